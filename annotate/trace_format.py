@@ -1,0 +1,112 @@
+"""What a trace written by `annotate` carries: the one file that capture and analysis share.
+
+Standard library only. A change of meaning here raises `FORMAT_VERSION` and stands in CHANGELOG.md.
+
+A span is named ``<kind>::<label>`` (``transform::RandomCrop``). In the training process spans are `record_function`
+markers of category ``user_annotation``; the spans of DataLoader workers stand in process rows of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple, TypedDict, get_args
+
+FORMAT_VERSION: Final = 1
+
+METADATA_KEY: Final = "dataPipeline"
+"""Top-level key of the trace file that holds a `PipelineMetadata`."""
+
+TRACE_SUFFIX: Final = ".pt.trace.json.gz"
+"""File names are ``<host>_<pid>.<unix ns>`` plus this; torch_tb_profiler finds them by it."""
+
+MARKER_CATEGORY: Final = "user_annotation"
+
+StageKind = Literal["wait", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"]
+
+STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
+
+FIRST_BATCH: Final = " (first batch)"
+"""Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
+
+SEPARATOR: Final = "::"
+
+Mode = Literal["train", "replay"]
+
+# Keys of a span's `args`. Workers record them; markers in the training process carry none.
+ARG_BATCH: Final = "batch"  # 0-based number of the batch in its epoch
+ARG_INDEX: Final = "index"  # dataset index
+ARG_CPU_US: Final = "cpu_us"  # thread CPU time
+ARG_BYTES: Final = "bytes"  # size of the stage's result
+ARG_WORKER: Final = "worker"
+ARG_EPOCH: Final = "epoch"
+
+WORKER_PROCESS_NAME: Final = "DataLoader worker {}"
+
+
+class Stage(NamedTuple):
+    """A parsed span name."""
+
+    kind: StageKind
+    label: str
+
+    @property
+    def name(self) -> str:
+        return span_name(self.kind, self.label)
+
+
+def span_name(kind: StageKind, label: str) -> str:
+    """``("transform", "RandomCrop") -> "transform::RandomCrop"``."""
+    return f"{kind}{SEPARATOR}{label}"
+
+
+def parse_span_name(name: str) -> Stage | None:
+    """The stage that `name` stands for, or None when it is not a span name of ours."""
+    kind, separator, label = name.partition(SEPARATOR)
+    if not separator or kind not in STAGE_KINDS:
+        return None
+    return Stage(kind, label)
+
+
+class LoaderMetadata(TypedDict, total=False):
+    """Settings of one DataLoader as the user made it. A key that does not apply is left out."""
+
+    name: str  # class of the loader
+    dataset: str  # class of the dataset
+    batch_size: int
+    num_workers: int
+    prefetch_factor: int
+    pin_memory: bool
+    persistent_workers: bool
+    start_method: str  # fork | spawn | forkserver
+    in_order: bool
+    drop_last: bool
+
+
+class HostMetadata(TypedDict, total=False):
+    """Facts of the machine. A fact that the system does not tell is left out."""
+
+    name: str
+    cores: int  # that this process may run on (CPU affinity)
+    cpu_quota: float  # cgroup quota in cores; left out when unlimited
+    memory_bytes: int
+    shm_bytes: int  # size of /dev/shm
+    torch_threads: int
+
+
+class OverheadMetadata(TypedDict, total=False):
+    """What recording cost: `marker_count` markers of about `marker_us` each, measured on this machine."""
+
+    marker_us: float
+    marker_count: int
+
+
+class PipelineMetadata(TypedDict, total=False):
+    """Value of the top-level key `METADATA_KEY`."""
+
+    version: int
+    mode: Mode
+    loaders: list[LoaderMetadata]
+    host: HostMetadata
+    versions: dict[str, str]  # library -> version
+    overhead: OverheadMetadata
+    dropped_spans: int
+    notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers
