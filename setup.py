@@ -1,0 +1,5 @@
+"""All metadata stands in pyproject.toml; this file serves tools that still call setup.py."""
+
+from setuptools import setup
+
+setup()

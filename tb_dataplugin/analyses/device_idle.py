@@ -1,0 +1,52 @@
+"""When each device was busy and when it was idle.
+
+Busy is the union over all streams of kernels, memcpys and memsets. Annotations copied to device rows, synchronisation
+records and overhead are no activity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
+from tb_dataplugin.model.intervals import Intervals, Window
+from tb_dataplugin.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceIdle:
+    """One device within the window: ``busy.total_ns + gaps.total_ns == window.duration_ns``, exactly."""
+
+    device: int
+    name: str
+    busy: Intervals
+    kernel_busy_ns: int
+    gaps: Intervals
+
+
+def find_device_idle(trace: Trace, window: Window) -> tuple[DeviceIdle, ...] | Unavailable:
+    devices = trace.device_ids()
+    if not devices:
+        message = (
+            "the trace has no device activity, so device idle time, its causes and the exposed wait are unknown: it was "
+            "captured on a CPU, or without the device's profiler activity"
+        )
+        return Unavailable("no_device_activity", message)
+    return tuple(_one_device(trace, window, device) for device in devices)
+
+
+def _one_device(trace: Trace, window: Window, device: int) -> DeviceIdle:
+    busy = _activity(trace, device, *DEVICE_ACTIVITY).clip(window)
+    return DeviceIdle(
+        device=device,
+        name=next((info.name for info in trace.info.devices if info.id == device), ""),
+        busy=busy,
+        kernel_busy_ns=_activity(trace, device, Category.KERNEL).clip(window).total_ns,
+        gaps=busy.complement(window),
+    )
+
+
+def _activity(trace: Trace, device: int, *categories: Category) -> Intervals:
+    rows = trace.events.is_category(*categories) & (trace.events.device == device)
+    return Intervals.union(trace.events.start_ns[rows], trace.events.end_ns[rows])

@@ -1,0 +1,163 @@
+"""Stages as a tree: how often, how long, how long without their children; and which stage a thread was in, when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annotate.trace_format import Stage
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
+from tb_dataplugin.model.nesting import nest
+from tb_dataplugin.model.trace import Trace
+
+Path = tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StageTree:
+    """Every stage span of every thread, placed in the tree.
+
+    Per span: times, `node` (index into `paths`, the chain of stages from the outermost to its own), self time, depth.
+    Per piece of time: `piece_span`, the deepest span that thread was in. Pieces of one thread are disjoint.
+    """
+
+    paths: tuple[Path, ...]
+    start_ns: Int64Array
+    end_ns: Int64Array
+    track: npt.NDArray[np.int32]
+    node: Int64Array
+    depth: Int64Array
+    self_ns: Int64Array
+    piece_start: Int64Array
+    piece_end: Int64Array
+    piece_span: Int64Array
+    clipped: int
+
+    def pieces_of_track(self, track: int) -> npt.NDArray[np.bool_]:
+        return self.track[self.piece_span] == track
+
+
+def build_stage_tree(trace: Trace) -> StageTree:
+    spans, events = trace.stage_spans, trace.events
+    start, end, track = events.start_ns[spans.row], events.end_ns[spans.row], events.track[spans.row]
+    parent, depth = np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.int64)
+    pieces: list[Int64Array] = []
+    clipped = 0
+    for one in np.unique(track).tolist():
+        here = np.flatnonzero(track == one)
+        nesting = nest(start[here], end[here])
+        parent[here] = np.where(nesting.parent < 0, -1, here[nesting.parent])
+        depth[here] = nesting.depth
+        pieces.append(np.stack((nesting.piece_start, nesting.piece_end, here[nesting.piece_span])))
+        clipped += nesting.clipped
+    piece = np.concatenate(pieces, axis=1) if pieces else np.zeros((3, 0), dtype=np.int64)
+    self_ns = np.zeros(len(start), dtype=np.int64)
+    np.add.at(self_ns, piece[2], piece[1] - piece[0])
+    paths, node = _number_paths(trace, parent, depth)
+    return StageTree(paths, start, end, track, node, depth, self_ns, piece[0], piece[1], piece[2], clipped)
+
+
+def _number_paths(trace: Trace, parent: Int64Array, depth: Int64Array) -> tuple[tuple[Path, ...], Int64Array]:
+    """Gives each distinct chain of stages a number; parents come before children in the walk by depth."""
+    stages, stage = trace.stage_spans.stages, trace.stage_spans.stage
+    numbers: dict[Path, int] = {}
+    node = np.zeros(len(parent), dtype=np.int64)
+    path_of: list[Path] = []
+    for span in np.argsort(depth, kind="stable").tolist():
+        above = path_of[node[parent[span]]] if parent[span] >= 0 else ()
+        path = (*above, stages[stage[span]])
+        node[span] = numbers.setdefault(path, len(numbers))
+        if node[span] == len(path_of):
+            path_of.append(path)
+    return tuple(path_of), node
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `blame_ns` is its data wait."""
+
+    path: Path
+    count: int
+    total_ns: int
+    self_ns: int
+    p50_ns: float
+    p95_ns: float
+    max_ns: int
+    blame_ns: int | None
+
+    @property
+    def stage(self) -> Stage:
+        return self.path[-1]
+
+
+def tabulate_stages(tree: StageTree, window: Window, waits: Intervals | None) -> tuple[StageRow, ...] | Unavailable:
+    """Rows in depth-first order, the largest total first among siblings. Spans that start in the window count.
+
+    `waits`: the data wait to lay at the stages' door; None when the producing stages are not in the trace.
+    """
+    inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
+    if not (inside & ~_is_wait(tree)).any():
+        message = (
+            "the trace has no stage markers, so what the loader spent its time on is unknown: "
+            "instrument it with annotate.loader(loader) and capture again"
+        )
+        return Unavailable("no_stage_markers", message)
+    blame = _blame_per_span(tree, waits)
+    rows = {}
+    for number in np.unique(tree.node[inside]).tolist():
+        here = np.flatnonzero(inside & (tree.node == number))
+        rows[tree.paths[number]] = _row(tree, here, tree.paths[number], blame)
+    return tuple(_depth_first(rows))
+
+
+def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
+    wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)
+    return wait[tree.node] if len(wait) else np.zeros(0, dtype=np.bool_)
+
+
+def _blame_per_span(tree: StageTree, waits: Intervals | None) -> Int64Array | None:
+    if waits is None:
+        return None
+    blame = np.zeros(len(tree.start_ns), dtype=np.int64)
+    np.add.at(blame, tree.piece_span, waits.overlap(tree.piece_start, tree.piece_end))
+    return blame
+
+
+def _row(tree: StageTree, here: npt.NDArray[np.intp], path: Path, blame: Int64Array | None) -> StageRow:
+    duration = tree.end_ns[here] - tree.start_ns[here]
+    p50, p95 = np.percentile(duration, (50, 95)).tolist()
+    return StageRow(
+        path=path,
+        count=len(here),
+        total_ns=int(duration.sum()),
+        self_ns=int(tree.self_ns[here].sum()),
+        p50_ns=p50,
+        p95_ns=p95,
+        max_ns=int(duration.max()),
+        blame_ns=None if blame is None or path[-1].kind == "wait" else int(blame[here].sum()),
+    )
+
+
+def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:
+    children: dict[Path, list[StageRow]] = {}
+    for path, row in rows.items():
+        above = path[:-1]
+        while above and above not in rows:  # a parent that starts before the window has no row of its own
+            above = above[:-1]
+        children.setdefault(above, []).append(row)
+
+    def below(path: Path) -> list[StageRow]:
+        ordered = sorted(children.get(path, []), key=lambda row: (-row.total_ns, row.path))
+        return [found for row in ordered for found in (row, *below(row.path))]
+
+    return below(())
+
+
+def stage_pieces(tree: StageTree, track: int) -> tuple[Int64Array, Int64Array, list[Stage]]:
+    """The time of one thread, cut up by its deepest stage: starts, ends, stages."""
+    mine = tree.pieces_of_track(track)
+    stages = [tree.paths[number][-1] for number in tree.node[tree.piece_span[mine]].tolist()]
+    return int64(tree.piece_start[mine]), int64(tree.piece_end[mine]), stages

@@ -1,0 +1,49 @@
+"""The window that all figures refer to, and the steps in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.events import Category
+from tb_dataplugin.model.intervals import Int64Array, Window
+from tb_dataplugin.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Steps by start time; `number` is N of ``ProfilerStep#N``."""
+
+    number: Int64Array
+    start_ns: Int64Array
+    end_ns: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @property
+    def duration_ns(self) -> Int64Array:
+        return self.end_ns - self.start_ns
+
+
+def find_window(trace: Trace) -> Window | Unavailable:
+    """First step start to last step end; without steps, first to last timed event (the profiler's own span aside)."""
+    steps = trace.steps.row
+    if len(steps):
+        return Window(int(trace.events.start_ns[steps].min()), int(trace.events.end_ns[steps].max()))
+    rows = ~trace.events.is_category(Category.PROFILER, Category.OTHER)
+    if not rows.any():
+        message = "the trace has no timed events, so there is no window to measure: was a step run while it recorded?"
+        return Unavailable("no_window", message)
+    return Window(int(trace.events.start_ns[rows].min()), int(trace.events.end_ns[rows].max()))
+
+
+def find_steps(trace: Trace) -> Steps | Unavailable:
+    rows = trace.steps.row
+    if not len(rows):
+        message = (
+            "the trace has no ProfilerStep spans: figures per step are unknown and the window is the whole trace; "
+            "call prof.step() after each iteration"
+        )
+        return Unavailable("no_steps", message)
+    return Steps(trace.steps.number, trace.events.start_ns[rows], trace.events.end_ns[rows])

@@ -1,0 +1,41 @@
+"""What was odd, or cannot be known: counted, said in one sentence, and carried to the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """`code` is a stable identifier; `message` says what, why, and what to do about it."""
+
+    code: str
+    count: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """A figure that cannot be known, and the reason. It takes the place of the figure, never 0 or NaN."""
+
+    code: str
+    message: str
+
+    def as_diagnostic(self) -> Diagnostic:
+        return Diagnostic(self.code, 1, self.message)
+
+
+@dataclass(slots=True)
+class DiagnosticsCollector:
+    """Gathers diagnostics while a trace is read; the first message of a code is kept, later ones are counted."""
+
+    _found: dict[str, Diagnostic] = field(default_factory=dict)
+
+    def add(self, code: str, message: str, count: int = 1) -> None:
+        if count <= 0:
+            return
+        seen = self._found.get(code)
+        self._found[code] = Diagnostic(code, count + (seen.count if seen else 0), seen.message if seen else message)
+
+    def result(self) -> tuple[Diagnostic, ...]:
+        return tuple(self._found.values())

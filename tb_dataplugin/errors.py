@@ -1,0 +1,43 @@
+"""Every error that a user may see.
+
+    DataPipelineError           exit 2, HTTP 422
+    ├── BadRequest              exit 2, HTTP 400   wrong arguments
+    ├── UnreadableTrace         exit 2, HTTP 422   a file that is no trace, is cut off, or cannot be opened
+    ├── NothingToReport         exit 1, HTTP 404   the command ran, and there is nothing to say
+    └── UnknownCapture          exit 2, HTTP 404   a capture that no run holds
+
+A message is one line: what, which file, why, what to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+
+class DataPipelineError(Exception):
+    """Base of all errors that are shown as one line instead of a traceback."""
+
+    exit_status: ClassVar[int] = 2
+    http_status: ClassVar[int] = 422
+
+
+class BadRequest(DataPipelineError):
+    http_status: ClassVar[int] = 400
+
+
+class UnreadableTrace(DataPipelineError):
+    """`path` cannot be analysed because of `reason`; `remedy` is what the user can do."""
+
+    def __init__(self, path: Path | str, reason: str, remedy: str) -> None:
+        self.path, self.reason, self.remedy = str(path), reason, remedy
+        super().__init__(f"cannot read {path}: {reason}; {remedy}")
+
+
+class NothingToReport(DataPipelineError):
+    exit_status: ClassVar[int] = 1
+    http_status: ClassVar[int] = 404
+
+
+class UnknownCapture(DataPipelineError):
+    http_status: ClassVar[int] = 404

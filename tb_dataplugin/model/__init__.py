@@ -1,0 +1,1 @@
+"""The trace as columns, and the interval algebra that the analyses are made of."""

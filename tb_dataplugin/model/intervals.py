@@ -1,0 +1,109 @@
+"""Algebra on sets of time, as sorted, disjoint, non-empty half-open intervals of int64 nanoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Int64Array: TypeAlias = npt.NDArray[np.int64]
+
+
+def int64(values: npt.ArrayLike) -> Int64Array:
+    return np.asarray(values, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One stretch of time, ``start_ns <= end_ns``."""
+
+    start_ns: int
+    end_ns: int
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """A set of time: ``start[i] < end[i] < start[i + 1]``. Build it with `union`; never by hand."""
+
+    start: Int64Array
+    end: Int64Array
+
+    @staticmethod
+    def union(start: npt.ArrayLike, end: npt.ArrayLike) -> Intervals:
+        """The set covered by any of the given stretches, in any order. Touching ones are joined, empty ones dropped."""
+        starts, ends = int64(start), int64(end)
+        lasting = ends > starts
+        starts, ends = starts[lasting], ends[lasting]
+        if not len(starts):
+            return EMPTY
+        order = np.argsort(starts, kind="stable")
+        starts, ends = starts[order], np.maximum.accumulate(ends[order])
+        opens = np.concatenate(([True], starts[1:] > ends[:-1]))
+        closes = np.concatenate((opens[1:], [True]))
+        return Intervals(starts[opens], ends[closes])
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def durations(self) -> Int64Array:
+        return self.end - self.start
+
+    @property
+    def total_ns(self) -> int:
+        return int(self.durations.sum())
+
+    def clip(self, window: Window) -> Intervals:
+        """The part inside `window`."""
+        start = np.maximum(self.start, window.start_ns)
+        end = np.minimum(self.end, window.end_ns)
+        inside = end > start
+        return Intervals(start[inside], end[inside])
+
+    def complement(self, window: Window) -> Intervals:
+        """What of `window` is not in the set: maximal stretches."""
+        inner = self.clip(window)
+        start = np.concatenate(([window.start_ns], inner.end))
+        end = np.concatenate((inner.start, [window.end_ns]))
+        lasting = end > start
+        return Intervals(int64(start[lasting]), int64(end[lasting]))
+
+    def intersect(self, other: Intervals) -> Intervals:
+        """What is in both sets."""
+        if not len(self) or not len(other):
+            return EMPTY
+        edges = np.unique(np.concatenate((self.start, self.end, other.start, other.end)))
+        left, right = edges[:-1], edges[1:]
+        both = self.contains(left) & other.contains(left)
+        return Intervals.union(left[both], right[both])
+
+    def contains(self, times: Int64Array) -> npt.NDArray[np.bool_]:
+        """For each time, whether it lies in the set."""
+        if not len(self):
+            return np.zeros(len(times), dtype=np.bool_)
+        index = np.searchsorted(self.start, times, side="right") - 1
+        found: npt.NDArray[np.bool_] = (index >= 0) & (times < self.end[np.maximum(index, 0)])
+        return found
+
+    def covered_before(self, times: Int64Array) -> Int64Array:
+        """For each time, how much of the set lies before it (ns). Its differences are overlaps."""
+        if not len(self):
+            return np.zeros(len(times), dtype=np.int64)
+        before = np.concatenate(([0], np.cumsum(self.durations)))
+        index = np.searchsorted(self.start, times, side="right")
+        last = np.maximum(index - 1, 0)
+        overhang = np.where(index > 0, np.maximum(self.end[last] - times, 0), 0)
+        return int64(before[index] - overhang)
+
+    def overlap(self, start: Int64Array, end: Int64Array) -> Int64Array:
+        """For each stretch ``[start[i], end[i])``, how much of it lies in the set (ns)."""
+        return self.covered_before(end) - self.covered_before(start)
+
+
+EMPTY = Intervals(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))

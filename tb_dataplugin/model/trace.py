@@ -1,0 +1,130 @@
+"""A whole trace, read and named: what the analyses take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from annotate.trace_format import Stage
+from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
+from tb_dataplugin.model.intervals import Int64Array
+
+Mode = Literal["train", "replay", "foreign"]
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A row of the trace: a thread of a process, or a stream of a device."""
+
+    pid: str
+    tid: str
+    process_name: str
+    thread_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderInfo:
+    """Settings of a DataLoader as the capture recorded them. None or "": not recorded."""
+
+    name: str = ""
+    dataset: str = ""
+    batch_size: int | None = None
+    num_workers: int | None = None
+    prefetch_factor: int | None = None
+    pin_memory: bool | None = None
+    persistent_workers: bool | None = None
+    start_method: str = ""
+    in_order: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostInfo:
+    """Facts of the capturing machine. None: not recorded."""
+
+    name: str = ""
+    cores: int | None = None
+    cpu_quota: float | None = None
+    memory_bytes: int | None = None
+    shm_bytes: int | None = None
+    torch_threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineInfo:
+    """What `annotate` wrote about a capture, checked."""
+
+    mode: Mode
+    loaders: tuple[LoaderInfo, ...] = ()
+    host: HostInfo = HostInfo()
+    versions: tuple[tuple[str, str], ...] = ()
+    marker_us: float | None = None
+    marker_count: int | None = None
+    dropped_spans: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TraceInfo:
+    """What the trace says of itself. None or "": it does not say."""
+
+    file: str
+    name: str
+    rank: int | None = None
+    world_size: int | None = None
+    host: str = ""
+    devices: tuple[DeviceInfo, ...] = ()
+    pipeline: PipelineInfo | None = None
+
+    @property
+    def mode(self) -> Mode:
+        return self.pipeline.mode if self.pipeline else "foreign"
+
+
+@dataclass(frozen=True, slots=True)
+class StepSpans:
+    """ProfilerStep spans: row of the event table and step number, by start time."""
+
+    row: npt.NDArray[np.intp]
+    number: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class StageSpans:
+    """Spans that are stages: row of the event table, and index into `stages`. Waits are stages of kind `wait`."""
+
+    row: npt.NDArray[np.intp]
+    stage: npt.NDArray[np.int32]
+    stages: tuple[Stage, ...]
+
+    def is_kind(self, kind: str) -> npt.NDArray[np.bool_]:
+        matches = np.array([stage.kind == kind for stage in self.stages], dtype=np.bool_)
+        return matches[self.stage] if len(matches) else np.zeros(0, dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """`training_track` is the thread that carries the steps (without steps: the waits), None when there is none."""
+
+    info: TraceInfo
+    events: EventTable
+    names: tuple[str, ...]
+    tracks: tuple[Track, ...]
+    steps: StepSpans
+    stage_spans: StageSpans
+    training_track: int | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    def device_ids(self) -> list[int]:
+        """Devices that did anything, in ascending order."""
+        active = self.events.is_category(*DEVICE_ACTIVITY)
+        return [int(device) for device in np.unique(self.events.device[active])]
