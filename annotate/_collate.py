@@ -1,0 +1,77 @@
+"""`collate`: a collate function whose calls are timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from annotate import _spans
+from annotate._timed import callable_label
+
+CollateFunction = Callable[[Any], Any]
+
+
+class Collate:
+    """Calls a collate function inside a `collate` span while a window is recorded.
+
+    Pickles whenever the function does; attributes, repr and comparison are the function's.
+    """
+
+    __slots__ = ("__weakref__", "_name", "function")
+
+    def __init__(self, function: CollateFunction) -> None:
+        self.function = function
+        self._name = _spans.hand_out("collate", callable_label(function))
+
+    def __call__(self, batch: Any) -> Any:
+        if not _spans.RECORDING:
+            return self.function(batch)
+        with _spans.marker(self._name):
+            return self.function(batch)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # for inspect.signature
+            return self.function
+        if name in Collate.__slots__ or (name.startswith("__") and name != "__name__"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.function == (other.function if isinstance(other, Collate) else other))
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __reduce__(self) -> tuple[type[Collate], tuple[CollateFunction]]:
+        return Collate, (self.function,)
+
+
+def default_collate(batch: Any) -> Any:
+    """torch's default, imported when the first batch is built."""
+    from torch.utils.data import default_collate as torchs
+
+    return torchs(batch)
+
+
+def collate(fn: CollateFunction | None = None) -> Collate:
+    """`fn` (torch's default_collate when None) as a picklable object that times its calls. Twice is harmless.
+
+    Raises:
+        TypeError: `fn` is not callable.
+    """
+    if isinstance(fn, Collate):
+        return fn
+    if fn is not None and not callable(fn):
+        raise TypeError(f"annotate.collate takes a function, not {fn!r}")
+    return Collate(default_collate if fn is None else fn)
+
+
+def is_default(fn: object) -> bool:
+    """True for what a DataLoader has when its user gave no collate function."""
+    while isinstance(fn, (Collate, partial)):
+        fn = fn.function if isinstance(fn, Collate) else fn.func
+    return callable_label(fn) in ("default_collate", "default_convert") if callable(fn) else False

@@ -1,0 +1,162 @@
+"""Transforms: `compose`, and how a session finds and times every transform of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableSequence
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, Final, TypeVar, overload
+
+from annotate import _spans
+from annotate._patching import Patches, own_methods
+from annotate._registry import register
+from annotate._timed import Method, TimedCallable, callable_label, timed_method
+
+Transform = Callable[..., Any]
+T = TypeVar("T", bound=Transform)
+
+_PLAIN: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, type)
+"""Callables that keep their class: timed by a proxy in the place that holds them."""
+
+_HELD: Final = ("transforms", "transform", "target_transform")
+"""Attributes under which torchvision, albumentations and their like keep other transforms."""
+
+_LIBRARIES: Final = ("torchvision.transforms", "albumentations", "annotate._compose", "kornia.augmentation", "monai")
+
+
+class Compose:
+    """Calls transforms one after the other, each on the result of the one before.
+
+    What `compose` makes of a list: picklable, with torchvision's ``.transforms`` and repr, and without torch.
+    """
+
+    def __init__(self, transforms: list[Transform]) -> None:
+        self.transforms = transforms
+
+    def __call__(self, sample: Any) -> Any:
+        for transform in self.transforms:
+            sample = transform(sample)
+        return sample
+
+    def __repr__(self) -> str:
+        inner = "".join(f"\n    {transform}" for transform in self.transforms)
+        return f"{type(self).__name__}({inner}\n)"
+
+
+@overload
+def compose(transforms: list[Transform] | tuple[Transform, ...]) -> Compose: ...
+@overload
+def compose(transforms: T) -> T: ...
+def compose(transforms: Any) -> Any:
+    """Have every transform of a pipeline timed, one span each, nested as composed.
+
+    A list or tuple of callables becomes a `Compose`. An existing pipeline (torchvision's or albumentations' Compose,
+    ``nn.Sequential``, any callable object) is returned as it is, and stays as it is: it is only remembered, and timed
+    while `profile` or `replay` records. Twice is harmless.
+
+    Raises:
+        TypeError: an element, or the pipeline, is not callable.
+    """
+    if isinstance(transforms, (list, tuple)):
+        for index, transform in enumerate(transforms):
+            if not callable(transform):
+                raise TypeError(f"annotate.compose: element {index} is not callable: {transform!r}")
+        transforms = Compose(list(transforms))
+    elif not callable(transforms):
+        raise TypeError(
+            f"annotate.compose takes a list of callables or a pipeline that can be called, not {transforms!r}"
+        )
+    register("transform", transforms)
+    return transforms
+
+
+def is_transform(obj: object) -> bool:
+    """True for an object that a known transform library made."""
+    return callable(obj) and any(
+        c.__module__ == library or c.__module__.startswith(library + ".")
+        for c in type(obj).__mro__
+        for library in _LIBRARIES
+    )
+
+
+def _methods(base: type) -> dict[str, Method]:
+    name = _spans.hand_out("transform", base.__name__)
+    return {key: timed_method(method, name) for key, method in own_methods(base, ("__call__",)).items()}
+
+
+def _cannot_swap(transform: object) -> bool:
+    """Plain callables, and scripted modules, which hold their methods outside of Python."""
+    return isinstance(transform, _PLAIN) or any(c.__module__.startswith("torch.jit") for c in type(transform).__mro__)
+
+
+def time_transform(patches: Patches, transform: object) -> bool:
+    """Time one transform object and all that it holds; False for a callable that needs a proxy instead."""
+    if _cannot_swap(transform):
+        return False
+    if not patches.first_visit(transform):
+        return True
+    timed = patches.swap_class(transform, _methods)
+    time_held(patches, transform)
+    return timed
+
+
+def time_held(patches: Patches, holder: object) -> None:
+    """Time the transforms that `holder` (a container or a dataset) keeps."""
+    for name in _HELD:
+        held = getattr(holder, name, None)
+        if isinstance(held, MethodType):  # torchvision v2 calls a method of its own `transform`
+            continue
+        if isinstance(held, (list, tuple)):
+            _time_sequence(patches, holder, name, held)
+        elif isinstance(held, dict):
+            _time_values(patches, held)
+        elif callable(held):
+            time_attribute(patches, holder, name)
+        else:  # nn.ModuleList
+            for module in _modules(held):
+                time_transform(patches, module)
+    for module in _modules(holder):
+        time_transform(patches, module)
+
+
+def time_attribute(patches: Patches, holder: object, name: str) -> None:
+    """Time the transform ``holder.name``, by a proxy in its place when it is a plain callable."""
+    held = getattr(holder, name)
+    if isinstance(held, TimedCallable) or time_transform(patches, held):
+        return
+    if name not in getattr(holder, "__dict__", {}) or not patches.set_attribute(holder, name, _proxy(held)):
+        patches.note(f"{type(holder).__name__}.{name} could not be timed.")
+
+
+def _proxy(target: Transform) -> TimedCallable:
+    return TimedCallable(target, _spans.hand_out("transform", callable_label(target)))
+
+
+def _time_sequence(patches: Patches, holder: object, name: str, held: list[Any] | tuple[Any, ...]) -> None:
+    need_proxy = [i for i, item in enumerate(held) if callable(item) and not _is_timed(patches, item)]
+    if not need_proxy:
+        return
+    if isinstance(held, MutableSequence):
+        for index in need_proxy:
+            patches.set_item(held, index, _proxy(held[index]))
+        return
+    items = [_proxy(item) if index in need_proxy else item for index, item in enumerate(held)]
+    if not patches.set_attribute(holder, name, tuple(items)):
+        patches.note(f"The functions in {type(holder).__name__}.{name} could not be timed.")
+
+
+def _time_values(patches: Patches, held: dict[Any, Any]) -> None:
+    for item in held.values():
+        if callable(item):
+            time_transform(patches, item)
+
+
+def _is_timed(patches: Patches, item: object) -> bool:
+    return isinstance(item, TimedCallable) or time_transform(patches, item)
+
+
+def _modules(holder: object) -> Iterator[object]:
+    """The children of an ``nn.Sequential`` or ``nn.ModuleList``; other modules keep theirs to themselves."""
+    if any(c.__module__ == "torch.nn.modules.container" for c in type(holder).__mro__):
+        children: dict[str, object] = getattr(holder, "_modules", {})
+        yield from list(children.values())

@@ -1,0 +1,158 @@
+"""Datasets: `dataset`, and how a session times them.
+
+One `sample` span stands for one item that the DataLoader asked for. In nested datasets (``Subset`` of ``ImageFolder``)
+it carries the name of the outermost, and the inner ones open none of their own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import wraps
+from typing import Any, Final, TypeVar
+
+from annotate import _spans
+from annotate._compose import is_transform, time_attribute, time_held
+from annotate._patching import Patches, own_methods
+from annotate._registry import register
+from annotate._timed import Method, TimedIterator
+
+D = TypeVar("D")
+
+_INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
+"""Attributes under which a dataset keeps the datasets that it draws from."""
+
+BATCHED: Final = ".__getitems__"
+"""Ends the label of a `sample` span that stands for a whole batch, fetched by a dataset's own ``__getitems__``."""
+
+
+def dataset(ds: D) -> D:
+    """Have a dataset's items timed: a `sample` span each, with its transforms and those of inner datasets.
+
+    Returns the very same object, unchanged: it is only remembered, and timed while `profile` or `replay` records.
+    Works for map-style datasets, those with ``__getitems__``, iterable ones, and for ``Subset``, ``ConcatDataset``,
+    ``ChainDataset`` and ``random_split``. Twice is harmless.
+    """
+    register("dataset", ds)
+    return ds
+
+
+def time_dataset(patches: Patches, ds: object) -> None:
+    """Time a dataset, the datasets inside it, and their transforms."""
+    if not patches.first_visit(ds):
+        return
+    methods_of = _iterable_methods if _is_iterable(ds) else _map_methods
+    if not patches.swap_class(ds, methods_of):
+        patches.note(f"The dataset {type(ds).__name__} could not be timed; its transforms still are.")
+    for name in _INNER:
+        inner = getattr(ds, name, None)
+        if isinstance(inner, dict):
+            inner = list(inner.values())
+        for one in inner if isinstance(inner, (list, tuple)) else [inner]:
+            if _looks_like_dataset(one):
+                time_dataset(patches, one)
+    time_held(patches, ds)
+    _time_other_transforms(patches, ds)
+
+
+def _time_other_transforms(patches: Patches, ds: object) -> None:
+    """Transforms under any other attribute name, when a known library made them (``self.augment = T.Compose(...)``)."""
+    for name, value in list(getattr(ds, "__dict__", {}).items()):
+        if is_transform(value):
+            time_attribute(patches, ds, name)
+
+
+def _looks_like_dataset(obj: object) -> bool:
+    cls = type(obj)
+    return cls.__module__ != "builtins" and any(hasattr(cls, name) for name in ("__getitem__", "__iter__"))
+
+
+def _is_iterable(ds: object) -> bool:
+    data = sys.modules.get("torch.utils.data")
+    if data is not None and isinstance(ds, data.IterableDataset):
+        return True
+    return not hasattr(type(ds), "__getitem__") and hasattr(type(ds), "__iter__")
+
+
+def _map_methods(base: type) -> dict[str, Method]:
+    methods = own_methods(base, ("__getitem__", "__getitems__"))
+    timed: dict[str, Method] = {}
+    if "__getitem__" in methods:
+        timed["__getitem__"] = _timed_getitem(methods["__getitem__"], _spans.hand_out("sample", base.__name__))
+    if "__getitems__" in methods:
+        timed["__getitems__"] = _timed_getitems(methods["__getitems__"], base)
+    return timed
+
+
+def _iterable_methods(base: type) -> dict[str, Method]:
+    name = _spans.hand_out("sample", base.__name__)
+    methods = own_methods(base, ("__iter__",))
+    return {key: _timed_iter(method, name) for key, method in methods.items()}
+
+
+def _timed_getitem(method: Method, own_name: str) -> Method:
+    @wraps(method)
+    def __getitem__(self: object, index: Any) -> Any:  # noqa: N807
+        if not _spans.RECORDING:
+            return method(self, index)
+        thread = _spans.thread
+        thread.items += 1
+        if thread.sample:
+            return method(self, index)
+        name = thread.sample = thread.batch_sample or own_name
+        try:
+            with _spans.marker(name):
+                return method(self, index)
+        finally:
+            thread.sample = ""
+
+    return __getitem__
+
+
+def _timed_getitems(method: Method, base: type) -> Method:
+    """Time a batched fetch.
+
+    A ``__getitems__`` that only asks for its items one by one gives one span per item; any other gives one span for
+    the whole call. Which of the two it is shows in its first recorded call, which gets one span; of ``Subset`` it is
+    known.
+    """
+    item_name = _spans.hand_out("sample", base.__name__)
+    batch_name = _spans.hand_out("sample", base.__name__ + BATCHED)
+    one_by_one: bool | None = True if _is_subset(method) else None
+
+    @wraps(method)
+    def __getitems__(self: object, indices: Any) -> Any:  # noqa: N807
+        nonlocal one_by_one
+        thread = _spans.thread
+        if not _spans.RECORDING or thread.sample:
+            return method(self, indices)
+        if one_by_one:
+            outer, thread.batch_sample = thread.batch_sample, thread.batch_sample or item_name
+            try:
+                return method(self, indices)
+            finally:
+                thread.batch_sample = outer
+        before = thread.items
+        thread.sample = batch_name
+        try:
+            with _spans.marker(batch_name):
+                return method(self, indices)
+        finally:
+            thread.sample = ""
+            if one_by_one is None:
+                one_by_one = thread.items - before == len(indices)
+
+    return __getitems__
+
+
+def _is_subset(method: Method) -> bool:
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and method is vars(data.Subset).get("__getitems__")
+
+
+def _timed_iter(method: Method, name: str) -> Method:
+    @wraps(method)
+    def __iter__(self: object) -> Iterator[Any]:  # noqa: N807
+        return TimedIterator(method(self), name)
+
+    return __iter__

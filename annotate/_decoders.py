@@ -1,0 +1,123 @@
+"""Read and decode hooks on well-known libraries. They are in only while a session is on, and quiet unless it records.
+
+A library is hooked when it has been imported by the time the session begins: nothing is imported on behalf of the
+user. The hooks replace module attributes, so a copy made by ``from cv2 import imread`` is missed; write
+``cv2.imread(...)``, or mark the call with `annotate.stage`.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from annotate import _files, _spans
+from annotate._patching import Patches
+from annotate._timed import Method
+from annotate.trace_format import StageKind
+
+
+class Hook(NamedTuple):
+    """A function of a module, and the span that a call of it is."""
+
+    module: str
+    function: str
+    kind: StageKind
+    label: str
+
+
+_TORCHVISION_DECODERS: Final = ("image", "jpeg", "png", "gif", "webp", "avif", "heic")
+
+HOOKS: Final[tuple[Hook, ...]] = (
+    Hook("numpy", "load", "decode", "numpy.load"),
+    Hook("cv2", "imread", "decode", "cv2.imread"),
+    Hook("cv2", "imdecode", "decode", "cv2.imdecode"),
+    *(
+        hook
+        for module in ("torchvision.io", "torchvision.io.image")  # read_image finds its parts in the second
+        for hook in (
+            Hook(module, "read_file", "read", "torchvision.io.read_file"),
+            Hook(module, "read_image", "decode", "torchvision.io.read_image"),
+            *(Hook(module, f"decode_{f}", "decode", f"torchvision.io.decode_{f}") for f in _TORCHVISION_DECODERS),
+        )
+    ),
+)
+
+_PIL_LABEL: Final = "PIL.Image"
+
+
+def install(patches: Patches) -> None:
+    """Put in every hook whose library is there, and the one on `open`."""
+    wrapped: dict[tuple[int, str], Method] = {}
+    for hook in HOOKS:
+        module = sys.modules.get(hook.module)
+        function = getattr(module, hook.function, None)
+        if module is None or not callable(function):
+            continue
+        timed = wrapped.get((id(function), hook.label))
+        if timed is None:
+            timed = _timed_function(function, _spans.hand_out(hook.kind, hook.label))
+            wrapped[id(function), hook.label] = timed
+        patches.set_attribute(module, hook.function, timed)
+    image, image_file = sys.modules.get("PIL.Image"), sys.modules.get("PIL.ImageFile")
+    if image is not None and image_file is not None:
+        _install_pil(patches, image, image_file)
+    _files.install(patches)
+
+
+def _timed_function(function: Method, name: str) -> Method:
+    @wraps(function)
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        if not _spans.RECORDING:
+            return function(*args, **kwargs)
+        with _spans.marker(name):
+            return function(*args, **kwargs)
+
+    return timed
+
+
+def _install_pil(patches: Patches, image: ModuleType, image_file: ModuleType) -> None:
+    """Time PIL's lazy ``load()``, wherever it fires, and ``Image.open``.
+
+    Some formats (WebP) decode in a ``load`` of their own. Their plugins are imported by the first `Image.open` that
+    needs them, so the class of every opened image is looked at.
+    """
+    name = _spans.hand_out("decode", _PIL_LABEL)
+    open_name = _spans.hand_out("read", "PIL.Image.open")
+    original = image.open
+    hooked: set[type] = set()
+
+    def hook_load(cls: type) -> None:
+        hooked.add(cls)
+        if "load" in vars(cls):
+            patches.set_attribute(cls, "load", _timed_load(vars(cls)["load"], name))
+
+    @wraps(original)
+    def timed_open(*args: Any, **kwargs: Any) -> Any:
+        if not _spans.RECORDING:
+            return original(*args, **kwargs)
+        with _spans.marker(open_name):
+            opened = original(*args, **kwargs)
+        if type(opened) not in hooked:
+            hook_load(type(opened))
+        return opened
+
+    hook_load(image_file.ImageFile)
+    patches.set_attribute(image, "open", timed_open)
+
+
+def _timed_load(load: Method, name: str) -> Method:
+    @wraps(load)
+    def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _spans.RECORDING or _is_decoded(self):
+            return load(self, *args, **kwargs)
+        with _spans.marker(name):
+            return load(self, *args, **kwargs)
+
+    return timed
+
+
+def _is_decoded(image: Any) -> bool:
+    """PIL empties `tile` when it has decoded; formats with their own `load` fill it late, but have no pixels yet."""
+    return not getattr(image, "tile", None) and getattr(image, "_im", True) is not None

@@ -1,0 +1,273 @@
+"""`profile`: torch.profiler around a training loop, with our defaults, hooks and file."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sized
+from contextlib import AbstractContextManager, contextmanager
+from statistics import median
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from annotate import _host, _spans, _writer
+from annotate._loader import describe
+from annotate._session import Session
+from annotate._timed import TimedCallable
+from annotate.options import CaptureOptions, absolute
+from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata
+
+if TYPE_CHECKING:
+    from torch.profiler import ProfilerAction
+
+B = TypeVar("B")
+_END: Final = object()
+_PROBE: Final = "annotate: cost of one marker"
+
+
+def profile(
+    logdir: str | os.PathLike[str],
+    *,
+    wait: int = 10,
+    warmup: int = 2,
+    active: int = 10,
+    repeat: int = 1,
+    **torch_profiler_keywords: Any,
+) -> Profile:
+    """Record some steps of a training loop, and write one trace file per window into `logdir`.
+
+        with annotate.profile("runs/exp1") as prof:
+            for batch in prof.steps(loader):
+                train_step(batch)
+
+    Args:
+        logdir: folder of the run; created when it does not exist.
+        wait: steps that run untouched before each window.
+        warmup: steps during which the profiler starts up, thrown away.
+        active: steps recorded.
+        repeat: windows to record; 0 goes on until the loop ends.
+        torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
+            activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
+            after the trace file has been written.
+
+    Raises:
+        ValueError: a count is out of range.
+        OSError: (on entering) the folder cannot be written.
+        RuntimeError: (on entering) another capture is running.
+    """
+    options = CaptureOptions(logdir=absolute(logdir), wait=wait, warmup=warmup, active=active, repeat=repeat)
+    return Profile(options, **torch_profiler_keywords)
+
+
+class Profile:
+    """A capture; see `profile`. What is not defined here (``key_averages``, ``events``) is torch's profiler's."""
+
+    def __init__(
+        self,
+        options: CaptureOptions,
+        *,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[Any], object] | None = None,
+        notes: tuple[str, ...] = (),
+        **torch_profiler_keywords: Any,
+    ) -> None:
+        import torch.profiler
+
+        self.options: Final = options
+        self.trace_files: Final[list[str]] = []
+        """Paths of the files written so far, oldest first."""
+        self._own_schedule = schedule is None
+        if schedule is None:
+            schedule = torch.profiler.schedule(
+                wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat
+            )
+        self._on_trace_ready = on_trace_ready
+        self._torch: Any = torch.profiler.profile(schedule=schedule, on_trace_ready=self._write, **torch_profiler_keywords)
+        action = torch.profiler.ProfilerAction
+        self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
+        self._session = Session()
+        self._notes = notes
+        self._entered = False
+        self._steps = 0
+        self._windows = 0
+        self._in_window = False
+        self._marker_us = 0.0
+
+    def __enter__(self) -> Profile:
+        if self._entered:
+            raise RuntimeError("an annotate.profile can be entered once; make a new one for another capture")
+        _writer.check_writable(self.options.logdir)
+        self._session.begin()
+        try:
+            self._torch.__enter__()
+            self._entered = True
+            self._follow_schedule()
+        except BaseException:
+            self._entered = False
+            self._session.end()
+            raise
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _spans.set_recording(False)
+        self._entered = False
+        try:
+            self._torch.__exit__(exc_type, exc, traceback)
+        except Exception as error:
+            if exc is None:
+                raise
+            warnings.warn(f"annotate.profile could not write its trace: {error}", RuntimeWarning, stacklevel=2)
+        finally:
+            self._session.end()
+        if exc is None and self._windows == 0:
+            warnings.warn(self._nothing_recorded(), UserWarning, stacklevel=2)
+
+    def step(self) -> None:
+        """Say that a training step has ended.
+
+        Raises:
+            RuntimeError: outside of the ``with`` block.
+        """
+        self._need_entered("step")
+        _spans.set_recording(False)
+        self._steps += 1
+        with _without_cycle_warning():
+            self._torch.step()
+        self._follow_schedule()
+
+    def steps(self, loader: Iterable[B]) -> Steps[B]:
+        """The batches of `loader`, each wait for one in a `wait` span, and `step` called after each.
+
+        A loader that was not annotated is timed until the capture ends.
+
+        Raises:
+            RuntimeError: outside of the ``with`` block.
+        """
+        self._need_entered("steps")
+        self._session.time_loader(loader)
+        return Steps(self, loader)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_torch":
+            raise AttributeError(name)
+        return getattr(self._torch, name)
+
+    def _need_entered(self, method: str) -> None:
+        if not self._entered:
+            raise RuntimeError(f"prof.{method}() belongs inside `with annotate.profile(...) as prof:`")
+
+    def _follow_schedule(self) -> None:
+        """Have the flag say what torch's profiler does now."""
+        if self._torch.current_action not in self._recording_actions:
+            return
+        if not self._in_window:
+            self._in_window = True
+            self._windows += 1
+            self._marker_us = _cost_of_a_marker_us()
+        _spans.set_recording(True)
+
+    def _write(self, profiler: Any) -> None:
+        self._in_window = False
+        path = _writer.write_trace(profiler, self.options.logdir, _spans.HANDED_OUT, self._metadata)
+        self.trace_files.append(str(path))
+        if self._on_trace_ready is not None:
+            self._on_trace_ready(profiler)
+
+    def _metadata(self, marker_count: int) -> PipelineMetadata:
+        return {
+            "version": FORMAT_VERSION,
+            "mode": self.options.mode,
+            "loaders": [describe(loader) for loader in self._session.loaders],
+            "host": _host.describe_host(),
+            "versions": _host.describe_versions(),
+            "overhead": {"marker_us": round(self._marker_us, 3), "marker_count": marker_count},
+            "dropped_spans": 0,
+            "notes": [*self._notes, *self._session.patches.notes],
+        }
+
+    def _nothing_recorded(self) -> str:
+        what = "annotate.profile recorded nothing"
+        if self._steps == 0:
+            return f"{what}: no step was taken. Loop over `prof.steps(loader)`, or call `prof.step()` after each batch."
+        if not self._own_schedule:
+            return f"{what}: the loop ended after {self._steps} steps, before the schedule asked for recording."
+        options = self.options
+        return (
+            f"{what}: the loop ended after {self._steps} steps, and recording begins after "
+            f"{options.first_recorded_step} (wait={options.wait}, warmup={options.warmup}). Lower `wait`."
+        )
+
+
+class Steps(Generic[B]):
+    """What `Profile.steps` returns: iterates over the loader's batches, and has its length if it has one."""
+
+    def __init__(self, prof: Profile, loader: Iterable[B]) -> None:
+        self._prof = prof
+        self._loader = loader
+
+    def __len__(self) -> int:
+        if not isinstance(self._loader, Sized):
+            raise TypeError(f"{type(self._loader).__name__} has no length")
+        return len(self._loader)
+
+    def __iter__(self) -> Generator[B, None, None]:
+        label = type(self._loader).__name__
+        first, later = _spans.hand_out("wait", label + FIRST_BATCH), _spans.hand_out("wait", label)
+        with _span(first):
+            iterator = iter(self._loader)
+            batch: Any = next(iterator, _END)
+        while batch is not _END:
+            yield batch
+            self._prof.step()
+            del batch  # the loader may reuse its memory
+            with _span(later):
+                batch = next(iterator, _END)
+
+
+def _span(name: str) -> AbstractContextManager[object]:
+    return _spans.marker(name) if _spans.RECORDING else _NO_SPAN
+
+
+class _NoSpan:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+_NO_SPAN: Final = _NoSpan()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _cost_of_a_marker_us() -> float:
+    """Microseconds that one wrapped call costs here and now: the median of five times twenty calls of a function
+    that does nothing.
+
+    Made while the profiler records, because only then do markers cost what they cost; the hundred of them stand at
+    the beginning of the window under a name that is no stage, and take about 0.1 ms.
+    """
+    timed = TimedCallable(_nothing, _PROBE)
+    costs = []
+    _spans.set_recording(True)
+    for _ in range(5):
+        begin = time.perf_counter_ns()
+        for _ in range(20):
+            timed()
+        costs.append((time.perf_counter_ns() - begin) / 20_000)
+    _spans.set_recording(False)
+    return median(costs)
+
+
+@contextmanager
+def _without_cycle_warning() -> Generator[None, None, None]:
+    """Torch warns that only the last cycle is kept in memory; each of ours has been written by then."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*Profiler clears events at the end of each cycle")
+        yield

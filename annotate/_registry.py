@@ -1,0 +1,49 @@
+"""Which objects the user asked to have timed. Registering changes nothing about an object.
+
+Objects are remembered by identity and weakly where they allow it. A session (`_session`) times them while it is on;
+what is registered during a session is timed at once.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Final, Literal
+
+Role = Literal["transform", "dataset", "loader"]
+
+_Reference = Callable[[], object | None]
+
+_registered: Final[dict[tuple[Role, int], _Reference]] = {}
+
+listener: Callable[[Role, object], None] | None = None
+"""The session that is on, told of every new object."""
+
+
+def register(role: Role, obj: object) -> None:
+    """Remember `obj`; harmless when it is known already."""
+    key = (role, id(obj))
+    known = _registered.get(key)
+    if known is None or known() is not obj:
+        _registered[key] = _reference(key, obj)
+    if listener is not None:
+        listener(role, obj)
+
+
+def _reference(key: tuple[Role, int], obj: object) -> _Reference:
+    def forget(dead: object) -> None:
+        if _registered.get(key) is dead:
+            del _registered[key]
+
+    try:
+        return weakref.ref(obj, forget)
+    except TypeError:  # no __weakref__ slot
+        return lambda: obj
+
+
+def registered() -> Iterator[tuple[Role, object]]:
+    """What is still alive, in the order of registration."""
+    for (role, _), reference in list(_registered.items()):
+        obj = reference()
+        if obj is not None:
+            yield role, obj

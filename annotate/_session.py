@@ -1,0 +1,74 @@
+"""A session: from its beginning to its end everything registered is timed, and the read and decode hooks are in."""
+
+from __future__ import annotations
+
+from annotate import _decoders, _registry, _spans
+from annotate._compose import time_transform
+from annotate._dataset import time_dataset
+from annotate._loader import time_loader
+from annotate._patching import Patches
+
+_on: Session | None = None
+
+
+class Session:
+    """Times what is registered between `begin` and `end`. One at a time per process."""
+
+    def __init__(self) -> None:
+        self.patches = Patches()
+        self.loaders: list[object] = []
+
+    def begin(self) -> None:
+        """Install every hook.
+
+        Raises:
+            RuntimeError: another session is on.
+        """
+        global _on
+        if _on is not None:
+            raise RuntimeError(
+                "annotate is recording already: end the running annotate.profile before another profile or replay"
+            )
+        _on = self
+        try:
+            _spans.load_marker()
+            _decoders.install(self.patches)
+            for role, obj in _registry.registered():
+                self._time(role, obj)
+            _registry.listener = self._time
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """Take every hook out again. Harmless when nothing is in."""
+        global _on
+        _spans.set_recording(False)
+        if _on is self:
+            _registry.listener = None
+            _on = None
+        self.loaders.clear()
+        self.patches.undo()
+
+    def time_loader(self, loader: object) -> None:
+        """Time a loader for this session only."""
+        self._remember(loader)
+        time_loader(self.patches, loader, collating=True)
+
+    def _time(self, role: _registry.Role, obj: object) -> None:
+        if role == "transform":
+            time_transform(self.patches, obj)
+        elif role == "dataset":
+            time_dataset(self.patches, obj)
+        else:
+            self._remember(obj)
+            time_loader(self.patches, obj, collating=False)
+
+    def _remember(self, loader: object) -> None:
+        if not any(known is loader for known in self.loaders):
+            self.loaders.append(loader)
+
+
+def is_on() -> bool:
+    """True between the beginning and the end of a session."""
+    return _on is not None

@@ -1,0 +1,119 @@
+"""Writes a trace file: Kineto's own JSON with our metadata and the markers' category put right, gzipped.
+
+The text is streamed, never parsed as a whole. The final name appears only when the file is complete.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+from annotate._host import host_name
+from annotate.trace_format import MARKER_CATEGORY, METADATA_KEY, TRACE_SUFFIX, PipelineMetadata
+
+_CHUNK: Final = 1 << 20
+_COMPRESSION: Final = 4
+"""gzip level: within 8 % of the size of level 6 on Kineto's JSON, in half the time."""
+
+_CATEGORY_AND_NAME: Final = re.compile(rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:[^"\\]|\\.)*)"')
+"""Inside a JSON string every quote has a backslash before it, so this matches at keys only."""
+
+_EVENT_KEY: Final = b'"ph"'
+"""Every event begins with it: where the text is cut, so that no match is cut in two."""
+
+
+class Exporter(Protocol):
+    """The part of ``torch.profiler.profile`` that a trace is written from."""
+
+    def export_chrome_trace(self, path: str) -> object: ...
+
+
+def check_writable(logdir: Path) -> None:
+    """Create the folder, and make sure that a file can be written there.
+
+    Raises:
+        OSError: it cannot; said before the training begins, not after it.
+    """
+    probe = logdir / f".annotate-{os.getpid()}-{time.time_ns()}"
+    try:
+        logdir.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(
+            error.errno, f"annotate cannot write traces to {logdir}: {reason}. Give a folder that can be written"
+        ) from None
+
+
+def write_trace(
+    profiler: Exporter, logdir: Path, names: Mapping[str, str], metadata_for: Callable[[int], PipelineMetadata]
+) -> Path:
+    """Write what `profiler` recorded as one trace file in `logdir` and return its path.
+
+    Args:
+        names: marker name -> span name. Events of these names, and no others, become ``user_annotation``.
+        metadata_for: gives the metadata when told the number of markers in the trace.
+    """
+    stem = f"{host_name()}_{os.getpid()}.{time.time_ns()}"
+    final = logdir / (stem + TRACE_SUFFIX)
+    plain = logdir / f".{stem}.kineto.json"
+    packed = logdir / f".{stem}.gz.part"
+    known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
+    try:
+        profiler.export_chrome_trace(str(plain))
+        with plain.open("rb") as source:
+            count = sum(_count_markers(text, known) for text in _pieces(source))
+        with (
+            plain.open("rb") as source,
+            packed.open("wb") as sink,
+            gzip.GzipFile(filename="", mode="wb", fileobj=sink, compresslevel=_COMPRESSION, mtime=0) as out,
+        ):
+            head = json.dumps({METADATA_KEY: metadata_for(count)}, allow_nan=False)[1:-1].encode()
+            for text in _with_head(_pieces(source), head):
+                out.write(_with_categories(text, known))
+        packed.replace(final)
+    finally:
+        plain.unlink(missing_ok=True)
+        packed.unlink(missing_ok=True)
+    return final
+
+
+def _pieces(source: IO[bytes]) -> Iterator[bytes]:
+    """The text in pieces that end where an event begins."""
+    kept = b""
+    while block := source.read(_CHUNK):
+        kept += block
+        cut = kept.rfind(_EVENT_KEY)
+        if cut > 0:
+            yield kept[:cut]
+            kept = kept[cut:]
+    yield kept
+
+
+def _with_head(pieces: Iterator[bytes], head: bytes) -> Iterator[bytes]:
+    """Put `head` (the text of one member) right behind the first brace of a non-empty object."""
+    first = next(pieces)
+    brace = first.index(b"{") + 1
+    yield first[:brace] + b"\n    " + head + b"," + first[brace:]
+    yield from pieces
+
+
+def _count_markers(text: bytes, known: Mapping[bytes, bytes]) -> int:
+    return sum(match in known for match in _CATEGORY_AND_NAME.findall(text))
+
+
+def _with_categories(text: bytes, known: Mapping[bytes, bytes]) -> bytes:
+    category = MARKER_CATEGORY.encode()
+
+    def rewrite(match: re.Match[bytes]) -> bytes:
+        span = known.get(match[1])
+        return match[0] if span is None else b'"cat": "%b", "name": %b' % (category, span)
+
+    return _CATEGORY_AND_NAME.sub(rewrite, text)

@@ -1,0 +1,47 @@
+"""Options of a capture, checked once and passed whole."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from annotate.trace_format import Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureOptions:
+    """Where a capture writes, and which steps it records.
+
+    A cycle is `wait` steps untouched, `warmup` steps during which the profiler starts up, `active` steps recorded;
+    after `repeat` cycles the capture is over (0: it goes on until the end).
+
+    Raises:
+        ValueError: a count is negative, or `active` is not positive.
+    """
+
+    logdir: Path
+    wait: int = 10
+    warmup: int = 2
+    active: int = 10
+    repeat: int = 1
+    mode: Mode = "train"
+
+    def __post_init__(self) -> None:
+        for name in ("wait", "warmup", "repeat"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, and is {getattr(self, name)}")
+        if self.active < 1:
+            raise ValueError(f"active must be at least 1, and is {self.active}")
+
+    @property
+    def first_recorded_step(self) -> int:
+        return self.wait + self.warmup
+
+
+def absolute(logdir: str | os.PathLike[str]) -> Path:
+    """The folder as an absolute path: the program may change its working directory while it trains."""
+    return Path(os.path.expanduser(os.fspath(logdir))).absolute()  # noqa: PTH111
+
+
+__all__ = ["CaptureOptions", "absolute"]
