@@ -70,6 +70,7 @@ class Profile:
         schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[Any], object] | None = None,
         notes: tuple[str, ...] = (),
+        loaders: tuple[object, ...] = (),
         **torch_profiler_keywords: Any,
     ) -> None:
         import torch.profiler
@@ -83,11 +84,14 @@ class Profile:
                 wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat
             )
         self._on_trace_ready = on_trace_ready
-        self._torch: Any = torch.profiler.profile(schedule=schedule, on_trace_ready=self._write, **torch_profiler_keywords)
+        self._torch: Any = torch.profiler.profile(
+            schedule=schedule, on_trace_ready=self._write, **torch_profiler_keywords
+        )
         action = torch.profiler.ProfilerAction
         self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
         self._session = Session()
         self._notes = notes
+        self._loaders = loaders
         self._entered = False
         self._steps = 0
         self._windows = 0
@@ -180,7 +184,7 @@ class Profile:
         return {
             "version": FORMAT_VERSION,
             "mode": self.options.mode,
-            "loaders": [describe(loader) for loader in self._session.loaders],
+            "loaders": [describe(loader) for loader in self._loaders or self._session.loaders],
             "host": _host.describe_host(),
             "versions": _host.describe_versions(),
             "overhead": {"marker_us": round(self._marker_us, 3), "marker_count": marker_count},

@@ -6,15 +6,14 @@ import copy
 import os
 import random
 import sys
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from annotate import _spans
 from annotate._collate import collate
-from annotate._loader import loader as annotate_loader
 from annotate._profile import Profile
 from annotate._rng import Snapshot
 from annotate.options import CaptureOptions, absolute
@@ -28,7 +27,7 @@ HOW_IT_DIFFERS: Final = (
     "disk, and pass each batch through shared memory, and files read before may come from the page cache."
 )
 
-_NEEDED: Final = ("dataset", "collate_fn", "num_workers")
+_NEEDED: Final = ("dataset", "collate_fn", "num_workers", "sampler", "batch_sampler", "generator", "worker_init_fn")
 
 
 def replay(loader: Any, logdir: str | os.PathLike[str], batches: int = 16, *, progress: bool = True) -> str:
@@ -66,31 +65,149 @@ def replay(loader: Any, logdir: str | os.PathLike[str], batches: int = 16, *, pr
 
 
 def _replay(loader: Any, options: CaptureOptions, progress: bool) -> str:
-    import torch
-
     base_seed, indices = _next_indices(loader, options.active)
     count = options.active if indices is None else len(indices)
     if count == 0:
         raise _no_batch(loader)
     stand_in = _zero_worker_loader(loader, indices)
-    notes = (HOW_IT_DIFFERS, *_dropped(loader))
+    notes = (HOW_IT_DIFFERS, *_left_out(loader))
     if progress:
         print(HOW_IT_DIFFERS, file=sys.stderr)
     done = 0
-    profile = Profile(options, schedule=_record_all(count), notes=notes, describes=loader)
-    with _as_worker(loader, stand_in.dataset, base_seed), profile as prof:
-        if loader_init := getattr(loader, "worker_init_fn", None):
-            loader_init(0)
-        for done in _progress(prof.steps(stand_in), count, show=progress):
-            if done == count:
+    capture = Profile(options, schedule=_record_all(count), notes=notes, loaders=(loader,))
+    with _as_worker(loader, stand_in.dataset, base_seed), capture as prof:
+        if loader.worker_init_fn is not None:
+            loader.worker_init_fn(0)
+        for done in _progress(prof.steps(stand_in), count, show=progress and sys.stderr.isatty()):
+            if done == count:  # before the step that would begin one step too many
                 break
     path = prof.trace_files[-1]
     if done == 0:
         Path(path).unlink()
         raise _no_batch(loader)
-    del torch
     return path
 
 
-def _no_batch(loader: object) -> ValueError:
-    return ValueError(f"annotate.replay: the {type(loader).__name__} gives no batch; is its dataset empty?")
+class NoBatchError(ValueError):
+    """The loader has nothing to load."""
+
+
+def _no_batch(loader: object) -> NoBatchError:
+    return NoBatchError(f"annotate.replay: the {type(loader).__name__} gives no batch; is its dataset empty?")
+
+
+def _is_iterable(loader: Any) -> bool:
+    from torch.utils.data import IterableDataset
+
+    return isinstance(loader.dataset, IterableDataset)
+
+
+def _next_indices(loader: Any, batches: int) -> tuple[int, list[Any] | None]:
+    """The base seed and the first batches of indices that ``iter(loader)`` would draw (None: an iterable dataset).
+
+    In the order of torch's ``_BaseDataLoaderIter.__init__``: the sampler's iterator is made, the base seed is drawn,
+    then the first batch is asked for. Running persistent workers keep their seed, and only the sampler starts again.
+    """
+    import torch
+
+    auto_collation = loader.batch_sampler is not None
+    sampler_iterator = None
+    if not _is_iterable(loader):
+        sampler_iterator = iter(loader.batch_sampler if auto_collation else loader.sampler)
+    running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None
+    base_seed = getattr(running, "_base_seed", None)
+    if base_seed is None:
+        base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
+    return int(base_seed), None if sampler_iterator is None else list(islice(sampler_iterator, batches))
+
+
+def _zero_worker_loader(loader: Any, indices: list[Any] | None) -> Any:
+    """A loader of zero workers over a copy of the dataset: its ``worker_init_fn`` may change the copy."""
+    import torch
+    from torch.utils.data import DataLoader
+
+    keywords: dict[str, Any] = {
+        "collate_fn": collate(loader.collate_fn),
+        "pin_memory": bool(getattr(loader, "pin_memory", False)) and _has_accelerator(),
+        "generator": torch.Generator(),  # so that iter() draws nothing from the seeded state
+    }
+    if indices is None:
+        keywords["batch_size"] = loader.batch_size
+        keywords["drop_last"] = bool(loader.drop_last)
+    elif loader.batch_sampler is not None:
+        keywords["batch_sampler"] = indices
+    else:
+        keywords["batch_size"] = None
+        keywords["sampler"] = indices
+    return DataLoader(copy.copy(loader.dataset), num_workers=0, **keywords)
+
+
+def _has_accelerator() -> bool:
+    import torch
+
+    accelerator = getattr(torch, "accelerator", None)
+    return bool(accelerator.is_available() if accelerator is not None else torch.cuda.is_available())
+
+
+def _left_out(loader: Any) -> list[str]:
+    """A sentence on the settings that zero workers refuse, if the loader has any."""
+    settings = ("prefetch_factor", "persistent_workers", "multiprocessing_context", "timeout")
+    had = [name for name in settings if getattr(loader, name, None)]
+    if getattr(loader, "pin_memory", False) and not _has_accelerator():
+        had.append("pin_memory")
+    return [f"Left out, because it has no meaning here: {', '.join(had)}."] if had else []
+
+
+def _record_all(count: int) -> Callable[[int], ProfilerAction]:
+    from torch.profiler import ProfilerAction
+
+    def schedule(step: int) -> ProfilerAction:
+        if step < count - 1:
+            return ProfilerAction.RECORD
+        return ProfilerAction.RECORD_AND_SAVE if step == count - 1 else ProfilerAction.NONE
+
+    return schedule
+
+
+@contextmanager
+def _as_worker(loader: Any, dataset: Any, base_seed: int) -> Generator[None, None, None]:
+    """What ``torch.utils.data._utils.worker._worker_loop`` sets up for worker 0, undone afterwards.
+
+    Random state is not put back here: the caller has a `Snapshot`.
+    """
+    import torch
+    from torch.utils.data._utils import worker
+
+    threads, info = torch.get_num_threads(), worker._worker_info
+    torch.set_num_threads(1)
+    random.seed(base_seed)
+    torch.default_generator.manual_seed(base_seed)  # torch.manual_seed would reseed the devices of the program too
+    numpy = sys.modules.get("numpy")
+    generate = getattr(worker, "_generate_state", None)
+    if numpy is not None and generate is not None:
+        numpy.random.seed(generate(base_seed, 0))
+    worker._worker_info = worker.WorkerInfo(
+        id=0, num_workers=max(1, loader.num_workers), seed=base_seed, dataset=dataset
+    )
+    try:
+        yield
+    finally:
+        worker._worker_info = info
+        torch.set_num_threads(threads)
+
+
+def _progress(batches: Iterable[object], total: int, *, show: bool) -> Iterator[int]:
+    """Counts the batches from 1, drawing a bar on stderr."""
+    begin = time.perf_counter()
+    done = 0
+    try:
+        for done, _ in enumerate(batches, 1):
+            if show:
+                filled = 30 * done // total
+                rate = done / (time.perf_counter() - begin)
+                bar = "#" * filled + "." * (30 - filled)
+                print(f"\rreplay [{bar}] {done}/{total} batches, {rate:.1f} per s", end="", file=sys.stderr, flush=True)
+            yield done
+    finally:
+        if show and done:
+            print(file=sys.stderr)

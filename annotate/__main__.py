@@ -1,0 +1,99 @@
+"""``python -m annotate replay package.module:make_loader --logdir DIR``: a zero-worker replay from the command line.
+
+Exit status: 0 fine; 1 the loader gave no batch; 2 bad usage, or the loader or its dataset failed. Errors are one line
+on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+class UsageError(Exception):
+    """What was asked for cannot be done; its text is the line for the user."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m annotate", description="Record the stages of a data pipeline.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser(
+        "replay",
+        help="load a few batches with zero workers and record every stage",
+        description="Loads a few batches of a DataLoader in this process, with zero workers, and writes a trace.",
+    )
+    command.add_argument("target", metavar="MODULE:NAME", help="a DataLoader, or a function that returns one")
+    command.add_argument("--logdir", required=True, help="folder that the trace is written to")
+    command.add_argument("--batches", type=int, default=16, metavar="N", help="batches to load (default: 16)")
+    command.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
+    asked = parser.parse_args(arguments)
+    try:
+        return _replay(asked)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if asked.traceback:
+            traceback.print_exc()
+        else:
+            hint = "" if isinstance(error, UsageError) else " (--traceback shows where)"
+            print(f"annotate replay: {_one_line(error)}{hint}", file=sys.stderr)
+        return 2
+
+
+def _replay(asked: argparse.Namespace) -> int:
+    if asked.batches < 1:
+        raise UsageError(f"--batches must be at least 1, and is {asked.batches}")
+    loader = load_target(asked.target)
+    from annotate._replay import NoBatchError, replay
+
+    try:
+        path = replay(loader, asked.logdir, asked.batches)
+    except NoBatchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(path)
+    return 0
+
+
+def load_target(target: str) -> Any:
+    """The loader that ``module:name`` stands for, called when it is a function.
+
+    Raises:
+        UsageError: there is no such thing, or it is no DataLoader.
+    """
+    module_name, separator, path = target.partition(":")
+    if not separator or not module_name or not path:
+        raise UsageError(f"{target!r} is not of the form package.module:name")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module_name == error.name or module_name.startswith(error.name + ".")):
+            raise UsageError(f"there is no module {module_name!r} here or on the Python path") from None
+        raise
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise UsageError(f"{module_name} has no {path!r}")
+        found = getattr(found, name)
+    loader = found() if callable(found) and not hasattr(found, "dataset") else found
+    if not hasattr(loader, "dataset"):
+        raise UsageError(f"{target} gives a {type(loader).__name__}, not a DataLoader")
+    return loader
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, (UsageError, OSError)) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main())
