@@ -1,1 +1,1 @@
-"""Pure functions ``(Trace, ...) -> frozen dataclass | Unavailable``. No I/O, no mutation. Times are int64 nanoseconds."""
+"""Pure functions ``(Trace, ...) -> frozen dataclass | Unavailable``. No I/O, no mutation; times in nanoseconds."""

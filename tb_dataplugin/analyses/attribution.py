@@ -27,7 +27,10 @@ OTHER = "other"
 
 @dataclass(frozen=True, slots=True)
 class DeviceAttribution:
-    """`gap_data_wait_ns[i]` is the data wait within gap i; `gap_stage[i]` the stage with most of it ("" if none)."""
+    """`gap_data_wait_ns[i]` is the data wait within gap i; `gap_stage[i]` the stage with most of it ("" if none).
+
+    `by_cause_ns` has no `data_wait` when the data wait is unknown; the whole idle time is `unknown` then.
+    """
 
     device: int
     by_cause_ns: dict[Cause, int]
@@ -38,20 +41,24 @@ class DeviceAttribution:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """`wait_by_stage_ns` is Unavailable when the stages that made the batches are not in the trace."""
+    """`blamable_waits` is the data wait as time; it and `wait_by_stage_ns` are missing when the stages that made the
+    batches are not in the trace.
+    """
 
     wait_by_stage_ns: dict[str, int] | Unavailable
+    blamable_waits: Intervals | None
     devices: tuple[DeviceAttribution, ...]
 
 
 def attribute(
     trace: Trace, tree: StageTree, loader: LoaderWait | Unavailable, devices: tuple[DeviceIdle, ...] | Unavailable
 ) -> Attribution:
-    waits = EMPTY if isinstance(loader, Unavailable) else loader.waits
-    blamed = _stages_while_waiting(trace, tree, waits)
+    waits = None if isinstance(loader, Unavailable) else loader.waits
+    blamed = _stages_while_waiting(trace, tree, waits or EMPTY)
     by_stage = {} if isinstance(blamed, Unavailable) else blamed
     return Attribution(
         wait_by_stage_ns=blamed if isinstance(blamed, Unavailable) else _totals(blamed),
+        blamable_waits=None if isinstance(blamed, Unavailable) else waits,
         devices=()
         if isinstance(devices, Unavailable)
         else tuple(_attribute_device(device, waits, by_stage) for device in devices),
@@ -67,8 +74,8 @@ def _stages_while_waiting(trace: Trace, tree: StageTree, waits: Intervals) -> di
     touches = waits.overlap(start, end) > 0
     if not (touches & (names != OTHER)).any():
         message = (
-            "no stage stands inside the data wait, so the wait cannot be passed on to a stage: with DataLoader workers the "
-            "stages run in other processes; capture annotate.replay(loader, ...) to see them, or use num_workers=0"
+            "no stage stands inside the data wait, so the wait cannot be passed on to a stage: DataLoader workers run "
+            "the stages in other processes; capture annotate.replay(loader, ...) to see them, or use num_workers=0"
         )
         return Unavailable("no_stages_in_wait", message)
     found = {name: Intervals.union(start[names == name], end[names == name]) for name in np.unique(names[touches])}
@@ -79,14 +86,17 @@ def _totals(by_stage: dict[str, Intervals]) -> dict[str, int]:
     return {name: waits.total_ns for name, waits in by_stage.items() if waits.total_ns}
 
 
-def _attribute_device(device: DeviceIdle, waits: Intervals, by_stage: dict[str, Intervals]) -> DeviceAttribution:
+def _attribute_device(device: DeviceIdle, waits: Intervals | None, by_stage: dict[str, Intervals]) -> DeviceAttribution:
     gaps = device.gaps
-    data_wait = waits.overlap(gaps.start, gaps.end)
+    data_wait = (waits or EMPTY).overlap(gaps.start, gaps.end)
     waited = int(data_wait.sum())
+    by_cause: dict[Cause, int] = {"unknown": gaps.total_ns - waited}
+    if waits is not None:
+        by_cause["data_wait"] = waited
     shares = {name: stage.overlap(gaps.start, gaps.end) for name, stage in by_stage.items()}
     return DeviceAttribution(
         device=device.device,
-        by_cause_ns={"data_wait": waited, "unknown": gaps.total_ns - waited},
+        by_cause_ns=by_cause,
         by_stage_ns={name: int(share.sum()) for name, share in shares.items() if share.any()},
         gap_data_wait_ns=data_wait,
         gap_stage=_largest(shares, len(gaps)),

@@ -43,8 +43,8 @@ def find_loader_wait(
     inside = end > start
     if not inside.any():
         message = (
-            "the training thread has no DataLoader spans, so the data wait is unknown: the loop may use a loader of its "
-            "own; put `annotate.stage('wait')` around the call that gets the batch, or use prof.steps(loader)"
+            "the training thread has no DataLoader spans, so the data wait is unknown: the loop may use a loader of "
+            "its own; put annotate.stage('wait') around the call that gets the batch, or use prof.steps(loader)"
         )
         return Unavailable("no_loader_spans", message)
     start, end, stage = start[inside], end[inside], spans.stage[here][inside]

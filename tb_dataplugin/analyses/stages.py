@@ -114,8 +114,8 @@ def tabulate_stages(tree: StageTree, window: Window, waits: Intervals | None) ->
 
 
 def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
-    wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)
-    return wait[tree.node] if len(wait) else np.zeros(0, dtype=np.bool_)
+    waits = [number for number, path in enumerate(tree.paths) if path[-1].kind == "wait"]
+    return np.isin(tree.node, waits)
 
 
 def _blame_per_span(tree: StageTree, waits: Intervals | None) -> Int64Array | None:

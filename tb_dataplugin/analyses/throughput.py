@@ -60,9 +60,11 @@ def find_throughput(
 
 
 def main_loader(trace: Trace) -> LoaderInfo | None:
-    """The loader that the capture is about: the first that was recorded."""
+    """The loader that the capture is about: the first that was recorded; else what torch's own spans tell of it."""
     pipeline = trace.info.pipeline
-    return pipeline.loaders[0] if pipeline and pipeline.loaders else None
+    if pipeline and pipeline.loaders:
+        return pipeline.loaders[0]
+    return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
 
 
 def count_samples(trace: Trace, tree: StageTree, window: Window, loader: LoaderWait | Unavailable) -> int:

@@ -60,4 +60,3 @@ class EventTable:
 
     def is_category(self, *categories: Category) -> npt.NDArray[np.bool_]:
         return np.isin(self.category, [int(category) for category in categories])
-

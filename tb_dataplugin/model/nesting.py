@@ -14,8 +14,9 @@ class Nesting:
     """The tree over `n` spans, and the timeline of the deepest span.
 
     `parent[i]` is the index of the enclosing span, -1 at the top; `depth[i]` counts its ancestors. The pieces
-    ``[piece_start[k], piece_end[k])`` are disjoint, sorted, and belong to span `piece_span[k]`, the deepest one at that
-    time. `clipped` counts spans that ran past their parent's end: they are cut there, as every time belongs to one span.
+    ``[piece_start[k], piece_end[k])`` are disjoint, sorted, and belong to span `piece_span[k]`, the deepest one at
+    that time. `clipped` counts spans that ran past their parent's end: they are cut there, so that every time belongs
+    to one span.
     """
 
     parent: Int64Array
@@ -33,7 +34,7 @@ class Nesting:
 
 
 def nest(start: Int64Array, end: Int64Array) -> Nesting:
-    """Nest the spans of one thread. A span that starts inside another is its child, even if it ends later (cut then)."""
+    """Nest the spans of one thread. A span that starts inside another is its child, cut where it ends later."""
     n = len(start)
     parent, depth = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
     pieces: list[tuple[int, int, int]] = []

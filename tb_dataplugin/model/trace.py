@@ -75,7 +75,10 @@ class PipelineInfo:
 
 @dataclass(frozen=True, slots=True)
 class TraceInfo:
-    """What the trace says of itself. None or "": it does not say."""
+    """What the trace says of itself. None or "": it does not say.
+
+    `single_process_loader`: torch's own spans name its iterator for zero workers.
+    """
 
     file: str
     name: str
@@ -83,6 +86,7 @@ class TraceInfo:
     world_size: int | None = None
     host: str = ""
     devices: tuple[DeviceInfo, ...] = ()
+    single_process_loader: bool = False
     pipeline: PipelineInfo | None = None
 
     @property

@@ -20,6 +20,7 @@ from tb_dataplugin.model.trace import StageSpans, StepSpans
 
 _STEP = re.compile(r"ProfilerStep#(\d+)")
 _TORCH_WAIT = re.compile(r"enumerate\((\w+)\)#.*")
+_SINGLE_PROCESS = re.compile(r"enumerate\(DataLoader\)#_SingleProcessDataLoaderIter\..*")
 _OPERATOR = re.compile(r"[A-Za-z_]\w*::.*|.*Backward\d*|Optimizer\..*|detach|[a-z]+_")
 """Names of operators in traces that file user marks and operators under one category (torch 1.8 to 1.11)."""
 
@@ -31,9 +32,10 @@ class Meanings:
     steps: StepSpans
     stage_spans: StageSpans
     training_track: int | None
+    single_process: bool
 
 
-def find(events: EventTable, names: tuple[str, ...]) -> Meanings:
+def find_meanings(events: EventTable, names: tuple[str, ...]) -> Meanings:
     """Steps, waits and stages among `events`; device copies of user annotations are left out."""
     host = events.is_category(*HOST_MARKERS)
     steps = _find_steps(events, names, host)
@@ -41,7 +43,12 @@ def find(events: EventTable, names: tuple[str, ...]) -> Meanings:
     training = _training_track(events, steps, named)
     if training is not None:
         named = _with_foreign_markers(events, names, host, named, training)
-    return Meanings(_on_track(events, steps, training), _outermost_waits(events, named), training)
+    return Meanings(
+        steps=_on_track(events, steps, training),
+        stage_spans=_outermost_waits(events, named),
+        training_track=training,
+        single_process=any(_SINGLE_PROCESS.fullmatch(name) for name in names),
+    )
 
 
 def _name_lookup(names: tuple[str, ...], values: dict[str, int]) -> npt.NDArray[np.int64]:

@@ -15,7 +15,8 @@ from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category, EventTable
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import DeviceInfo, Trace, TraceInfo, Track
-from tb_dataplugin.reader import annotations, chrome, discovery, source
+from tb_dataplugin.reader import chrome, discovery, source
+from tb_dataplugin.reader.annotations import find_meanings
 from tb_dataplugin.reader.decimals import nanoseconds
 from tb_dataplugin.reader.pipeline_info import read_pipeline_info
 
@@ -45,17 +46,27 @@ def read_trace(path: Path, name: str | None = None) -> Trace:
     rows = chrome.parse(source.read_bytes(path), path)
     found = DiagnosticsCollector()
     events, names, tracks = _columns(rows, found)
+    meanings = find_meanings(events, names)
     info = TraceInfo(
         file=str(path),
         name=discovery.strip_suffix(path.name) if name is None else name,
         devices=_devices(rows.device_properties),
         pipeline=read_pipeline_info(rows.pipeline, found),
+        single_process_loader=meanings.single_process,
         **_whereabouts(rows),
     )
-    meanings = annotations.find(events, names)
     if not len(events):
         found.add("no_events", "the trace has no timed events: the profiler recorded nothing; was a step run in it?")
-    return Trace(info, events, names, tracks, meanings.steps, meanings.stage_spans, meanings.training_track, found.result())
+    return Trace(
+        info=info,
+        events=events,
+        names=names,
+        tracks=tracks,
+        steps=meanings.steps,
+        stage_spans=meanings.stage_spans,
+        training_track=meanings.training_track,
+        diagnostics=found.result(),
+    )
 
 
 def _columns(
@@ -65,7 +76,7 @@ def _columns(
     start, has_start = nanoseconds([bytes(row.ts) for row in timed])
     length, has_length = nanoseconds([bytes(row.dur) for row in timed])
     found.add("event_without_start", "events without a readable `ts` were left out", int((~has_start).sum()))
-    found.add("event_without_duration", "events without a readable `dur` count as zero-length", int((~has_length).sum()))
+    found.add("event_without_duration", "events without a readable `dur` count as empty", int((~has_length).sum()))
     if not has_start.all():
         timed = [row for row, good in zip(timed, has_start.tolist(), strict=True) if good]
         start, length = start[has_start], length[has_start]
@@ -165,5 +176,3 @@ def _whereabouts(rows: chrome.ChromeTrace) -> dict[str, Any]:
         "world_size": world if world > 0 else None,
         "host": _text(rows.host_name),
     }
-
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isal import igzip
+from isal import igzip, isal_zlib
 
 from tb_dataplugin.errors import UnreadableTrace
 
@@ -27,7 +27,8 @@ def read_bytes(path: Path) -> bytes:
     if not raw.startswith(GZIP_MAGIC):
         return raw
     try:
-        return igzip.decompress(raw)
-    except (EOFError, OSError, igzip.IGzipError) as error:
+        text: bytes = igzip.decompress(raw)  # type: ignore[no-untyped-call]
+    except (EOFError, OSError, isal_zlib.IsalError) as error:
         reason = f"its gzip data is damaged or cut off ({error})"
         raise UnreadableTrace(path, reason, "capture again, or copy the file again") from None
+    return text

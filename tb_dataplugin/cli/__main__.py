@@ -1,0 +1,5 @@
+import sys
+
+from tb_dataplugin.cli.main import main
+
+sys.exit(main())

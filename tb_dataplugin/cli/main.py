@@ -1,0 +1,60 @@
+"""Finds the subcommand, runs it, and turns errors into exit status: the only place that does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+from tb_dataplugin import __version__
+from tb_dataplugin.cli.report import ReportCommand
+from tb_dataplugin.errors import DataPipelineError
+
+
+class Command(Protocol):
+    """A subcommand: its docstring is the help."""
+
+    name: ClassVar[str]
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None: ...
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> int: ...
+
+
+COMMANDS: tuple[type[Command], ...] = (ReportCommand,)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input (one line on stderr)."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except DataPipelineError as error:
+        print(f"tb-dataplugin: {error}", file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:  # `| head` closed the pipe: fine
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tb-dataplugin",
+        description="Tells which DataLoader stage every idle device microsecond waited for.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        text = (command.__doc__ or "").strip()
+        sub = subcommands.add_parser(command.name, help=text.splitlines()[0], description=text)
+        command.add_arguments(sub)
+        sub.set_defaults(run=command.run)
+    return parser

@@ -1,0 +1,1 @@
+"""Renders a report: JSON, text. Nothing is computed here."""

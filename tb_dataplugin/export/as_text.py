@@ -1,0 +1,201 @@
+"""The report for a terminal or a log: sentence, numbers, pictures, tables, in at most 100 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from tb_dataplugin.export.terminal import PLAIN, Style
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import duration, in_unit, percent, significant, unit_for
+
+WIDTH = 100
+BAR = 40
+MAX_STEPS, MAX_STAGES, MAX_GAPS = 12, 30, 5
+
+
+class Line(Protocol):
+    """Formats one named number with its notes."""
+
+    def __call__(self, name: str, value: str, *notes: str) -> str: ...
+
+
+def as_text(report: pb.Report, style: Style = PLAIN) -> str:
+    """Every capture, one below the other."""
+    lines = [line for capture in report.captures for line in (*_capture(capture, style), "")]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
+    facts = (capture.mode, f"torch {capture.torch_version}" if capture.torch_version else "", capture.host)
+    title = " · ".join((capture.name, *filter(None, facts)))
+    yield style.bold(_fit(title, WIDTH))
+    yield style.rule * WIDTH
+    yield from map(style.bold, textwrap.wrap(capture.verdict.sentence, WIDTH))
+    for line in capture.verdict.evidence:
+        yield from _wrap(line, "  ")
+    yield ""
+    yield from _numbers(capture)
+    for section in (_steps, _stages, _gaps, _findings):
+        yield from section(capture, style)
+    yield from _diagnostics(capture, style)
+
+
+def _numbers(capture: pb.Capture) -> Iterator[str]:
+    window = capture.window_us
+
+    def line(name: str, value: str, *notes: str) -> str:
+        return _fit(f"  {name:<22}{value:>10}   {', '.join(filter(None, notes))}", WIDTH)
+
+    steps = capture.steps
+    told = f"{steps.count} steps, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
+    yield line("window", duration(window), told if capture.HasField("steps") else "the whole trace: it has no steps")
+    for device in capture.devices:
+        gaps = f"{device.gap_count} gaps, longest {duration(device.longest_gap_us)}"
+        share = f"{percent(_share(device.idle_us, window))} of the window"
+        yield line(f"device {device.id} idle", duration(device.idle_us), share, gaps, device.name)
+    if capture.HasField("loader"):
+        yield from _loader_numbers(capture, line)
+    if capture.HasField("throughput"):
+        yield from _rates(capture.throughput, line)
+
+
+def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
+    loader, window = capture.loader, capture.window_us
+    share = f"{percent(_share(loader.wait_us, window))} of the window"
+    waits = f"{loader.wait_count} waits, p50 {duration(loader.wait_p50_us)}, max {duration(loader.wait_max_us)}"
+    yield line("data wait", duration(loader.wait_us), share, waits)
+    if loader.HasField("exposed_wait_us"):
+        exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
+        yield line("  exposed", duration(loader.exposed_wait_us), exposed, "the device was idle")
+        yield line("  hidden", duration(loader.hidden_wait_us), "the device was busy")
+    if loader.HasField("first_batch_wait_us"):
+        yield line("  first batch", duration(loader.first_batch_wait_us), "includes iter(loader)")
+
+
+def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
+    alone = {
+        "reading": rates.read_per_s if rates.HasField("read_per_s") else None,
+        "preparation": rates.prepare_per_s if rates.HasField("prepare_per_s") else None,
+        "training step": rates.device_per_s if rates.HasField("device_per_s") else None,
+    }
+    known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
+    yield line("samples per second", significant(rates.samples_per_s), f"alone: {', '.join(known)}" if known else "")
+
+
+def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
+    if not capture.steps.items:
+        return
+    items = capture.steps.items[:MAX_STEPS]
+    unit = unit_for(step.duration_us for step in items)
+    longest = max(step.duration_us for step in items)
+    with_device = bool(capture.devices)
+    legend = (
+        f"{style.full} device busy  {style.dark} idle: waits for data  {style.light} idle: other"
+        if with_device
+        else f"{style.dark} waits for data  {style.light} the rest of the step"
+    )
+    yield from _heading(f"Steps ({unit.name})   {legend}", style)
+    for step in items:
+        bar = _bar(_device_parts(step, style) if with_device else _host_parts(step, style), longest, BAR)
+        told = f"data wait {in_unit(step.data_wait_us, unit)}"
+        yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar:<{BAR}}  {told}"
+    yield from _more(len(capture.steps.items) - len(items), "steps")
+
+
+def _device_parts(step: pb.Step, style: Style) -> list[tuple[float, str]]:
+    parts = (step.device_busy_us, step.idle_data_wait_us, step.idle_other_us)
+    return list(zip(parts, (style.full, style.dark, style.light), strict=True))
+
+
+def _host_parts(step: pb.Step, style: Style) -> list[tuple[float, str]]:
+    return [(step.data_wait_us, style.dark), (step.duration_us - step.data_wait_us, style.light)]
+
+
+def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
+    if not capture.stages:
+        return
+    rows = capture.stages[:MAX_STAGES]
+    total, single = unit_for(row.total_us for row in rows), unit_for(row.max_us for row in rows)
+    whole = capture.loader.wait_us
+    names = 42
+    yield from _heading(f"Stages   total and self in {total.name}; p50, p95, max in {single.name}", style)
+    yield f"  {'':<{names}}{'count':>7}{'total':>9}{'self':>9}{'p50':>8}{'p95':>8}{'max':>8}{'wait':>8}"
+    for row in rows:
+        name = _fit("  " * (len(row.path) - 1) + row.path[-1], names)
+        blame = percent(_share(row.blame_us, whole)) if row.HasField("blame_us") else ""
+        times = f"{in_unit(row.total_us, total):>9}{in_unit(row.self_us, total):>9}"
+        spread = "".join(f"{in_unit(value, single):>8}" for value in (row.p50_us, row.p95_us, row.max_us))
+        yield f"  {style.stage(row.kind, f'{name:<{names}}')}{row.count:>7}{times}{spread}{blame:>8}"
+    yield from _more(len(capture.stages) - len(rows), "stages")
+    if any(row.HasField("blame_us") for row in rows):
+        yield "  wait: share of the data wait that this stage has, without the stages inside it"
+
+
+def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
+    for device in capture.devices:
+        gaps = device.gaps[:MAX_GAPS]
+        if not gaps:
+            continue
+        unit = unit_for(gap.duration_us for gap in gaps)
+        yield from _heading(f"Longest idle gaps of device {device.id} ({unit.name})", style)
+        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause"
+        for gap in gaps:
+            step = str(gap.step) if gap.HasField("step") else "–"
+            cause = " ".join(filter(None, (gap.cause.replace("_", " "), gap.stage)))
+            start = in_unit(gap.start_us - capture.window_start_us, unit)
+            yield f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  {cause}"
+
+
+def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
+    if not capture.findings:
+        return
+    yield from _heading("What to change", style)
+    for number, finding in enumerate(capture.findings, 1):
+        yield from map(style.bold, _wrap(f"{finding.title}  [{finding.severity}]", f" {number}. ", "    "))
+        yield from _wrap(finding.advice, "    ")
+        yield from (f"      {line}" for line in finding.code.splitlines())
+        if finding.HasField("gain_us_per_step"):
+            yield f"    Gains at most {duration(finding.gain_us_per_step)} per step."
+        yield from _wrap("Seen: " + "; ".join(finding.evidence) + ".", "    ")
+
+
+def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
+    if not capture.diagnostics:
+        return
+    yield from _heading("What this capture cannot tell, and what was odd in it", style)
+    for one in capture.diagnostics:
+        times = f" ({one.count} times)" if one.count > 1 else ""
+        yield from _wrap(f"{one.message}{times}", "  - ", "    ")
+
+
+def _heading(text: str, style: Style) -> Iterator[str]:
+    yield ""
+    yield style.bold(text)
+
+
+def _bar(parts: Sequence[tuple[float, str]], longest: float, width: int) -> str:
+    """Parts end on the rounded sums, so that rounding never adds up."""
+    bar, reached = "", 0.0
+    for value, glyph in parts:
+        reached += value
+        bar += glyph * (round(reached / longest * width) - len(bar) if longest else 0)
+    return bar
+
+
+def _more(count: int, what: str) -> Iterator[str]:
+    if count > 0:
+        yield f"  and {count} more {what}; --format json has them all"
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest)
+
+
+def _fit(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -1,0 +1,31 @@
+"""Batches are made in the training thread, one after the other with the training."""
+
+from __future__ import annotations
+
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
+from tb_dataplugin.units import duration, percent
+
+
+def check(signals: Signals) -> Finding | None:
+    if signals.mode == "replay" or signals.loader is None or signals.loader.num_workers != 0:
+        return None
+    if not signals.is_input_bound(INPUT_BOUND) or signals.felt_us is None:
+        return None
+    workers = max(1, signals.cores - 1) if signals.cores else 4
+    start = f"one less than the {signals.cores} cores" if signals.cores else "or one less than the machine has cores"
+    gain = signals.per_step(signals.felt_us)
+    return Finding(
+        rule="single_process_loading",
+        severity="high" if signals.is_input_bound(HIGHLY_INPUT_BOUND) else "medium",
+        title="The DataLoader has no workers: the training thread makes every batch itself",
+        advice=f"Start with num_workers={workers} ({start}) and measure again; "
+        "the wait then shrinks at most to what that many cores cannot prepare in time.",
+        gain_us_per_step=gain,
+        evidence=(
+            f"num_workers=0, {percent(signals.share(signals.felt_us))} of the window waits for data",
+            f"{duration(signals.wait_us)} of data wait in {duration(signals.window_us)}",
+        ),
+        code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
+    )

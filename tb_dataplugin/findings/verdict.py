@@ -1,0 +1,102 @@
+"""One sentence that answers why the device is idle, and what kind of bound that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from annotate.trace_format import StageKind
+from tb_dataplugin.findings.signals import BlamedStage, Signals
+from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND
+from tb_dataplugin.units import duration, percent, points
+
+Bound = Literal["read", "cpu", "transfer", "host", "device", "comm", "balanced", "unknown"]
+
+BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {"read": "read", "transfer": "transfer"}
+
+
+NOT_DATA: Final = "the DataLoader is not the bottleneck"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    bound: Bound
+    sentence: str
+    evidence: tuple[str, ...] = ()
+
+
+def judge(signals: Signals) -> Verdict:
+    if signals.mode == "replay":
+        return _judge_replay(signals)
+    return _judge_device_run(signals) if signals.has_device else _judge_host_run(signals)
+
+
+def _judge_device_run(signals: Signals) -> Verdict:
+    idle, felt = signals.share(signals.idle_us), signals.share(signals.felt_us)
+    assert idle is not None
+    opening = f"The device is idle for {percent(idle)} of the window"
+    if 1 - idle >= DEVICE_BUSY:
+        return Verdict("device", f"{opening}: it is the bottleneck, leave the DataLoader alone.")
+    if felt is None:
+        return Verdict("unknown", f"{opening}; how much of that waits for data is unknown.")
+    if felt < INPUT_BOUND:
+        sentence = f"{opening}, but only {points(felt)} points of that wait for data: {NOT_DATA}."
+        return Verdict("unknown", sentence, _wait_evidence(signals))
+    sentence = f"{opening}; {points(felt)} points of that wait for data{_mostly(signals)}."
+    return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
+
+
+def _judge_host_run(signals: Signals) -> Verdict:
+    share = signals.share(signals.wait_us)
+    if share is None:
+        sentence = "The trace has neither device activity nor DataLoader spans: nothing can be said of the data wait."
+        return Verdict("unknown", sentence)
+    opening = f"The training thread waits for data for {percent(share)} of the window"
+    if share < INPUT_BOUND:
+        return Verdict("host", f"{opening}: {NOT_DATA}.", _wait_evidence(signals))
+    return Verdict(_input_bound(signals), f"{opening}{_mostly(signals)}.", _wait_evidence(signals))
+
+
+def _judge_replay(signals: Signals) -> Verdict:
+    leader = _leader(signals)
+    if leader is None:
+        return Verdict("unknown", "The replay has no stage markers, so what the loader spends its time on is unknown.")
+    sentence = f"In the replay, {percent(leader.share)} of the time to make a batch is spent in {leader.name}."
+    return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
+
+
+def _leader(signals: Signals) -> BlamedStage | None:
+    return next((one for one in signals.blamed or () if one.stage is not None), None)
+
+
+def _mostly(signals: Signals) -> str:
+    leader = _leader(signals)
+    if leader is None:
+        return "; for which stage, the trace does not say"
+    part = "most of it" if leader.share > 0.5 else "the largest part"
+    return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
+
+
+def _input_bound(signals: Signals) -> Bound:
+    """Which part of loading holds the run back: the kind of stages with the largest part of the wait."""
+    if signals.blamed is None:
+        return "unknown"
+    totals: dict[Bound, float] = {}
+    for one in signals.blamed:
+        if one.stage is not None:
+            bound = BOUND_OF_KIND.get(one.stage.kind, "cpu")
+            totals[bound] = totals.get(bound, 0.0) + one.blame_us
+    return max(totals, key=lambda bound: totals[bound]) if totals else "unknown"
+
+
+def _wait_evidence(signals: Signals) -> tuple[str, ...]:
+    lines = []
+    if signals.mode != "replay" and signals.has_device and signals.wait_us is not None and signals.felt_us is not None:
+        hidden = signals.wait_us - signals.felt_us
+        lines.append(
+            f"data wait {duration(signals.wait_us)}: {duration(signals.felt_us)} while the device was idle, "
+            f"{duration(hidden)} hidden behind device work"
+        )
+    largest = (signals.blamed or ())[:3]
+    lines += [f"{one.name}: {duration(one.blame_us)}, {percent(one.share)} of the data wait" for one in largest]
+    return tuple(lines)

@@ -1,0 +1,149 @@
+"""HTTP in, HTTP out: each ``x_route`` reads the request and writes what its ``x_impl`` returns. See http_api.md."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tensorboard.backend import http_util
+from werkzeug import Request, Response
+
+from tb_dataplugin.errors import BadRequest, DataPipelineError
+from tb_dataplugin.export.as_json import as_json
+from tb_dataplugin.pipeline import as_report
+from tb_dataplugin.report.timeline import slice_timeline
+from tb_dataplugin.tb import assets
+from tb_dataplugin.tb.runs import CaptureLibrary, Entry
+
+MIN_WIDTH, MAX_WIDTH = 100, 8000
+CACHE_S = 3600
+"""Perfetto's files never change under one version; they are 40 MB."""
+
+JSON = "application/json"
+
+
+def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response], library: CaptureLibrary) -> Response:
+    """Runs a route; whatever goes wrong in it is one line of JSON."""
+    if request.method not in ("GET", "HEAD"):
+        return _json(request, {"error": "only GET is served here"}, 405)
+    try:
+        return route(request, library)
+    except DataPipelineError as error:
+        return _json(request, {"error": str(error)}, error.http_status)
+
+
+def runs_route(request: Request, library: CaptureLibrary) -> Response:
+    return _json(request, runs_impl(library))
+
+
+def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
+    listing = library.listing()
+    return {
+        "logdir": ",".join(str(logdir.path) for logdir in library.logdirs),
+        "scanning": listing.scanning,
+        "perfetto": assets.perfetto_root() is not None,
+        "captures": [_entry(entry) for entry in listing.entries],
+        "problems": list(listing.problems),
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "run": entry.run,
+        "name": entry.trace.name,
+        "state": entry.state,
+        "error": entry.error,
+        "bytes": entry.trace.size,
+        "modified": entry.trace.modified_ns / 1e9,
+        "mode": entry.mode,
+    }
+
+
+def report_route(request: Request, library: CaptureLibrary) -> Response:
+    found = library.analysed(_capture_id(request))
+    if isinstance(found, Entry):
+        return _not_ready(request, found)
+    return _respond(request, as_json(as_report([found.capture])), JSON)
+
+
+def timeline_route(request: Request, library: CaptureLibrary) -> Response:
+    start, end, width = _number(request, "start_us"), _number(request, "end_us"), _number(request, "width")
+    if width is None or not MIN_WIDTH <= width <= MAX_WIDTH:
+        raise BadRequest(f"width must be a number of pixels between {MIN_WIDTH} and {MAX_WIDTH}")
+    found = library.analysed(_capture_id(request))
+    if isinstance(found, Entry):
+        return _not_ready(request, found)
+    window = found.timeline.window
+    start = window.start_ns / 1e3 if start is None else start
+    end = window.end_ns / 1e3 if end is None else end
+    if not start < end:
+        raise BadRequest(f"start_us {start:g} is not before end_us {end:g}; swap them")
+    return _respond(request, as_json(slice_timeline(found.timeline, start, end, int(width))), JSON)
+
+
+def trace_route(request: Request, library: CaptureLibrary) -> Response:
+    path = library.entry(_capture_id(request)).trace.path
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadRequest(f"cannot read {path}: {error.strerror}; was it moved?") from None
+    kind = "application/gzip" if content.startswith(b"\x1f\x8b") else JSON
+    attachment = ("Content-Disposition", "attachment; filename=" + json.dumps(path.name))
+    response = Response(content, content_type=kind, headers=[attachment])
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def bundle_route(request: Request, library: CaptureLibrary) -> Response:
+    return _asset(request, assets.bundle_file(request.path.rsplit("/", 1)[-1]), 0)
+
+
+def perfetto_route(request: Request, library: CaptureLibrary) -> Response:
+    return _asset(request, assets.perfetto_file(request.path.split("/perfetto/", 1)[-1]), CACHE_S)
+
+
+def _asset(request: Request, asset: assets.Asset | None, expires: int) -> Response:
+    if asset is None:
+        return _respond(request, "no such file", "text/plain", code=404)
+    if asset.content_type == "text/html":
+        return _respond(request, asset.content, asset.content_type, csp_scripts_sha256s=[])
+    return _respond(request, asset.content, asset.content_type, expires=expires)
+
+
+def _capture_id(request: Request) -> str:
+    capture_id: str | None = request.args.get("id")
+    if not capture_id:
+        raise BadRequest("the request names no capture; add ?id=<capture id> as listed by `runs`")
+    return capture_id
+
+
+def _number(request: Request, name: str) -> float | None:
+    text = request.args.get(name)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or abs(value) > 1e15:
+        raise BadRequest(f"{name} is {text!r}, not a number of a usable size")
+    return value
+
+
+def _not_ready(request: Request, entry: Entry) -> Response:
+    if entry.state == "error":
+        return _json(request, {"error": entry.error}, 422)
+    return _json(request, {"state": entry.state}, 202)
+
+
+def _respond(request: Request, content: str | bytes, content_type: str, **options: Any) -> Response:
+    """TensorBoard's own response: compressed, with its content security policy on HTML."""
+    response: Response = http_util.Respond(request, content, content_type, **options)
+    return response
+
+
+def _json(request: Request, value: dict[str, Any], code: int = 200) -> Response:
+    return _respond(request, json.dumps(value, allow_nan=False), JSON, code=code)

@@ -1,0 +1,56 @@
+"""Numbers for people: three significant digits, one unit per table. Exact values stay in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+UNKNOWN = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeUnit:
+    name: str
+    us: float  # microseconds in one
+
+
+US, MS, S = TimeUnit("us", 1.0), TimeUnit("ms", 1e3), TimeUnit("s", 1e6)
+
+
+def unit_for(values_us: Iterable[float | None]) -> TimeUnit:
+    """The unit in which the largest of the values reads best; a table shows all its times in it."""
+    largest = max((abs(value) for value in values_us if value is not None), default=0.0)
+    return S if largest >= 10 * S.us else MS if largest >= MS.us else US
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """``0.01234 -> "0.012"``, ``12.34 -> "12.3"``, ``1234.5 -> "1 234"``: whole digits are never rounded away."""
+    if value == 0:
+        return "0"
+    magnitude = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    decimals = max(0, digits - magnitude) if magnitude else digits
+    return f"{value:,.{decimals}f}".replace(",", " ")
+
+
+def in_unit(value_us: float | None, unit: TimeUnit) -> str:
+    return UNKNOWN if value_us is None else significant(value_us / unit.us)
+
+
+def duration(value_us: float | None) -> str:
+    """A single duration with its own unit: ``"415 ms"``."""
+    if value_us is None:
+        return UNKNOWN
+    unit = S if abs(value_us) >= S.us else MS if abs(value_us) >= MS.us else US
+    return f"{significant(value_us / unit.us)} {unit.name}"
+
+
+def percent(share: float | None) -> str:
+    """``0.4396 -> "44.0 %"``."""
+    if share is None:
+        return UNKNOWN
+    return f"{share * 100:.1f} %"
+
+
+def points(share: float) -> str:
+    """A share of the window as percentage points, without the sign: ``"33.9"``."""
+    return f"{share * 100:.1f}"
