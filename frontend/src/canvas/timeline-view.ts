@@ -1,0 +1,202 @@
+// The timeline: what is on screen, and how wheel, drag and keys change it.
+
+import { buildHover, type HoverInfo } from "../model/hover";
+import { placeLanes, rowAt, type Layout } from "../model/lane-layout";
+import type { TimelineModel } from "../model/lanes";
+import {
+  clampRange, covers, lengthUs, panBy, pxToUs, zoomAround, type TimeRange, type TimeScale,
+} from "../model/time-scale";
+import type { Palette } from "../theme/tokens";
+import { CanvasView } from "./canvas-view";
+import { hitAt, paintTimeline, type Frame, type Hit } from "./timeline-painter";
+
+export type TimelineInput = {
+  readonly whole: TimelineModel;
+  readonly detail: TimelineModel | null;
+  readonly range: TimeRange | null;
+  readonly selected: TimeRange | null;
+  readonly palette: Palette;
+};
+
+export type TimelineEvents = {
+  readonly onRange: (range: TimeRange | null) => void;
+  readonly onHover: (info: HoverInfo | null, clientX: number, clientY: number) => void;
+  readonly onResize: (plotPx: number) => void;
+};
+
+const WHEEL_ZOOM_PER_PX = 0.002;
+const KEY_ZOOM = 0.7;
+const KEY_PAN = 0.15;
+
+export class TimelineView extends CanvasView {
+  private input: TimelineInput | null = null;
+  private layout: Layout = { lanes: [], heightPx: 0 };
+  private hover: Hit | null = null;
+  private dragFromPx: number | null = null;
+
+  constructor(canvas: HTMLCanvasElement, private readonly events: TimelineEvents) {
+    super(canvas);
+    canvas.addEventListener("wheel", this.onWheel, { passive: false });
+    canvas.addEventListener("pointerdown", this.onPointerDown);
+    canvas.addEventListener("pointermove", this.onPointerMove);
+    canvas.addEventListener("pointerup", this.onPointerUp);
+    canvas.addEventListener("pointercancel", this.onPointerUp);
+    canvas.addEventListener("pointerleave", this.onPointerLeave);
+    canvas.addEventListener("keydown", this.onKey);
+  }
+
+  override dispose(): void {
+    super.dispose();
+    const { canvas } = this;
+    canvas.removeEventListener("wheel", this.onWheel);
+    canvas.removeEventListener("pointerdown", this.onPointerDown);
+    canvas.removeEventListener("pointermove", this.onPointerMove);
+    canvas.removeEventListener("pointerup", this.onPointerUp);
+    canvas.removeEventListener("pointercancel", this.onPointerUp);
+    canvas.removeEventListener("pointerleave", this.onPointerLeave);
+    canvas.removeEventListener("keydown", this.onKey);
+  }
+
+  update(input: TimelineInput): void {
+    this.input = input;
+    this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail]);
+    this.canvas.style.height = `${this.layout.heightPx}px`;
+    const { startUs, endUs } = this.shown(input);
+    this.canvas.dataset["startUs"] = String(startUs);
+    this.canvas.dataset["endUs"] = String(endUs);
+    this.invalidate();
+  }
+
+  /** Width of the part that carries time. */
+  get plotPx(): number {
+    return Math.max(1, this.widthPx - this.gutterPx);
+  }
+
+  protected override onResize(): void {
+    super.onResize();
+    this.events.onResize(this.plotPx);
+  }
+
+  protected override draw(context: CanvasRenderingContext2D, widthPx: number, heightPx: number): void {
+    const frame = this.frame(widthPx, heightPx);
+    if (frame !== null) paintTimeline(context, frame);
+  }
+
+  private get gutterPx(): number {
+    return this.widthPx < 720 ? 104 : 152;
+  }
+
+  private shown(input: TimelineInput): TimeRange {
+    return input.range ?? input.whole.window;
+  }
+
+  private scale(input: TimelineInput): TimeScale {
+    return { range: this.shown(input), leftPx: this.gutterPx, rightPx: Math.max(this.gutterPx + 1, this.widthPx) };
+  }
+
+  /** The finer slice only where it covers everything on screen: half a lane would lie about the other half. */
+  private modelFor(input: TimelineInput): TimelineModel {
+    const { detail, whole } = input;
+    const isZoomed = input.range !== null && lengthUs(input.range) < lengthUs(whole.window) * 0.999;
+    return detail !== null && isZoomed && covers(detail.slice, this.shown(input)) ? detail : whole;
+  }
+
+  private frame(widthPx: number, heightPx: number): Frame | null {
+    const { input, layout, hover } = this;
+    if (input === null) return null;
+    const { palette, selected } = input;
+    return { model: this.modelFor(input), layout, scale: this.scale(input), palette, widthPx, heightPx, selected, hover };
+  }
+
+  private change(next: (range: TimeRange, bounds: TimeRange, scale: TimeScale) => TimeRange): void {
+    const { input } = this;
+    if (input === null) return;
+    const bounds = input.whole.window;
+    const range = clampRange(next(this.shown(input), bounds, this.scale(input)), bounds);
+    this.setHover(null, 0, 0);
+    this.events.onRange(lengthUs(range) >= lengthUs(bounds) * (1 - 1e-9) ? null : range);
+  }
+
+  private readonly onWheel = (event: WheelEvent): void => {
+    // Over the lane titles the page scrolls: a tall timeline must not trap the wheel.
+    if (event.offsetX < this.gutterPx) return;
+    event.preventDefault();
+    const perLine = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+    const sideways = event.shiftKey ? event.deltaX + event.deltaY : event.deltaX;
+    if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+      this.change((range, bounds) => panBy(range, (sideways * perLine * lengthUs(range)) / this.plotPx, bounds));
+      return;
+    }
+    const factor = Math.exp(Math.max(-200, Math.min(200, event.deltaY * perLine)) * WHEEL_ZOOM_PER_PX);
+    this.change((range, bounds, scale) => zoomAround(range, factor, pxToUs(scale, event.offsetX), bounds));
+  };
+
+  private readonly onPointerDown = (event: PointerEvent): void => {
+    if (event.button !== 0 || event.offsetX < this.gutterPx) return;
+    this.dragFromPx = event.offsetX;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.canvas.classList.add("dragging");
+  };
+
+  private readonly onPointerMove = (event: PointerEvent): void => {
+    if (this.dragFromPx !== null) {
+      const movedPx = event.offsetX - this.dragFromPx;
+      this.dragFromPx = event.offsetX;
+      this.change((range, bounds) => panBy(range, (-movedPx * lengthUs(range)) / this.plotPx, bounds));
+      return;
+    }
+    const { input } = this;
+    if (input === null) return;
+    const at = event.offsetX < this.gutterPx ? null : rowAt(this.layout, event.offsetY);
+    const frame = { model: this.modelFor(input), scale: this.scale(input) };
+    this.setHover(at === null ? null : hitAt(frame, at.placed.lane.id, at.row, event.offsetX), event.clientX, event.clientY);
+  };
+
+  private readonly onPointerUp = (event: PointerEvent): void => {
+    this.dragFromPx = null;
+    this.canvas.classList.remove("dragging");
+    if (this.canvas.hasPointerCapture(event.pointerId)) this.canvas.releasePointerCapture(event.pointerId);
+  };
+
+  private readonly onPointerLeave = (): void => {
+    if (this.dragFromPx === null) this.setHover(null, 0, 0);
+  };
+
+  private setHover(next: Hit | null, clientX: number, clientY: number): void {
+    const { hover, input } = this;
+    if (next === null && hover === null) return;
+    this.hover = next;
+    if (next?.laneId !== hover?.laneId || next?.row !== hover?.row || next?.index !== hover?.index) this.invalidate();
+    const info = next === null || input === null ? null : buildHover(this.modelFor(input), next);
+    this.events.onHover(info, clientX, clientY);
+  }
+
+  private readonly onKey = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (action === undefined) return;
+    event.preventDefault();
+    this.act(action);
+  };
+
+  /** Also what the buttons beside the timeline do. */
+  act(action: TimelineAction): void {
+    if (action === "whole") return this.change((_, bounds) => bounds);
+    if (action === "left" || action === "right") {
+      const sign = action === "left" ? -1 : 1;
+      return this.change((range, bounds) => panBy(range, sign * KEY_PAN * lengthUs(range), bounds));
+    }
+    const factor = action === "in" ? KEY_ZOOM : 1 / KEY_ZOOM;
+    this.change((range, bounds) => zoomAround(range, factor, (range.startUs + range.endUs) / 2, bounds));
+  }
+}
+
+export type TimelineAction = "in" | "out" | "left" | "right" | "whole";
+
+const KEYS: Readonly<Record<string, TimelineAction>> = {
+  w: "in", "+": "in", "=": "in", ArrowUp: "in",
+  s: "out", "-": "out", ArrowDown: "out",
+  a: "left", ArrowLeft: "left",
+  d: "right", ArrowRight: "right",
+  "0": "whole", Home: "whole",
+};

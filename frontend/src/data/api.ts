@@ -1,0 +1,99 @@
+// The routes, relative to this script: TensorBoard may stand behind any path prefix.
+
+import type { Capture, Timeline } from "../contract/report";
+import { decodeReport, decodeTimeline } from "./decode";
+import { asObject, text } from "./json";
+import { decodeRuns, type Runs } from "./runs";
+
+export type Answer<T> =
+  | { readonly kind: "ready"; readonly value: T }
+  | { readonly kind: "pending"; readonly state: "queued" | "loading" }
+  | { readonly kind: "failed"; readonly message: string; readonly unreachable: boolean };
+
+const UNREACHABLE = {
+  kind: "failed",
+  message: "TensorBoard does not answer. Is it still running?",
+  unreachable: true,
+} as const;
+
+export function routeUrl(route: string, query: Readonly<Record<string, string | number>> = {}): string {
+  const url = new URL(route, import.meta.url);
+  for (const [key, value] of Object.entries(query)) url.searchParams.set(key, String(value));
+  return url.href;
+}
+
+/** The server's own line when it sent one; else what went wrong in plain words. */
+async function failure(response: Response): Promise<string> {
+  try {
+    const message = text(asObject(await response.json()), "error");
+    if (message !== "") return message;
+  } catch {
+    // not JSON: an answer from something between us and the plugin
+  }
+  return `TensorBoard answered ${response.status} ${response.statusText}`.trim();
+}
+
+/** An answer we cannot read is the server's fault, not the connection's. */
+function decoded<T>(value: unknown, decode: (value: unknown) => T): Answer<T> {
+  try {
+    return { kind: "ready", value: decode(value) };
+  } catch (error) {
+    return { kind: "failed", message: `The answer cannot be read: ${String(error)}`, unreachable: false };
+  }
+}
+
+async function get<T>(url: string, decode: (value: unknown) => T, signal?: AbortSignal): Promise<Answer<T>> {
+  try {
+    const response = await fetch(url, { signal: signal ?? null, cache: "no-store" });
+    if (response.status === 202) {
+      const state = text(asObject(await response.json()), "state");
+      return { kind: "pending", state: state === "queued" ? "queued" : "loading" };
+    }
+    if (!response.ok) return { kind: "failed", message: await failure(response), unreachable: false };
+    return decoded(await response.json(), decode);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    return UNREACHABLE;
+  }
+}
+
+export function fetchRuns(): Promise<Answer<Runs>> {
+  return get(routeUrl("runs"), decodeRuns);
+}
+
+function firstCapture(value: unknown): Capture {
+  const capture = decodeReport(value).captures[0];
+  if (capture === undefined) throw new Error("a report without a capture");
+  return capture;
+}
+
+export function fetchReport(id: string): Promise<Answer<Capture>> {
+  return get(routeUrl("report", { id }), firstCapture);
+}
+
+export type TimelineQuery = { readonly id: string; readonly width: number; readonly startUs?: number; readonly endUs?: number };
+
+export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<Timeline>> {
+  const params: Record<string, string | number> = {
+    id: query.id,
+    width: Math.min(8000, Math.max(100, Math.round(query.width))),
+  };
+  if (query.startUs !== undefined) params["start_us"] = query.startUs;
+  if (query.endUs !== undefined) params["end_us"] = query.endUs;
+  return get(routeUrl("timeline", params), decodeTimeline, signal);
+}
+
+export function traceUrl(id: string): string {
+  return routeUrl("trace", { id });
+}
+
+/** The whole trace as bytes, for Perfetto. */
+export async function fetchTrace(id: string): Promise<Answer<ArrayBuffer>> {
+  try {
+    const response = await fetch(traceUrl(id));
+    if (!response.ok) return { kind: "failed", message: await failure(response), unreachable: false };
+    return { kind: "ready", value: await response.arrayBuffer() };
+  } catch {
+    return UNREACHABLE;
+  }
+}

@@ -1,0 +1,195 @@
+// JSON of the routes -> the generated contract types, with proto3's defaults filled in.
+
+import type {
+  Capture, Device, Diagnostic, Environment, Finding, Gap, IdleByCause, Lane, Loader, Report, Stage, Step, Steps,
+  Throughput, Timeline, Verdict, Worker,
+} from "../contract/report";
+import { message, number, numberMap, numbers, objects, optBoolean, optNumber, text, textMap, texts, asObject } from "./json";
+import type { JsonObject } from "./json";
+
+const step = (o: JsonObject): Step => ({
+  number: number(o, "number"),
+  start_us: number(o, "start_us"),
+  duration_us: number(o, "duration_us"),
+  data_wait_us: number(o, "data_wait_us"),
+  device_busy_us: optNumber(o, "device_busy_us"),
+  idle_data_wait_us: optNumber(o, "idle_data_wait_us"),
+  idle_other_us: optNumber(o, "idle_other_us"),
+});
+
+const steps = (o: JsonObject): Steps => ({
+  count: number(o, "count"),
+  mean_us: number(o, "mean_us"),
+  p50_us: number(o, "p50_us"),
+  p95_us: number(o, "p95_us"),
+  items: objects(o, "items", step),
+});
+
+const idleByCause = (o: JsonObject): IdleByCause => ({
+  data_wait: optNumber(o, "data_wait"),
+  h2d: optNumber(o, "h2d"),
+  sync: optNumber(o, "sync"),
+  launch: optNumber(o, "launch"),
+  host: optNumber(o, "host"),
+  comm: optNumber(o, "comm"),
+  unknown: optNumber(o, "unknown"),
+});
+
+const gap = (o: JsonObject): Gap => ({
+  start_us: number(o, "start_us"),
+  duration_us: number(o, "duration_us"),
+  cause: text(o, "cause"),
+  stage: text(o, "stage"),
+  step: optNumber(o, "step"),
+  data_wait_us: number(o, "data_wait_us"),
+});
+
+const device = (o: JsonObject): Device => ({
+  id: number(o, "id"),
+  name: text(o, "name"),
+  busy_us: number(o, "busy_us"),
+  kernel_busy_us: number(o, "kernel_busy_us"),
+  idle_us: number(o, "idle_us"),
+  gap_count: number(o, "gap_count"),
+  longest_gap_us: number(o, "longest_gap_us"),
+  idle_by_cause_us: message(o, "idle_by_cause_us", idleByCause),
+  idle_by_stage_us: numberMap(o, "idle_by_stage_us"),
+  gaps: objects(o, "gaps", gap),
+});
+
+const loader = (o: JsonObject): Loader => ({
+  wait_us: number(o, "wait_us"),
+  wait_count: number(o, "wait_count"),
+  exposed_wait_us: optNumber(o, "exposed_wait_us"),
+  hidden_wait_us: optNumber(o, "hidden_wait_us"),
+  first_batch_wait_us: optNumber(o, "first_batch_wait_us"),
+  wait_by_stage_us: numberMap(o, "wait_by_stage_us"),
+  wait_p50_us: optNumber(o, "wait_p50_us"),
+  wait_max_us: optNumber(o, "wait_max_us"),
+  num_workers: optNumber(o, "num_workers"),
+  batch_size: optNumber(o, "batch_size"),
+  prefetch_factor: optNumber(o, "prefetch_factor"),
+  pin_memory: optBoolean(o, "pin_memory"),
+  persistent_workers: optBoolean(o, "persistent_workers"),
+  in_order: optBoolean(o, "in_order"),
+  start_method: text(o, "start_method"),
+  dataset: text(o, "dataset"),
+});
+
+const stage = (o: JsonObject): Stage => ({
+  kind: text(o, "kind"),
+  label: text(o, "label"),
+  parent: text(o, "parent"),
+  count: number(o, "count"),
+  total_us: number(o, "total_us"),
+  self_us: number(o, "self_us"),
+  cpu_us: optNumber(o, "cpu_us"),
+  p50_us: number(o, "p50_us"),
+  p95_us: number(o, "p95_us"),
+  max_us: number(o, "max_us"),
+  bytes: optNumber(o, "bytes"),
+  blame_us: optNumber(o, "blame_us"),
+  path: texts(o, "path"),
+});
+
+const worker = (o: JsonObject): Worker => ({
+  worker: number(o, "worker"),
+  pid: number(o, "pid"),
+  batches: number(o, "batches"),
+  busy_us: number(o, "busy_us"),
+  idle_us: number(o, "idle_us"),
+});
+
+const throughput = (o: JsonObject): Throughput => ({
+  samples_per_s: optNumber(o, "samples_per_s"),
+  read_per_s: optNumber(o, "read_per_s"),
+  prepare_per_s: optNumber(o, "prepare_per_s"),
+  device_per_s: optNumber(o, "device_per_s"),
+  samples: optNumber(o, "samples"),
+});
+
+const verdict = (o: JsonObject): Verdict => ({
+  bound: text(o, "bound"),
+  sentence: text(o, "sentence"),
+  evidence: texts(o, "evidence"),
+});
+
+const finding = (o: JsonObject): Finding => ({
+  rule: text(o, "rule"),
+  severity: text(o, "severity"),
+  title: text(o, "title"),
+  advice: text(o, "advice"),
+  stage: text(o, "stage"),
+  gain_us_per_step: optNumber(o, "gain_us_per_step"),
+  evidence: texts(o, "evidence"),
+  code: text(o, "code"),
+});
+
+const diagnostic = (o: JsonObject): Diagnostic => ({
+  code: text(o, "code"),
+  count: number(o, "count"),
+  message: text(o, "message"),
+});
+
+const environment = (o: JsonObject): Environment => ({
+  cores: optNumber(o, "cores"),
+  cpu_quota: optNumber(o, "cpu_quota"),
+  memory_bytes: optNumber(o, "memory_bytes"),
+  shm_bytes: optNumber(o, "shm_bytes"),
+  torch_threads: optNumber(o, "torch_threads"),
+  versions: textMap(o, "versions"),
+  dropped_spans: optNumber(o, "dropped_spans"),
+  recorder_overhead_us: optNumber(o, "recorder_overhead_us"),
+  marker_count: optNumber(o, "marker_count"),
+});
+
+const capture = (o: JsonObject): Capture => ({
+  name: text(o, "name"),
+  mode: text(o, "mode"),
+  rank: optNumber(o, "rank"),
+  world_size: optNumber(o, "world_size"),
+  host: text(o, "host"),
+  torch_version: text(o, "torch_version"),
+  window_us: optNumber(o, "window_us"),
+  window_start_us: number(o, "window_start_us"),
+  steps: message(o, "steps", steps),
+  devices: objects(o, "devices", device),
+  loader: message(o, "loader", loader),
+  stages: objects(o, "stages", stage),
+  workers: objects(o, "workers", worker),
+  throughput: message(o, "throughput", throughput),
+  verdict: message(o, "verdict", verdict),
+  findings: objects(o, "findings", finding),
+  diagnostics: objects(o, "diagnostics", diagnostic),
+  environment: message(o, "environment", environment),
+  file: text(o, "file"),
+});
+
+export function decodeReport(value: unknown): Report {
+  const o = asObject(value);
+  return { schema_version: number(o, "schema_version"), captures: objects(o, "captures", capture) };
+}
+
+const lane = (o: JsonObject): Lane => ({
+  id: text(o, "id"),
+  kind: text(o, "kind"),
+  title: text(o, "title"),
+  start_us: numbers(o, "start_us"),
+  duration_us: numbers(o, "duration_us"),
+  name: numbers(o, "name"),
+  depth: numbers(o, "depth"),
+  merged: numbers(o, "merged"),
+  color: numbers(o, "color"),
+});
+
+export function decodeTimeline(value: unknown): Timeline {
+  const o = asObject(value);
+  return {
+    start_us: number(o, "start_us"),
+    end_us: number(o, "end_us"),
+    window_start_us: number(o, "window_start_us"),
+    window_end_us: number(o, "window_end_us"),
+    lanes: objects(o, "lanes", lane),
+    names: texts(o, "names"),
+  };
+}

@@ -1,0 +1,55 @@
+// Handing a trace to Perfetto's UI: https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui
+
+export const PERFETTO_SITE = "https://ui.perfetto.dev";
+const PING_EVERY_MS = 50;
+
+export type PerfettoTrace = { readonly buffer: ArrayBuffer; readonly title: string; readonly fileName: string };
+
+/** What the handshake needs of the browser, so that a test can stand in for it. */
+export type Channel = {
+  readonly ping: () => void;
+  readonly send: (trace: PerfettoTrace) => void;
+  /** Calls back for each message of the other side; returns how to stop. */
+  readonly listen: (onMessage: (data: unknown) => void) => () => void;
+  readonly every: (ms: number, call: () => void) => () => void;
+};
+
+/** Pings until the other side answers PONG, then sends the trace once. Returns how to give up. */
+export function handOver(channel: Channel, trace: PerfettoTrace, onDone: () => void): () => void {
+  let finished = false;
+  const stops: Array<() => void> = [];
+  const stop = (): void => {
+    finished = true;
+    for (const end of stops.splice(0)) end();
+  };
+  stops.push(
+    channel.listen((data) => {
+      if (finished || data !== "PONG") return;
+      stop();
+      channel.send(trace);
+      onDone();
+    }),
+  );
+  stops.push(channel.every(PING_EVERY_MS, channel.ping));
+  channel.ping();
+  return stop;
+}
+
+/** A channel to another window. The ping says nothing, so it may go out before the window has reached its origin. */
+export function windowChannel(target: Window, origin: string): Channel {
+  return {
+    ping: () => target.postMessage("PING", "*"),
+    send: (trace) => target.postMessage({ perfetto: { ...trace } }, origin),
+    listen: (onMessage) => {
+      const listener = (event: MessageEvent<unknown>): void => {
+        if (event.source === target) onMessage(event.data);
+      };
+      window.addEventListener("message", listener);
+      return () => window.removeEventListener("message", listener);
+    },
+    every: (ms, call) => {
+      const timer = window.setInterval(call, ms);
+      return () => window.clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+// TensorBoard imports this module in an iframe and calls render(), without arguments and without looking at the result.
+
+import { render as draw } from "preact";
+import { browserTimers, poll } from "./data/poll";
+import { refreshRuns } from "./state/actions";
+import { captureId, report, runs, runsError, theme, view } from "./state/atoms";
+import { readPlace } from "./state/location";
+import { applyTheme, watchTheme } from "./theme/theme";
+import { App } from "./views/app";
+
+const IDLE_POLL_MS = 5000;
+const BUSY_POLL_MS = 1000;
+
+/** Resolves also when the sheet fails: an unstyled page beats none. */
+function loadStyles(): Promise<void> {
+  return new Promise((resolve) => {
+    const link = document.createElement("link");
+    link.rel = "stylesheet";
+    link.href = new URL("index.css", import.meta.url).href;
+    link.onload = () => resolve();
+    link.onerror = () => resolve();
+    document.head.append(link);
+  });
+}
+
+/** TensorBoard keeps the frame alive behind its other tabs; nobody looks, so nothing is asked. */
+function isOnScreen(): boolean {
+  return !document.hidden && document.documentElement.clientWidth > 0;
+}
+
+function pollDelay(): number {
+  const known = runs.value;
+  const waiting =
+    runsError.value !== null ||
+    known === null ||
+    known.scanning ||
+    report.value?.kind === "pending" ||
+    known.captures.some((item) => item.state === "queued" || item.state === "loading");
+  return waiting ? BUSY_POLL_MS : IDLE_POLL_MS;
+}
+
+function restorePlace(): void {
+  const place = readPlace();
+  view.value = place.view;
+  captureId.value = place.capture;
+}
+
+/** Draws the page into the document's body. Never throws: an error is shown instead. */
+export async function render(): Promise<void> {
+  try {
+    document.documentElement.lang = "en";
+    watchTheme((name) => {
+      theme.value = name;
+      applyTheme(document.documentElement, name);
+    });
+    await loadStyles();
+    restorePlace();
+    window.addEventListener("hashchange", restorePlace);
+    const root = document.createElement("div");
+    document.body.append(root);
+    draw(<App />, root);
+    poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
+  } catch (error) {
+    const line = document.createElement("p");
+    line.dataset["testid"] = "error-state";
+    line.textContent = `The Data Pipeline page failed to start: ${error instanceof Error ? error.message : String(error)}`;
+    document.body.append(line);
+  }
+}

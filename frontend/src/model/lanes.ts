@@ -1,0 +1,108 @@
+// A Timeline message as typed columns: one row per lane and depth, sorted by start, ready to be culled and hit.
+
+import type { Lane, Timeline } from "../contract/report";
+import type { TimeRange } from "./time-scale";
+
+export type Row = {
+  readonly startUs: Float64Array;
+  readonly durationUs: Float64Array;
+  /** Largest end of this box and all before it: sorted even where boxes overlap, so it can be searched. */
+  readonly reachUs: Float64Array;
+  readonly name: Int32Array;
+  readonly merged: Int32Array;
+  readonly color: Int32Array;
+};
+
+export type LaneRows = { readonly id: string; readonly kind: string; readonly title: string; readonly rows: readonly Row[] };
+
+export type TimelineModel = {
+  readonly slice: TimeRange;
+  readonly window: TimeRange;
+  readonly lanes: readonly LaneRows[];
+  readonly names: readonly string[];
+};
+
+function buildRow(lane: Lane, indices: readonly number[]): Row {
+  const order = indices.toSorted((a, b) => (lane.start_us[a] ?? 0) - (lane.start_us[b] ?? 0));
+  const pick = (column: readonly number[], fallback: number): number[] => order.map((i) => column[i] ?? fallback);
+  const startUs = Float64Array.from(pick(lane.start_us, 0));
+  const durationUs = Float64Array.from(pick(lane.duration_us, 0));
+  const reachUs = new Float64Array(order.length);
+  let reach = -Infinity;
+  for (let i = 0; i < order.length; i += 1) {
+    reach = Math.max(reach, (startUs[i] ?? 0) + (durationUs[i] ?? 0));
+    reachUs[i] = reach;
+  }
+  return {
+    startUs,
+    durationUs,
+    reachUs,
+    name: Int32Array.from(pick(lane.name, -1)),
+    merged: Int32Array.from(pick(lane.merged, 1)),
+    color: Int32Array.from(pick(lane.color, -1)),
+  };
+}
+
+function buildLane(lane: Lane): LaneRows {
+  const byDepth = new Map<number, number[]>();
+  lane.start_us.forEach((_, i) => {
+    const depth = lane.depth[i] ?? 0;
+    const row = byDepth.get(depth);
+    if (row === undefined) byDepth.set(depth, [i]);
+    else row.push(i);
+  });
+  const deepest = Math.max(0, ...byDepth.keys());
+  const rows = Array.from({ length: deepest + 1 }, (_, depth) => buildRow(lane, byDepth.get(depth) ?? []));
+  return { id: lane.id, kind: lane.kind, title: lane.title, rows };
+}
+
+export function buildTimeline(timeline: Timeline): TimelineModel {
+  return {
+    slice: { startUs: timeline.start_us, endUs: timeline.end_us },
+    window: { startUs: timeline.window_start_us, endUs: timeline.window_end_us },
+    lanes: timeline.lanes.map(buildLane),
+    names: timeline.names,
+  };
+}
+
+/** First index whose value is > `bound` (values ascending). */
+function firstAbove(values: Float64Array, bound: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((values[middle] ?? Infinity) > bound) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Half-open index interval of the boxes that can touch the range. */
+export function visible(row: Row, range: TimeRange): readonly [number, number] {
+  return [firstAbove(row.reachUs, range.startUs), firstAbove(row.startUs, range.endUs)];
+}
+
+/** Index of the box at `us`, or of the nearest one within `slackUs`; -1 when there is none. */
+export function hit(row: Row, us: number, slackUs: number): number {
+  const [first, end] = visible(row, { startUs: us - slackUs, endUs: us + slackUs });
+  let best = -1;
+  let bestDistance = Infinity;
+  for (let i = first; i < end; i += 1) {
+    const start = row.startUs[i] ?? 0;
+    const stop = start + (row.durationUs[i] ?? 0);
+    const distance = us < start ? start - us : us > stop ? us - stop : 0;
+    if (distance <= slackUs && distance <= bestDistance) {
+      best = i;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Lanes keep their place while one slice replaces another: a depth that is not in this slice still takes its row. */
+export function rowCounts(models: readonly TimelineModel[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const model of models)
+    for (const lane of model.lanes) counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.rows.length));
+  return counts;
+}

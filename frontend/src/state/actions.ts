@@ -1,0 +1,97 @@
+// What changes the atoms.
+
+import { batch } from "@preact/signals";
+import { fetchReport, fetchRuns } from "../data/api";
+import {
+  captureId, capturesOpen, deviceIndex, EMPTY_TIMELINE, entry, gapRows, range, reports, runs, runsError, selectedGapUs,
+  stagesFolded, timeline, versionOf, view, type ReportState, type View,
+} from "./atoms";
+import { writePlace } from "./location";
+
+export function selectView(next: View): void {
+  view.value = next;
+  writePlace({ view: next, capture: captureId.value });
+}
+
+export function selectCapture(id: string): void {
+  batch(() => {
+    capturesOpen.value = false;
+    if (captureId.value !== id) forgetCaptureState();
+    captureId.value = id;
+  });
+  writePlace({ view: view.value, capture: id });
+  void loadReport();
+}
+
+function forgetCaptureState(): void {
+  timeline.value = EMPTY_TIMELINE;
+  range.value = null;
+  selectedGapUs.value = null;
+  deviceIndex.value = 0;
+  gapRows.value = 100;
+  stagesFolded.value = new Set();
+}
+
+function setReport(id: string, state: ReportState): void {
+  reports.value = new Map(reports.value).set(id, state);
+}
+
+/** A remembered capture that is gone gives way to the newest one. */
+function settleSelection(): void {
+  const list = runs.value?.captures ?? [];
+  if (entry.value !== null || runs.value?.scanning === true) return;
+  const newest = list.find((item) => item.state !== "error") ?? list[0];
+  if (newest !== undefined) selectCapture(newest.id);
+}
+
+export async function refreshRuns(): Promise<void> {
+  const answer = await fetchRuns();
+  if (answer.kind === "ready") {
+    batch(() => {
+      runs.value = answer.value;
+      runsError.value = null;
+    });
+    settleSelection();
+    await loadReport();
+  } else {
+    runsError.value = answer.kind === "failed" ? answer.message : "TensorBoard is still starting.";
+  }
+}
+
+const inFlight = new Set<string>();
+
+/** Fetches the selected capture's report unless the one at hand is of the same version. */
+export async function loadReport(): Promise<void> {
+  const item = entry.value;
+  if (item === null || inFlight.has(item.id)) return;
+  const version = versionOf(item);
+  const known = reports.value.get(item.id);
+  if (known !== undefined && known.kind !== "pending" && known.version === version) return;
+  if (item.state === "error") return setReport(item.id, { kind: "failed", message: item.error ?? "It cannot be read.", version });
+  inFlight.add(item.id);
+  try {
+    const answer = await fetchReport(item.id);
+    // While a grown file is analysed again, the older report stays on screen.
+    if (answer.kind === "pending" && known?.kind === "ready") return;
+    if (answer.kind === "ready") {
+      if (known !== undefined && item.id === captureId.value) timeline.value = EMPTY_TIMELINE;
+      setReport(item.id, { kind: "ready", capture: answer.value, version });
+    } else {
+      // Without a version the next look at the log directory asks again: it was the way there that failed.
+      setReport(item.id, answer.kind === "pending" ? answer : { ...answer, version: answer.unreachable ? "" : version });
+    }
+  } finally {
+    inFlight.delete(item.id);
+  }
+}
+
+/** The Refresh button: look again now, and try a failed capture once more. */
+export function refreshNow(): void {
+  const id = captureId.value;
+  if (id !== null && reports.value.get(id)?.kind === "failed") {
+    const without = new Map(reports.value);
+    without.delete(id);
+    reports.value = without;
+  }
+  void refreshRuns();
+}

@@ -1,0 +1,82 @@
+// All state of the page. Small atoms; whatever can be computed is computed from them and never stored beside them.
+
+import { computed, signal } from "@preact/signals";
+import type { Capture } from "../contract/report";
+import type { CaptureEntry, Runs } from "../data/runs";
+import type { StageSort } from "../model/stage-tree";
+import type { TimeRange } from "../model/time-scale";
+import type { TimelineModel } from "../model/lanes";
+import type { ThemeName } from "../theme/theme";
+
+export const VIEWS = ["overview", "stages", "gaps", "trace"] as const;
+export type View = (typeof VIEWS)[number];
+
+/** `version` is the file's size and time stamp: a report of an older version is fetched again. */
+export type ReportState =
+  | { readonly kind: "pending"; readonly state: "queued" | "loading" }
+  | { readonly kind: "ready"; readonly capture: Capture; readonly version: string }
+  | { readonly kind: "failed"; readonly message: string; readonly version: string };
+
+export type TimelineState = {
+  /** The whole window: drawn wherever `detail` does not reach. */
+  readonly whole: TimelineModel | null;
+  readonly detail: TimelineModel | null;
+  readonly error: string | null;
+};
+
+export const EMPTY_TIMELINE: TimelineState = { whole: null, detail: null, error: null };
+
+// --- what the server said ---
+
+/** Last good answer of `runs`; null before the first one. */
+export const runs = signal<Runs | null>(null);
+/** Why the last request for `runs` failed; null when it did not. */
+export const runsError = signal<string | null>(null);
+/** Reports by capture id. */
+export const reports = signal<ReadonlyMap<string, ReportState>>(new Map());
+/** Slices of the selected capture's timeline. */
+export const timeline = signal<TimelineState>(EMPTY_TIMELINE);
+
+// --- what the user chose (view and capture are mirrored in location.hash) ---
+
+export const view = signal<View>("overview");
+/** Id of the selected capture; null until there is one. */
+export const captureId = signal<string | null>(null);
+/** On narrow screens the list of captures is folded away. */
+export const capturesOpen = signal(false);
+
+export const stageSort = signal<StageSort>({ column: "total_us", descending: true });
+export const stagesFlat = signal(false);
+/** Keys of the stages whose children are hidden. */
+export const stagesFolded = signal<ReadonlySet<string>>(new Set());
+
+/** Index into `Capture.devices`. */
+export const deviceIndex = signal(0);
+/** What the timeline shows; null = the whole window. */
+export const range = signal<TimeRange | null>(null);
+/** Start of the gap that was clicked; null = none. */
+export const selectedGapUs = signal<number | null>(null);
+export const gapSort = signal<{ readonly column: "start_us" | "duration_us"; readonly descending: boolean }>({
+  column: "duration_us",
+  descending: true,
+});
+/** Rows of the gap list on screen; grows on request. */
+export const gapRows = signal(100);
+
+// --- the host ---
+
+export const theme = signal<ThemeName>("light");
+
+// --- derived ---
+
+export const entry = computed<CaptureEntry | null>(
+  () => runs.value?.captures.find((item) => item.id === captureId.value) ?? null,
+);
+
+export const report = computed<ReportState | null>(() =>
+  captureId.value === null ? null : (reports.value.get(captureId.value) ?? null),
+);
+
+export function versionOf(item: CaptureEntry): string {
+  return `${item.bytes}:${item.modified}`;
+}

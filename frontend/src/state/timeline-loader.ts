@@ -1,0 +1,99 @@
+// Keeps the timeline's slices in step with what is on screen: the whole window once, a finer slice after each zoom.
+
+import { fetchTimeline, type Answer } from "../data/api";
+import { browserTimers, type Timers } from "../data/poll";
+import { buildTimeline, type TimelineModel } from "../model/lanes";
+import { clampRange, covers, lengthUs, type TimeRange } from "../model/time-scale";
+import type { Timeline } from "../contract/report";
+import { captureId, timeline } from "./atoms";
+
+const DEBOUNCE_MS = 120;
+const RETRY_MS = 1000;
+
+/** What is on screen: `range` null is the whole window. */
+export type Wanted = { readonly id: string; readonly range: TimeRange | null; readonly widthPx: number };
+
+/** A slice as wide again on both sides, so that a short pan needs no new one. */
+export function paddedSlice(range: TimeRange, window: TimeRange): TimeRange {
+  const half = lengthUs(range) / 2;
+  return clampRange({ startUs: range.startUs - half, endUs: range.endUs + half }, window);
+}
+
+/** Whether a slice, fetched at `slicePx` pixels, is fine enough to draw `range` on `widthPx` pixels. */
+export function suffices(slice: TimeRange, slicePx: number, range: TimeRange, widthPx: number): boolean {
+  return covers(slice, range) && lengthUs(slice) / slicePx <= (lengthUs(range) / widthPx) * 1.05;
+}
+
+export class TimelineLoader {
+  private cancelTimer: () => void = () => undefined;
+  private abort = new AbortController();
+  private detailPx = 1;
+  private wholeFor: string | null = null;
+
+  constructor(private readonly timers: Timers = browserTimers) {}
+
+  want(wanted: Wanted): void {
+    const { whole } = timeline.value;
+    if (whole === null) {
+      if (this.wholeFor !== wanted.id) void this.loadWhole(wanted);
+      return;
+    }
+    this.cancelTimer();
+    if (wanted.range === null || lengthUs(wanted.range) >= lengthUs(whole.window) * 0.999) return;
+    const { detail } = timeline.value;
+    if (detail !== null && suffices(detail.slice, this.detailPx, wanted.range, wanted.widthPx)) return;
+    this.cancelTimer = this.timers.after(DEBOUNCE_MS, () => void this.loadDetail(wanted, whole.window));
+  }
+
+  stop(): void {
+    this.cancelTimer();
+    this.abort.abort();
+    this.wholeFor = null;
+  }
+
+  private async loadWhole(wanted: Wanted): Promise<void> {
+    this.wholeFor = wanted.id;
+    const answer = await this.ask(() => fetchTimeline({ id: wanted.id, width: wanted.widthPx }, this.freshSignal()));
+    if (answer === null || captureId.value !== wanted.id) return;
+    this.wholeFor = null;
+    if (answer.kind === "pending") {
+      this.cancelTimer = this.timers.after(RETRY_MS, () => void this.loadWhole(wanted));
+    } else if (answer.kind === "failed") {
+      timeline.value = { ...timeline.value, error: answer.message };
+    } else {
+      timeline.value = { whole: buildTimeline(answer.value), detail: null, error: null };
+      this.want(wanted);
+    }
+  }
+
+  private async loadDetail(wanted: Wanted, window: TimeRange): Promise<void> {
+    if (wanted.range === null) return;
+    const slice = paddedSlice(wanted.range, window);
+    const width = Math.min(8000, (wanted.widthPx * lengthUs(slice)) / lengthUs(wanted.range));
+    const query = { id: wanted.id, width, startUs: slice.startUs, endUs: slice.endUs };
+    const answer = await this.ask(() => fetchTimeline(query, this.freshSignal()));
+    if (answer === null || answer.kind === "pending" || captureId.value !== wanted.id) return;
+    if (answer.kind === "failed") {
+      timeline.value = { ...timeline.value, error: answer.message };
+      return;
+    }
+    this.detailPx = width;
+    const detail: TimelineModel = buildTimeline(answer.value);
+    timeline.value = { ...timeline.value, detail, error: null };
+  }
+
+  private freshSignal(): AbortSignal {
+    this.abort.abort();
+    this.abort = new AbortController();
+    return this.abort.signal;
+  }
+
+  /** null: a newer request has taken this one's place. */
+  private async ask(request: () => Promise<Answer<Timeline>>): Promise<Answer<Timeline> | null> {
+    try {
+      return await request();
+    } catch {
+      return null;
+    }
+  }
+}

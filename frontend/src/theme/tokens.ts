@@ -1,0 +1,38 @@
+// The names of every colour the page uses. Raw values live in light.ts and dark.ts and nowhere else.
+
+export const TOKENS = [
+  // page
+  "paper", "ink", "ink-muted", "ink-faint", "rule", "rule-strong", "accent", "hover", "selected", "code-paper",
+  // stage kinds; "sample" and "startup", "starved", "other" are blame that belongs to no single kind
+  "read", "decode", "transform", "collate", "transfer", "h2d", "user", "wait", "sample", "startup", "starved", "other",
+  // device activity and steps
+  "kernel", "copy", "step",
+  // causes of idle time
+  "idle:data_wait", "idle:h2d", "idle:launch", "idle:sync", "idle:host", "idle:comm", "idle:unknown",
+] as const;
+
+export type Token = (typeof TOKENS)[number];
+export type Palette = Readonly<Record<Token, string>>;
+
+/** Loud on purpose: a token nobody defined must be seen, not guessed. */
+export const MISSING_COLOR = "#FF1493";
+
+const HATCHED: ReadonlySet<string> = new Set(["wait", "idle:unknown", "starved", "other"]);
+
+export function isHatched(token: string): boolean {
+  return HATCHED.has(token);
+}
+
+export function colorOf(palette: Palette, token: string): string {
+  return (palette as Readonly<Record<string, string>>)[token] ?? MISSING_COLOR;
+}
+
+/** CSS custom property of a token; a colon is not allowed in an unescaped CSS name. */
+export function cssName(token: string): string {
+  return `--${token.replace(":", "-")}`;
+}
+
+/** For a style attribute. A token without a value is drawn in the missing colour. */
+export function cssColor(token: string): string {
+  return `var(${cssName(token)}, ${MISSING_COLOR})`;
+}

@@ -1,0 +1,31 @@
+import type { Capture } from "../contract/report";
+import { exactUs, formatDuration, plural } from "../model/format";
+import { MODE_MEANING, modeWords } from "../model/captures";
+import { deviceName } from "../model/summary";
+import { Exact } from "./numbers";
+
+/** One quiet line: which capture this is. */
+export function CaptureHead({ capture, name }: { capture: Capture; name: string }) {
+  const facts = [
+    capture.steps === undefined ? "" : plural(capture.steps.count, "step"),
+    deviceWords(capture),
+    capture.rank === undefined ? "" : `rank ${capture.rank}`,
+    capture.torch_version === "" ? "" : `torch ${capture.torch_version}`,
+  ].filter((fact) => fact !== "");
+  return (
+    <p class="capture-head" data-testid="capture-head">
+      <span class="mono">{name}</span>{" "}
+      <span title={MODE_MEANING[capture.mode] ?? ""}>{modeWords(capture.mode)}</span>
+      {capture.window_us !== undefined && (
+        <> · <Exact value={capture.window_us} title={exactUs(capture.window_us)}>{formatDuration(capture.window_us)}</Exact> window</>
+      )}
+      {facts.map((fact) => ` · ${fact}`).join("")}
+    </p>
+  );
+}
+
+function deviceWords({ devices }: Capture): string {
+  const [first] = devices;
+  if (first === undefined) return "no device";
+  return devices.length === 1 ? deviceName(first) : plural(devices.length, "device");
+}

@@ -1,0 +1,50 @@
+import type { ComponentChildren } from "preact";
+import { UNKNOWN } from "../model/format";
+
+type BigNumberProps = {
+  readonly label: string;
+  /** Exact value from the report; undefined when it cannot be known. */
+  readonly value: number | undefined;
+  readonly text: string;
+  readonly note: ComponentChildren;
+  readonly exact?: string;
+  readonly reason: string;
+  readonly testId: string;
+};
+
+/** One number of the row at the top of a view: label, value with unit, and what it is a share of. */
+export function BigNumber(props: BigNumberProps) {
+  const known = props.value !== undefined;
+  return (
+    <div class="number">
+      <dt>{props.label}</dt>
+      <dd
+        class="number-value"
+        data-testid={props.testId}
+        data-value={props.value}
+        title={known ? props.exact : props.reason}
+      >
+        {known ? props.text : <abbr title={props.reason}>{UNKNOWN}</abbr>}
+      </dd>
+      <dd class="number-note">{known ? props.note : <span class="clamp">{props.reason}</span>}</dd>
+    </div>
+  );
+}
+
+export function NumberRow({ children }: { children: ComponentChildren }) {
+  return <dl class="numbers">{children}</dl>;
+}
+
+/** A number inside running text that a test can compare with the report. */
+export function Exact({ value, title, children }: { value: number; title?: string; children: ComponentChildren }) {
+  return (
+    <span class="tabular" data-value={value} title={title}>
+      {children}
+    </span>
+  );
+}
+
+/** Unknown, with the reason on hover. */
+export function Unknown({ reason }: { reason: string }) {
+  return <abbr title={reason}>{UNKNOWN}</abbr>;
+}

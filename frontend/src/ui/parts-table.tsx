@@ -1,0 +1,43 @@
+import { chooseTimeUnit, exactUs, inUnit } from "../model/format";
+import { shareWords, type Part } from "../model/summary";
+import { fillClass, fillStyle } from "./swatch";
+
+type Props = {
+  readonly caption: string;
+  readonly parts: readonly Part[];
+  readonly wholeUs: number;
+  /** "of the idle time" */
+  readonly of: string;
+  readonly testId: string;
+};
+
+/** A small table with a bar per row: how a whole divides into parts. */
+export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
+  const unit = chooseTimeUnit(parts.map((part) => part.us));
+  const largest = Math.max(1e-9, ...parts.map((part) => part.us));
+  return (
+    <table class="parts" data-testid={testId}>
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="parts-name">What</th>
+          <th scope="col"><span class="offscreen">Bar</span></th>
+          <th scope="col" class="num">{unit}</th>
+          <th scope="col" class="num">{of}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {parts.map((part) => (
+          <tr key={part.name}>
+            <th scope="row" class="parts-name" title={part.name}>{part.name}</th>
+            <td class="parts-bar">
+              <span class={`bar ${fillClass(part.token)}`} style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }} />
+            </td>
+            <td class="num" data-value={part.us} title={exactUs(part.us)}>{inUnit(part.us, unit)}</td>
+            <td class="num">{shareWords(part.us, wholeUs)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,23 @@
+type Props = {
+  readonly label: string;
+  readonly unit?: string;
+  readonly title?: string;
+  readonly active: boolean;
+  readonly descending: boolean;
+  readonly numeric?: boolean;
+  readonly onSort: () => void;
+};
+
+/** A column head that sorts; says so to a screen reader. */
+export function SortHeader(props: Props) {
+  const order = props.active ? (props.descending ? "descending" : "ascending") : "none";
+  return (
+    <th scope="col" class={props.numeric === false ? "" : "num"} aria-sort={order} title={props.title}>
+      <button type="button" class="sort" onClick={props.onSort}>
+        {props.active && <span class="sort-mark" aria-hidden="true">{props.descending ? "↓" : "↑"}</span>}
+        {props.label}
+        {props.unit !== undefined && <span class="unit">, {props.unit}</span>}
+      </button>
+    </th>
+  );
+}

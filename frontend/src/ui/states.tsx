@@ -1,0 +1,89 @@
+import { Component, type ComponentChildren } from "preact";
+import { Code } from "./code";
+
+/** Drawn when there is something to wait for. */
+export function LoadingState({ title, detail }: { title: string; detail?: string }) {
+  return (
+    <section class="state" data-testid="loading-state" role="status">
+      <p class="sentence">{title}</p>
+      <div class="progress" aria-hidden="true" />
+      {detail !== undefined && <p class="muted">{detail}</p>}
+    </section>
+  );
+}
+
+export function ErrorState({ title, message, children }: { title: string; message: string; children?: ComponentChildren }) {
+  return (
+    <section class="state" data-testid="error-state" role="alert">
+      <p class="sentence">{title}</p>
+      <p class="error-line">{message}</p>
+      {children}
+    </section>
+  );
+}
+
+/** Drawn when this capture cannot tell what the view is about. */
+export function UnavailableState({ title, reason }: { title: string; reason: string }) {
+  return (
+    <section class="state" data-testid="unavailable-state">
+      <p class="sentence">{title}</p>
+      <p class="muted">{reason}</p>
+    </section>
+  );
+}
+
+export function snippet(logdir: string): string {
+  const folder = logdir === "" ? "runs" : logdir.replace(/\/+$/, "");
+  return [
+    "import annotate",
+    `with annotate.profile(${JSON.stringify(`${folder}/exp1`)}) as prof:`,
+    "    for batch in prof.steps(annotate.loader(loader)): train_step(batch)",
+  ].join("\n");
+}
+
+export function EmptyState({ logdir, problems }: { logdir: string; problems: readonly string[] }) {
+  return (
+    <section class="state" data-testid="empty-state">
+      <p class="sentence">No captures yet{logdir === "" ? "." : <> in <span class="mono">{logdir}</span>.</>}</p>
+      <p class="muted">Put these lines around your training loop; the capture appears here when it is written.</p>
+      <Code text={snippet(logdir)} testId="empty-code" />
+      <p class="muted">
+        A trace that torch.profiler wrote (<span class="mono">*.pt.trace.json</span>, also gzipped) is shown as well.
+      </p>
+      <Problems problems={problems} />
+    </section>
+  );
+}
+
+export function Problems({ problems }: { problems: readonly string[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <ul class="problems" data-testid="problems">
+      {problems.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  );
+}
+
+type BoundaryProps = { readonly resetKey: string; readonly children: ComponentChildren };
+type BoundaryState = { readonly message: string | null; readonly key: string };
+
+/** A view that throws shows its error in its own place; the rest of the page goes on. */
+export class Boundary extends Component<BoundaryProps, BoundaryState> {
+  override state: BoundaryState = { message: null, key: this.props.resetKey };
+
+  static override getDerivedStateFromProps(props: BoundaryProps, state: BoundaryState): BoundaryState {
+    return props.resetKey === state.key ? state : { message: null, key: props.resetKey };
+  }
+
+  override componentDidCatch(error: unknown): void {
+    this.setState({ message: error instanceof Error ? error.message : String(error) });
+  }
+
+  override render() {
+    const { message } = this.state;
+    if (message === null) return this.props.children;
+    return <ErrorState title="This view failed to draw." message={`${message}. Please report this, with the capture if you can.`} />;
+  }
+}

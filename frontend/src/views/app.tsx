@@ -1,0 +1,92 @@
+import type { ComponentChildren } from "preact";
+import type { Capture } from "../contract/report";
+import type { CaptureEntry, Runs } from "../data/runs";
+import { formatBytes } from "../model/format";
+import { refreshNow } from "../state/actions";
+import { captureId, entry, report, runs, runsError, view } from "../state/atoms";
+import { CaptureHead } from "../ui/capture-head";
+import { CaptureList } from "../ui/capture-list";
+import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
+import { Tabs } from "../ui/tabs";
+import { Gaps } from "./gaps/gaps";
+import { Overview } from "./overview/overview";
+import { Stages } from "./stages/stages";
+import { Trace } from "./trace/trace";
+
+export function App() {
+  const known = runs.value;
+  const bare = known === null || known.captures.length === 0;
+  return (
+    <div class={bare ? "page bare" : "page"}>
+      <CaptureList />
+      <main>
+        <header class="top">
+          {bare ? <h1>Data Pipeline</h1> : <Tabs />}
+          <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>Refresh</button>
+        </header>
+        {known !== null && runsError.value !== null && (
+          <p class="error-line" role="status" data-testid="connection-lost">{runsError.value} What was loaded stays on screen.</p>
+        )}
+        <Boundary resetKey={`${captureId.value} ${view.value}`}>
+          <div id="view" class="view" role={bare ? undefined : "tabpanel"} aria-labelledby={bare ? undefined : `tab-${view.value}`}>
+            <Content known={known} />
+          </div>
+        </Boundary>
+      </main>
+    </div>
+  );
+}
+
+/** The one place that decides which drawn form a view has. */
+function Content({ known }: { known: Runs | null }): ComponentChildren {
+  if (known === null) {
+    if (runsError.value !== null) return <ErrorState title="The log directory cannot be shown." message={runsError.value} />;
+    return <LoadingState title="Looking for captures" />;
+  }
+  if (known.captures.length === 0) {
+    if (known.scanning) return <LoadingState title="Looking for captures" detail={known.logdir} />;
+    return <EmptyState logdir={known.logdir} problems={known.problems} />;
+  }
+  const item = entry.value;
+  if (item === null) return <LoadingState title="Looking for captures" detail={known.logdir} />;
+  return (
+    <>
+      <Problems problems={known.problems} />
+      <Selected item={item} perfetto={known.perfetto} />
+    </>
+  );
+}
+
+function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean }) {
+  const state = report.value;
+  if (state?.kind === "failed") return <ErrorState title={`${item.name} cannot be shown.`} message={state.message} />;
+  if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
+  return (
+    <>
+      <CaptureHead capture={state.capture} name={item.name} />
+      <View capture={state.capture} item={item} perfetto={perfetto} />
+    </>
+  );
+}
+
+function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
+  const size = item.bytes > 0 ? ` (${formatBytes(item.bytes)})` : "";
+  return queued ? (
+    <LoadingState title={`${item.name} is queued`} detail={`Other captures are read first; this one${size} follows.`} />
+  ) : (
+    <LoadingState title={`Reading ${item.name}`} detail={`The trace${size} is read and analysed; this page goes on by itself.`} />
+  );
+}
+
+function View({ capture, item, perfetto }: { capture: Capture; item: CaptureEntry; perfetto: boolean }) {
+  switch (view.value) {
+    case "overview":
+      return <Overview capture={capture} />;
+    case "stages":
+      return <Stages capture={capture} />;
+    case "gaps":
+      return <Gaps capture={capture} id={item.id} />;
+    case "trace":
+      return <Trace capture={capture} entry={item} offline={perfetto} />;
+  }
+}

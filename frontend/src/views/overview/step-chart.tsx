@@ -1,0 +1,237 @@
+import { useSignal } from "@preact/signals";
+import type { Steps } from "../../contract/report";
+import { chooseTimeUnit, exactUs, formatCount, inUnit, type TimeUnit } from "../../model/format";
+import { stepBars, stepStack, type StepBar } from "../../model/summary";
+import { niceStep, ticks } from "../../model/time-scale";
+import { cssColor, isHatched } from "../../theme/tokens";
+import { Legend, Swatch } from "../../ui/swatch";
+import { Tooltip } from "../../ui/tooltip";
+import { useWidth } from "../../ui/use-width";
+
+const LEFT_PX = 56;
+const RIGHT_PX = 8;
+const WAIT_TOP_PX = 20;
+const WAIT_PX = 56;
+const BARS_TOP_PX = 112;
+const BARS_PX = 160;
+const HEIGHT_PX = BARS_TOP_PX + BARS_PX + 24;
+const MAX_SLOT_PX = 64;
+const MIN_SLOT_PX = 3;
+const LABEL_PX = 32;
+
+type Geometry = {
+  readonly bars: readonly StepBar[];
+  readonly slotPx: number;
+  readonly barPx: number;
+  readonly endPx: number;
+  readonly unit: TimeUnit;
+  readonly longestUs: number;
+  readonly mostWaitUs: number;
+  readonly waitUnit: TimeUnit;
+};
+
+function geometryOf(steps: Steps, widthPx: number): Geometry {
+  const plotPx = Math.max(100, widthPx - LEFT_PX - RIGHT_PX);
+  const bars = stepBars(steps.items, Math.floor(plotPx / MIN_SLOT_PX));
+  const slotPx = Math.min(MAX_SLOT_PX, plotPx / Math.max(1, bars.length));
+  const durations = bars.map(({ step }) => step.duration_us);
+  const waits = bars.map(({ step }) => step.data_wait_us);
+  return {
+    bars,
+    slotPx,
+    barPx: slotPx > 8 ? slotPx - Math.min(16, slotPx * 0.25) : Math.max(1, slotPx - 1),
+    endPx: LEFT_PX + slotPx * bars.length,
+    unit: chooseTimeUnit(durations),
+    longestUs: Math.max(1e-3, ...durations),
+    mostWaitUs: Math.max(...waits, 0),
+    waitUnit: chooseTimeUnit(waits),
+  };
+}
+
+/** One stacked bar per step, and above it the data wait on its own scale, so that a sawtooth shows even when small. */
+export function StepChart({ steps }: { steps: Steps }) {
+  const [ref, widthPx] = useWidth<HTMLDivElement>(960);
+  const hover = useSignal<{ readonly index: number; readonly x: number; readonly y: number } | null>(null);
+  const geometry = geometryOf(steps, widthPx);
+  const first = geometry.bars[0];
+  if (first === undefined) return null;
+  const legend = stepStack(first.step).map(({ token, label }) => ({ token, label }));
+  const hovered = hover.value === null ? undefined : geometry.bars[hover.value.index];
+  return (
+    <figure class="step-chart" ref={ref}>
+      <figcaption>
+        <h2>Steps</h2>
+        <Legend items={legend} />
+        {first.of > 1 && <span class="muted">each bar is the longest of {first.of} steps</span>}
+      </figcaption>
+      <svg width={widthPx} height={HEIGHT_PX} role="img" data-testid="step-chart" aria-label={`Duration of ${steps.count} steps; the table below has the numbers`}>
+        <Hatches tokens={legend.map((item) => item.token)} />
+        <DurationAxis geometry={geometry} />
+        {geometry.bars.map((bar, index) => (
+          <Bar key={bar.step.number} bar={bar} index={index} geometry={geometry} dim={hovered !== undefined && hovered !== bar} />
+        ))}
+        <WaitLine geometry={geometry} />
+        {geometry.bars.map((bar, index) => (
+          <rect
+            key={bar.step.number}
+            class="step-target"
+            x={LEFT_PX + index * geometry.slotPx}
+            y={WAIT_TOP_PX}
+            width={geometry.slotPx}
+            height={HEIGHT_PX - WAIT_TOP_PX}
+            onPointerMove={(event) => (hover.value = { index, x: event.clientX, y: event.clientY })}
+            onPointerLeave={() => (hover.value = null)}
+          />
+        ))}
+      </svg>
+      {hover.value !== null && hovered !== undefined && (
+        <Tooltip x={hover.value.x} y={hover.value.y}>
+          <StepReadout bar={hovered} />
+        </Tooltip>
+      )}
+      <StepTable steps={steps} />
+    </figure>
+  );
+}
+
+function Hatches({ tokens }: { tokens: readonly string[] }) {
+  return (
+    <defs>
+      {tokens.filter(isHatched).map((token) => (
+        <pattern key={token} id={hatchId(token)} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          <rect width="5" height="5" fill={cssColor("paper")} />
+          <rect width="2.5" height="5" fill={cssColor(token)} />
+        </pattern>
+      ))}
+    </defs>
+  );
+}
+
+function hatchId(token: string): string {
+  return `hatch-${token.replace(":", "-")}`;
+}
+
+function fillOf(token: string): Record<string, string> {
+  // An id is looked up in the page's own document here; TensorBoard's <base> does not bend style attributes of SVG
+  // paint servers in the browsers we support, but an absolute address is right in all of them.
+  const here = window.location.href.split("#")[0] ?? "";
+  return { fill: isHatched(token) ? `url("${here}#${hatchId(token)}")` : cssColor(token) };
+}
+
+function DurationAxis({ geometry }: { geometry: Geometry }) {
+  const step = niceStep(geometry.longestUs, 4);
+  return (
+    <g class="axis">
+      <text x={0} y={BARS_TOP_PX - 12}>Step duration, {geometry.unit}</text>
+      {ticks(0, geometry.longestUs, step).map((us) => {
+        const y = Math.round(BARS_TOP_PX + BARS_PX * (1 - us / geometry.longestUs)) + 0.5;
+        return (
+          <g key={us}>
+            <line x1={LEFT_PX} x2={geometry.endPx} y1={y} y2={y} />
+            <text x={LEFT_PX - 8} y={y + 4} text-anchor="end">{inUnit(us, geometry.unit)}</text>
+          </g>
+        );
+      })}
+    </g>
+  );
+}
+
+type BarProps = { readonly bar: StepBar; readonly index: number; readonly geometry: Geometry; readonly dim: boolean };
+
+function Bar({ bar, index, geometry, dim }: BarProps) {
+  const x = LEFT_PX + index * geometry.slotPx + (geometry.slotPx - geometry.barPx) / 2;
+  const every = Math.ceil(LABEL_PX / geometry.slotPx);
+  let bottomUs = 0;
+  return (
+    <g class={dim ? "dim" : ""} data-testid="step-bar" data-step={bar.step.number} data-value-us={bar.step.duration_us}>
+      {stepStack(bar.step).map((part) => {
+        bottomUs += part.us;
+        const y = BARS_TOP_PX + BARS_PX * (1 - bottomUs / geometry.longestUs);
+        const height = (BARS_PX * part.us) / geometry.longestUs;
+        return <rect key={part.key} x={x} y={y} width={geometry.barPx} height={height} style={fillOf(part.token)} />;
+      })}
+      {index % every === 0 && (
+        <text class="axis-label" x={x + geometry.barPx / 2} y={BARS_TOP_PX + BARS_PX + 16} text-anchor="middle">
+          {bar.step.number}
+        </text>
+      )}
+    </g>
+  );
+}
+
+/** The data wait of each step as a line with a point per step. */
+function WaitLine({ geometry }: { geometry: Geometry }) {
+  const { bars, slotPx, mostWaitUs, waitUnit, endPx } = geometry;
+  const bottom = WAIT_TOP_PX + WAIT_PX + 0.5;
+  const points = bars.map(({ step }, index) => ({
+    x: LEFT_PX + (index + 0.5) * slotPx,
+    y: bottom - (mostWaitUs === 0 ? 0 : (WAIT_PX * step.data_wait_us) / mostWaitUs),
+  }));
+  return (
+    <g class="axis">
+      <text x={0} y={12}>Data wait, {waitUnit}</text>
+      <line x1={LEFT_PX} x2={endPx} y1={bottom} y2={bottom} />
+      <text x={LEFT_PX - 8} y={bottom + 3} text-anchor="end">0</text>
+      {mostWaitUs > 0 && (
+        <text x={LEFT_PX - 8} y={WAIT_TOP_PX + 5} text-anchor="end">{inUnit(mostWaitUs, waitUnit)}</text>
+      )}
+      <polyline class="wait-line" points={points.map(({ x, y }) => `${x},${y}`).join(" ")} />
+      {slotPx >= 8 && points.map(({ x, y }) => <circle key={x} class="wait-point" cx={x} cy={y} r={3} />)}
+    </g>
+  );
+}
+
+function StepReadout({ bar }: { bar: StepBar }) {
+  const { step } = bar;
+  return (
+    <>
+      <p class="tooltip-title">Step {step.number}{bar.of > 1 ? `, longest of ${formatCount(bar.of)}` : ""}</p>
+      <table>
+        <tbody>
+          <tr><th scope="row">duration</th><td class="num">{exactUs(step.duration_us)}</td></tr>
+          {stepStack(step).map((part) => (
+            <tr key={part.key}>
+              <th scope="row"><Swatch token={part.token} />{part.label}</th>
+              <td class="num">{exactUs(part.us)}</td>
+            </tr>
+          ))}
+          <tr><th scope="row">data wait</th><td class="num">{exactUs(step.data_wait_us)}</td></tr>
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+/** The chart's numbers for those who cannot see or hover it. */
+function StepTable({ steps }: { steps: Steps }) {
+  const open = useSignal(false);
+  const unit = chooseTimeUnit(steps.items.map((step) => step.duration_us));
+  const parts = steps.items[0] === undefined ? [] : stepStack(steps.items[0]).filter((part) => part.key !== "wait");
+  return (
+    <details open={open.value} onToggle={(event) => (open.value = event.currentTarget.open)}>
+      <summary>Steps as a table</summary>
+      {open.value && (
+        <table class="steps-table">
+          <thead>
+            <tr>
+              <th scope="col">Step</th>
+              <th scope="col" class="num">Duration, {unit}</th>
+              <th scope="col" class="num">Data wait, {unit}</th>
+              {parts.map((part) => <th key={part.key} scope="col" class="num">{part.label}, {unit}</th>)}
+            </tr>
+          </thead>
+          <tbody>
+            {steps.items.map((step) => (
+              <tr key={step.number} data-testid="step-row" data-step={step.number}>
+                <th scope="row">{step.number}</th>
+                {[step.duration_us, step.data_wait_us, ...stepStack(step).filter((part) => part.key !== "wait").map((part) => part.us)].map(
+                  (us, column) => <td key={column} class="num" data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>,
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </details>
+  );
+}

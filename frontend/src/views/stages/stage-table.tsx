@@ -1,0 +1,139 @@
+import type { Capture, Stage } from "../../contract/report";
+import { chooseTimeUnit, exactUs, formatCount, inUnit, type TimeUnit } from "../../model/format";
+import { reasonFor } from "../../model/reasons";
+import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow } from "../../model/stage-tree";
+import { shareWords } from "../../model/summary";
+import { stagesFlat, stagesFolded, stageSort } from "../../state/atoms";
+import { Unknown } from "../../ui/numbers";
+import { SortHeader } from "../../ui/sort-header";
+import { fillStyle } from "../../ui/swatch";
+
+type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit };
+
+/** Sums and single calls differ by orders of magnitude: each group of columns has one unit of its own. */
+function unitsOf(stages: readonly Stage[]): Units {
+  return {
+    sums: chooseTimeUnit(stages.map((stage) => stage.total_us)),
+    calls: chooseTimeUnit(stages.map((stage) => stage.max_us)),
+  };
+}
+
+export function StageTable({ capture }: { capture: Capture }) {
+  const { stages } = capture;
+  const units = unitsOf(stages);
+  const flat = stagesFlat.value;
+  const rows = flat
+    ? flatRows(stages, stageSort.value)
+    : nestedRows(buildTree(stages), stageSort.value, stagesFolded.value);
+  const largestUs = Math.max(1e-9, ...stages.map((stage) => stage.total_us));
+  return (
+    <section>
+      <div class="table-head">
+        <h2>Stages</h2>
+        <div class="toggle" role="group" aria-label="How the stages stand">
+          <button type="button" aria-pressed={!flat} data-testid="stages-nested" onClick={() => (stagesFlat.value = false)}>nested</button>
+          <button type="button" aria-pressed={flat} data-testid="stages-flat" onClick={() => (stagesFlat.value = true)}>flat</button>
+        </div>
+      </div>
+      <div class="scroll-x">
+        <table class="stages" data-testid="stage-table">
+          <StageHead units={units} />
+          <tbody>
+            {rows.map((row) => <StageLine key={row.key} row={row} units={units} largestUs={largestUs} capture={capture} flat={flat} />)}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Head({ column, label, unit, title }: { column: StageColumn | "name"; label: string; unit?: string; title?: string }) {
+  const sort = stageSort.value;
+  const active = sort.column === column;
+  const onSort = (): void => {
+    stageSort.value = { column, descending: active ? !sort.descending : column !== "name" };
+  };
+  const extra = { ...(unit === undefined ? {} : { unit }), ...(title === undefined ? {} : { title }) };
+  return <SortHeader label={label} active={active} descending={sort.descending} numeric={column !== "name"} onSort={onSort} {...extra} />;
+}
+
+function StageHead({ units }: { units: Units }) {
+  return (
+    <thead>
+      <tr>
+        <Head column="name" label="Stage" />
+        <th scope="col" class="bar-head"><span class="offscreen">Self and total time as a bar</span></th>
+        <Head column="count" label="Calls" />
+        <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
+        <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
+        <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
+        <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
+        <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
+        <Head column="blame_us" label="Blame" unit={units.sums} title="Its part of the data wait: what the producing process was in while the training thread waited" />
+        <th scope="col" class="num" title="Blame as a share of the data wait">of wait</th>
+      </tr>
+    </thead>
+  );
+}
+
+type LineProps = { readonly row: StageRow; readonly units: Units; readonly largestUs: number; readonly capture: Capture; readonly flat: boolean };
+
+function StageLine({ row, units, largestUs, capture, flat }: LineProps) {
+  const { stage } = row;
+  const time = (column: StageColumn, unit: TimeUnit) => {
+    const us = stage[column];
+    if (us === undefined) return <td class="num" data-column={column}><Unknown reason={reasonFor(capture, "stages")} /></td>;
+    return <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>;
+  };
+  return (
+    <tr data-testid="stage-row" data-path={row.key}>
+      <th scope="row"><StageName row={row} flat={flat} /></th>
+      <td class="stage-bars"><Bars stage={stage} largestUs={largestUs} /></td>
+      <td class="num" data-column="count" data-value={stage.count}>{formatCount(stage.count)}</td>
+      {time("total_us", units.sums)}
+      {time("self_us", units.sums)}
+      {time("p50_us", units.calls)}
+      {time("p95_us", units.calls)}
+      {time("max_us", units.calls)}
+      {time("blame_us", units.sums)}
+      <td class="num">{stage.blame_us === undefined ? <Unknown reason={reasonFor(capture, "stages")} /> : shareWords(stage.blame_us, capture.loader?.wait_us)}</td>
+    </tr>
+  );
+}
+
+function toggleFold(key: string): void {
+  const next = new Set(stagesFolded.value);
+  if (!next.delete(key)) next.add(key);
+  stagesFolded.value = next;
+}
+
+function StageName({ row, flat }: { row: StageRow; flat: boolean }) {
+  const { stage } = row;
+  const name = <span class="mono stage-name"><span class="stage-kind">{stage.kind}::</span>{stage.label}</span>;
+  const parents = stage.path.slice(0, -1);
+  return (
+    <div class="stage-cell" style={{ "--depth": String(row.depth) }} title={row.key}>
+      {row.childCount > 0 ? (
+        <button type="button" class="fold" aria-expanded={!row.folded} aria-label={`${row.folded ? "Show" : "Hide"} the stages inside ${stage.label}`} onClick={() => toggleFold(row.key)}>
+          {row.folded ? "▸" : "▾"}
+        </button>
+      ) : (
+        <span class="fold" aria-hidden="true" />
+      )}
+      {name}
+      {flat && parents.length > 0 && <span class="muted mono in-path"> in {parents.map((part) => part.split("::")[1] ?? part).join(" › ")}</span>}
+    </div>
+  );
+}
+
+/** Total as a pale bar, self as the full one within it. */
+function Bars({ stage, largestUs }: { stage: Stage; largestUs: number }) {
+  const style = fillStyle(stage.kind);
+  const hatched = stage.kind === "wait" ? " hatched" : "";
+  return (
+    <div class="stage-bar" aria-hidden="true">
+      <span class="fill pale" style={{ ...style, width: `${(100 * stage.total_us) / largestUs}%` }} />
+      <span class={`fill${hatched}`} style={{ ...style, width: `${(100 * stage.self_us) / largestUs}%` }} />
+    </div>
+  );
+}
