@@ -1,0 +1,79 @@
+"""Makes torchvision importable, and proves that no test leaves a hook, a patch or the flag behind."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.data._utils import worker
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+
+import torchvision_cpu  # noqa: F401
+import torchvision.io
+import cv2
+import numpy as np
+import PIL.Image
+import PIL.ImageFile
+import torchvision.io.image
+from annotate import _registry, _session, _spans
+from annotate._decoders import HOOKS
+
+
+def installed() -> dict[str, object]:
+    """Everything of others that annotate may change globally."""
+    found: dict[str, object] = {
+        "builtins.open": builtins.open,
+        "io.open": io.open,
+        "PIL.Image.open": PIL.Image.open,
+        "PIL.ImageFile.load": PIL.ImageFile.ImageFile.load,
+        "worker info": worker._worker_info,
+        "torch threads": torch.get_num_threads(),
+        "listener": _registry.listener,
+        "recording": _spans.RECORDING,
+        "sample": _spans.thread.sample,
+        "batch sample": _spans.thread.batch_sample,
+        "stages": list(_spans.thread.stages),
+        "session": _session.is_on(),
+    }
+    for hook in HOOKS:
+        found[f"{hook.module}.{hook.function}"] = getattr(sys.modules[hook.module], hook.function, None)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    before = installed()
+    assert not before["recording"]
+    assert before["session"] is False
+    yield
+    assert installed() == before
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Four JPEG files of 96x64 pixels, of more than 8 KiB each."""
+    folder = tmp_path_factory.mktemp("photos")
+    rng = np.random.default_rng(0)
+    paths = []
+    for number in range(4):
+        path = folder / f"{number}.jpg"
+        PIL.Image.fromarray(rng.integers(0, 255, (64, 96, 3), dtype=np.uint8)).save(path, quality=95)
+        paths.append(str(path))
+    return paths
+
+
+__all__ = ["cv2"]
