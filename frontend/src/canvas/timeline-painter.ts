@@ -10,7 +10,7 @@ import { hatch } from "./hatch";
 
 const FONT = "11px system-ui, sans-serif";
 const BOX_PX = ROW_PX - 2;
-const MIN_LABEL_PX = 28;
+const MIN_LABEL_PX = 20;
 const TICK_SPACING_PX = 110;
 
 export type Frame = {
@@ -138,8 +138,10 @@ function paintLabel(
   const left = Math.max(extent.left, frame.scale.leftPx) + 4;
   const room = Math.min(extent.right, frame.scale.rightPx) - left - 4;
   const name = frame.model.names[row.name[index] ?? -1] ?? "";
-  const text = fitText(context, name, room);
-  if (text === "") return;
+  // A step that is cut short loses the word before the number.
+  const isStep = token === "step" && context.measureText(name).width > room;
+  const text = fitText(context, isStep ? name.replace(/^\D+/, "") : name, room);
+  if (text === "" || (isHatched(token) && text !== name)) return;
   const { palette } = frame;
   const fill = colorOf(palette, token);
   const middle = topPx + BOX_PX / 2 + 0.5;
@@ -195,7 +197,7 @@ function fitText(context: CanvasRenderingContext2D, text: string, room: number):
     if (context.measureText(`${text.slice(0, middle)}…`).width <= room) low = middle;
     else high = middle - 1;
   }
-  return low < 2 ? "" : `${text.slice(0, low)}…`;
+  return low < 3 ? "" : `${text.slice(0, low)}…`;
 }
 
 /** The box under a point, within 3 pixels; null when there is none. */

@@ -7,7 +7,7 @@ const NBSP = "\u00a0";
 export const UNKNOWN = "–";
 
 /** 3 significant digits, at most `maxDecimals` decimals so that a right-aligned column stays readable. */
-export function sig3(value: number, maxDecimals = 3): string {
+export function sig3(value: number, maxDecimals = 4): string {
   if (value === 0) return "0";
   const rounded = Number(value.toPrecision(3));
   const smallest = 10 ** -maxDecimals;
@@ -44,6 +44,19 @@ export function inUnit(us: number, unit: TimeUnit): string {
   return sig3(us / US_PER_UNIT[unit]);
 }
 
+/** A point in time, not an amount: to the microsecond whatever its size, or neighbours could not be told apart. */
+export function positionIn(us: number, unit: TimeUnit): string {
+  const decimals = unit === "µs" ? 1 : unit === "ms" ? 3 : 6;
+  return (us / US_PER_UNIT[unit]).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/** Labels of an axis in one unit: as many decimals as its step needs. */
+export function onAxis(us: number, stepUs: number, unit: TimeUnit): string {
+  const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(stepUs / US_PER_UNIT[unit]) + 1e-9)));
+  const value = us === 0 ? 0 : us / US_PER_UNIT[unit];
+  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
 /** A duration on its own, outside tables, in the unit that suits it. */
 export function formatDuration(us: number): string {
   const size = Math.abs(us);
@@ -67,11 +80,8 @@ export function formatBytes(bytes: number): string {
   return `${sig3(scaled, index === 0 ? 0 : 2)}${NBSP}${units[index] ?? "TB"}`;
 }
 
-/** Label of a grid line: as many decimals as the grid step needs, no more. */
+/** Label of a grid line, with its unit. */
 export function formatTick(us: number, stepUs: number): string {
   const unit: TimeUnit = stepUs < 100 && Math.abs(us) < 1e4 ? "µs" : stepUs < 1e5 && Math.abs(us) < 1e7 ? "ms" : "s";
-  const per = US_PER_UNIT[unit];
-  const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(stepUs / per) + 1e-9)));
-  const text = (us / per).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-  return `${text}${NBSP}${unit}`;
+  return `${onAxis(us, stepUs, unit)}${NBSP}${unit}`;
 }

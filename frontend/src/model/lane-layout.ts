@@ -15,11 +15,12 @@ export function placeLanes(order: TimelineModel, others: readonly TimelineModel[
   const counts = rowCounts([order, ...others]);
   const lanes: PlacedLane[] = [];
   let topPx = AXIS_PX + LANE_GAP_PX;
-  for (const lane of order.lanes) {
+  order.lanes.forEach((lane, index) => {
     const heightPx = (counts.get(lane.id) ?? 1) * ROW_PX;
     lanes.push({ lane, topPx, heightPx });
-    topPx += heightPx + LANE_GAP_PX;
-  }
+    // Gaps belong to the device above them: nothing stands between the two.
+    topPx += heightPx + (order.lanes[index + 1]?.kind === "gaps" ? 0 : LANE_GAP_PX);
+  });
   return { lanes, heightPx: topPx };
 }
 

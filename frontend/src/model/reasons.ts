@@ -2,13 +2,14 @@
 
 import type { Capture } from "../contract/report";
 
-export type Topic = "device" | "loader" | "steps" | "stages" | "throughput" | "window";
+export type Topic = "device" | "loader" | "steps" | "stages" | "blame" | "throughput" | "window";
 
 const WORDS: Readonly<Record<Topic, RegExp>> = {
   device: /device|gpu|kernel|cuda/i,
   loader: /loader|wait/i,
   steps: /step/i,
   stages: /stage|annotat|marker|span|foreign/i,
+  blame: /in_wait|blame/i,
   throughput: /throughput|sample|batch/i,
   window: /window|empty|event/i,
 };
@@ -18,6 +19,7 @@ const PLAIN: Readonly<Record<Topic, string>> = {
   loader: "No span in this capture tells of a DataLoader.",
   steps: "This capture has no ProfilerStep markers: call prof.step() once per batch.",
   stages: "This capture carries no loading stages: wrap the loader with annotate.loader(...) before you profile.",
+  blame: "It is not known how long the training thread waited for this stage.",
   throughput: "This capture does not tell how many samples it loaded.",
   window: "This capture has no timed events.",
 };

@@ -33,10 +33,10 @@ export function stageToken(name: string): string {
 }
 
 const BLAME_WORDS: Readonly<Record<string, string>> = {
-  startup: "startup (DataLoader worker not yet running)",
-  starved: "starved (DataLoader worker had no index)",
+  startup: "startup (not yet running)",
+  starved: "starved (no index in its queue)",
   transfer: "transfer (result on its way)",
-  other: "other (DataLoader worker between stages)",
+  other: "other (between stages)",
 };
 
 export function stageParts(byStage: Readonly<Record<string, number>>): Part[] {
@@ -65,12 +65,17 @@ export function stagesSentence(capture: Capture): string {
   );
 }
 
+function mainCause(main: Part, idleUs: number): string {
+  const part = shareWords(main.us, idleUs);
+  if (main.token === "idle:unknown") return `For ${part} of the idle time the cause is not known.`;
+  return `The largest cause is ${main.name}: ${part} of the idle time.`;
+}
+
 export function gapsSentence(device: Device, windowUs: number | undefined): string {
   const whole = windowUs === undefined ? "" : ` of the ${formatDuration(windowUs)} window (${shareWords(device.idle_us, windowUs)})`;
   if (device.gap_count === 0) return `${deviceName(device)} was never idle in the window.`;
   const main = causeParts(device.idle_by_cause_us)[0];
-  const because =
-    main === undefined ? "" : ` The largest cause is ${main.name}: ${shareWords(main.us, device.idle_us)} of the idle time.`;
+  const because = main === undefined ? "" : ` ${mainCause(main, device.idle_us)}`;
   return `${deviceName(device)} is idle for ${formatDuration(device.idle_us)}${whole}, in ${plural(device.gap_count, "gap")}.${because}`;
 }
 

@@ -65,6 +65,6 @@ export function ticks(start: number, end: number, step: number): number[] {
   const first = Math.ceil(start / step - 1e-9);
   const last = Math.floor(end / step + 1e-9);
   const out: number[] = [];
-  for (let n = first; n <= last; n += 1) out.push(n * step);
+  for (let n = first; n <= last; n += 1) out.push(n === 0 ? 0 : n * step);
   return out;
 }

@@ -28,7 +28,7 @@ function forgetCaptureState(): void {
   range.value = null;
   selectedGapUs.value = null;
   deviceIndex.value = 0;
-  gapRows.value = 100;
+  gapRows.value = 50;
   stagesFolded.value = new Set();
 }
 

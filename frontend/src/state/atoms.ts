@@ -61,7 +61,7 @@ export const gapSort = signal<{ readonly column: "start_us" | "duration_us"; rea
   descending: true,
 });
 /** Rows of the gap list on screen; grows on request. */
-export const gapRows = signal(100);
+export const gapRows = signal(50);
 
 // --- the host ---
 

@@ -24,11 +24,18 @@ export function BigNumber(props: BigNumberProps) {
         data-value={props.value}
         title={known ? props.exact : props.reason}
       >
-        {known ? props.text : <abbr title={props.reason}>{UNKNOWN}</abbr>}
+        {known ? <ValueWithUnit text={props.text} /> : <abbr title={props.reason}>{UNKNOWN}</abbr>}
       </dd>
       <dd class="number-note">{known ? props.note : <span class="clamp">{props.reason}</span>}</dd>
     </div>
   );
+}
+
+/** "41.3 %": the digits large, the unit beside them small. Text content stays one string. */
+function ValueWithUnit({ text }: { text: string }) {
+  const cut = text.indexOf("\u00a0");
+  if (cut < 0) return <>{text}</>;
+  return <>{text.slice(0, cut)}<span class="number-unit">{text.slice(cut)}</span></>;
 }
 
 export function NumberRow({ children }: { children: ComponentChildren }) {

@@ -1,5 +1,5 @@
 import type { Device, Gap } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, plural, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatCount, inUnit, plural, positionIn, type TimeUnit } from "../../model/format";
 import { causeWords } from "../../model/hover";
 import { shareWords } from "../../model/summary";
 import { aroundSpan } from "../../model/time-scale";
@@ -83,7 +83,7 @@ function GapLine({ gap, units, idleUs }: { gap: Gap; units: Units; idleUs: numbe
     >
       <td class="num" title={exactUs(gap.start_us)}>
         <button type="button" class="link tabular" aria-label={`Show the gap that starts at ${exactUs(gap.start_us)}`}>
-          {inUnit(gap.start_us, units.start)}
+          {positionIn(gap.start_us, units.start)}
         </button>
       </td>
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>{inUnit(gap.duration_us, units.duration)}</td>

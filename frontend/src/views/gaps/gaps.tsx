@@ -33,7 +33,7 @@ function DeviceSelect({ devices }: { devices: readonly Device[] }) {
   const choose = (index: number): void => {
     deviceIndex.value = index;
     selectedGapUs.value = null;
-    gapRows.value = 100;
+    gapRows.value = 50;
     range.value = null;
   };
   return (

@@ -63,7 +63,7 @@ export function Settings({ capture }: { capture: Capture }) {
   return (
     <section data-testid="settings">
       <h2>How it ran</h2>
-      <div class="columns">
+      <div class="columns narrow">
         {groups.map((group) => (
           <table key={group.title} class="settings">
             <caption>{group.title}</caption>
@@ -78,7 +78,7 @@ export function Settings({ capture }: { capture: Capture }) {
           </table>
         ))}
       </div>
-      <p class="muted">File: <span class="mono">{capture.file || capture.name}</span></p>
+      <p class="muted file">File: <span class="mono">{capture.file || capture.name}</span></p>
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { Steps } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatCount, inUnit, onAxis, type TimeUnit } from "../../model/format";
 import { stepBars, stepStack, type StepBar } from "../../model/summary";
 import { niceStep, ticks } from "../../model/time-scale";
 import { cssColor, isHatched } from "../../theme/tokens";
@@ -128,7 +128,7 @@ function DurationAxis({ geometry }: { geometry: Geometry }) {
         return (
           <g key={us}>
             <line x1={LEFT_PX} x2={geometry.endPx} y1={y} y2={y} />
-            <text x={LEFT_PX - 8} y={y + 4} text-anchor="end">{inUnit(us, geometry.unit)}</text>
+            <text x={LEFT_PX - 8} y={y + 4} text-anchor="end">{onAxis(us, step, geometry.unit)}</text>
           </g>
         );
       })}

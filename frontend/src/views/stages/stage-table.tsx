@@ -8,13 +8,14 @@ import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { fillStyle } from "../../ui/swatch";
 
-type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit };
+type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit; readonly blame: TimeUnit };
 
-/** Sums and single calls differ by orders of magnitude: each group of columns has one unit of its own. */
+/** Sums, single calls and blame differ by orders of magnitude: each group of columns has one unit of its own. */
 function unitsOf(stages: readonly Stage[]): Units {
   return {
     sums: chooseTimeUnit(stages.map((stage) => stage.total_us)),
     calls: chooseTimeUnit(stages.map((stage) => stage.max_us)),
+    blame: chooseTimeUnit(stages.map((stage) => stage.blame_us)),
   };
 }
 
@@ -69,7 +70,7 @@ function StageHead({ units }: { units: Units }) {
         <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
-        <Head column="blame_us" label="Blame" unit={units.sums} title="Its part of the data wait: what the producing process was in while the training thread waited" />
+        <Head column="blame_us" label="Blame" unit={units.blame} title="Its part of the data wait: what the producing process was in while the training thread waited" />
         <th scope="col" class="num" title="Blame as a share of the data wait">of wait</th>
       </tr>
     </thead>
@@ -82,7 +83,7 @@ function StageLine({ row, units, largestUs, capture, flat }: LineProps) {
   const { stage } = row;
   const time = (column: StageColumn, unit: TimeUnit) => {
     const us = stage[column];
-    if (us === undefined) return <td class="num" data-column={column}><Unknown reason={reasonFor(capture, "stages")} /></td>;
+    if (us === undefined) return <td class="num" data-column={column}><Unknown reason={blameReason(capture, stage)} /></td>;
     return <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>;
   };
   return (
@@ -95,10 +96,15 @@ function StageLine({ row, units, largestUs, capture, flat }: LineProps) {
       {time("p50_us", units.calls)}
       {time("p95_us", units.calls)}
       {time("max_us", units.calls)}
-      {time("blame_us", units.sums)}
-      <td class="num">{stage.blame_us === undefined ? <Unknown reason={reasonFor(capture, "stages")} /> : shareWords(stage.blame_us, capture.loader?.wait_us)}</td>
+      {time("blame_us", units.blame)}
+      <td class="num">{stage.blame_us === undefined ? <Unknown reason={blameReason(capture, stage)} /> : shareWords(stage.blame_us, capture.loader?.wait_us)}</td>
     </tr>
   );
+}
+
+function blameReason(capture: Capture, stage: Stage): string {
+  if (stage.kind === "wait") return "The wait is what is divided among the stages; it has no part of its own.";
+  return reasonFor(capture, "blame");
 }
 
 function toggleFold(key: string): void {

@@ -1,5 +1,5 @@
 import type { Capture } from "../../contract/report";
-import { formatCount, formatDuration, exactUs } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatCount, formatDuration, inUnit } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { isWork, selfByKind } from "../../model/stage-tree";
 import { shareWords, stagesSentence } from "../../model/summary";
@@ -63,6 +63,7 @@ function KindStrip({ capture }: { capture: Capture }) {
 }
 
 function WorkerTable({ capture }: { capture: Capture }) {
+  const unit = chooseTimeUnit(capture.workers.map((worker) => worker.busy_us));
   return (
     <table class="workers" data-testid="workers">
       <caption>DataLoader workers</caption>
@@ -71,7 +72,7 @@ function WorkerTable({ capture }: { capture: Capture }) {
           <th scope="col">DataLoader worker</th>
           <th scope="col" class="num">Process</th>
           <th scope="col" class="num">Batches</th>
-          <th scope="col" class="num">Busy</th>
+          <th scope="col" class="num">Busy<span class="unit">, {unit}</span></th>
           <th scope="col" class="num">Busy, of its time</th>
         </tr>
       </thead>
@@ -81,7 +82,7 @@ function WorkerTable({ capture }: { capture: Capture }) {
             <th scope="row">DataLoader worker {worker.worker}</th>
             <td class="num">{worker.pid}</td>
             <td class="num" data-value={worker.batches}>{formatCount(worker.batches)}</td>
-            <td class="num" data-value-us={worker.busy_us} title={exactUs(worker.busy_us)}>{formatDuration(worker.busy_us)}</td>
+            <td class="num" data-value-us={worker.busy_us} title={exactUs(worker.busy_us)}>{inUnit(worker.busy_us, unit)}</td>
             <td class="num">{shareWords(worker.busy_us, worker.busy_us + worker.idle_us)}</td>
           </tr>
         ))}

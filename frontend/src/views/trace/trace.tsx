@@ -9,6 +9,8 @@ import { BigNumber, NumberRow } from "../../ui/numbers";
 
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
 
+// Without a page in its address Perfetto asks a local port of another program for a trace, and shows an error.
+const PERFETTO_PAGE = `${routeUrl("perfetto/index.html")}#!/viewer`;
 const HAND_OVER_LIMIT_MS = 60_000;
 
 export function Trace({ capture, entry, offline }: Props) {
@@ -85,7 +87,7 @@ function PerfettoFrame({ entry }: { entry: CaptureEntry }) {
   return (
     <>
       <p class="muted frame-state" role="status">{state.value ?? "\u00a0"}</p>
-      <iframe ref={frameRef} class="perfetto" data-testid="perfetto-frame" title={`Perfetto with ${entry.name}`} src={routeUrl("perfetto/index.html")} />
+      <iframe ref={frameRef} class="perfetto" data-testid="perfetto-frame" title={`Perfetto with ${entry.name}`} src={PERFETTO_PAGE} />
     </>
   );
 }
