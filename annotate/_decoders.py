@@ -1,7 +1,7 @@
 """Read and decode hooks on well-known libraries. They are in only while a session is on, and quiet unless it records.
 
-A library is hooked when it has been imported by the time the session begins: nothing is imported on behalf of the
-user. The hooks replace module attributes, so a copy made by ``from cv2 import imread`` is missed; write
+A library is hooked when it has been imported by the time the session, or the window, begins: no library is imported on
+behalf of the user. The hooks replace module attributes, so a copy made by ``from cv2 import imread`` is missed; write
 ``cv2.imread(...)``, or mark the call with `annotate.stage`.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from functools import wraps
+from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -48,22 +49,24 @@ _PIL_LABEL: Final = "PIL.Image"
 
 
 def install(patches: Patches) -> None:
-    """Put in every hook whose library is there, and the one on `open`."""
+    """Put in every hook whose library is there, and the one on `open`. Called again it adds what is there by then."""
     wrapped: dict[tuple[int, str], Method] = {}
     for hook in HOOKS:
         module = sys.modules.get(hook.module)
         function = getattr(module, hook.function, None)
-        if module is None or not callable(function):
+        if module is None or not callable(function) or not patches.once(f"{hook.module}.{hook.function}"):
             continue
         timed = wrapped.get((id(function), hook.label))
         if timed is None:
             timed = _timed_function(function, _spans.hand_out(hook.kind, hook.label))
             wrapped[id(function), hook.label] = timed
         patches.set_attribute(module, hook.function, timed)
-    image, image_file = sys.modules.get("PIL.Image"), sys.modules.get("PIL.ImageFile")
-    if image is not None and image_file is not None:
-        _install_pil(patches, image, image_file)
-    _files.install(patches)
+    image = sys.modules.get("PIL.Image")
+    if image is not None and patches.once("PIL.Image"):
+        # PIL itself imports this only when it opens the first file, which may be in the window.
+        _install_pil(patches, image, import_module("PIL.ImageFile"))
+    if patches.once("open"):
+        _files.install(patches)
 
 
 def _timed_function(function: Method, name: str) -> Method:

@@ -24,6 +24,9 @@ _OPEN: Final = _spans.hand_out("read", "open")
 class TimedReader(io.BufferedReader):
     """A BufferedReader whose large reads are spans."""
 
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<", "<_io.", 1)
+
     def read(self, size: int | None = -1, /) -> bytes:
         if not _spans.RECORDING or (size is not None and 0 <= size < WORTH_MARKING):
             return super().read(size)

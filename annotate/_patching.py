@@ -22,6 +22,7 @@ class Patches:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._seen: dict[int, object] = {}
+        self._done: set[str] = set()
         self._classes: dict[tuple[type, MethodsOf], type | None] = {}
         self.notes: list[str] = []
 
@@ -33,6 +34,13 @@ class Patches:
         if id(obj) in self._seen:
             return False
         self._seen[id(obj)] = obj
+        return True
+
+    def once(self, key: str) -> bool:
+        """True the first time that `key` is asked for."""
+        if key in self._done:
+            return False
+        self._done.add(key)
         return True
 
     def note(self, text: str) -> None:
@@ -120,6 +128,7 @@ class Patches:
         while self._undo:
             error = _error_of(self._undo.pop()) or error  # a broken object must not keep the others patched
         self._seen.clear()
+        self._done.clear()
         self._classes.clear()
         if error is not None:
             raise error

@@ -170,6 +170,7 @@ class Profile:
         if not self._in_window:
             self._in_window = True
             self._windows += 1
+            self._session.refresh()
             self._marker_us = _cost_of_a_marker_us()
         _spans.set_recording(True)
 

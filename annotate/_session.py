@@ -50,6 +50,10 @@ class Session:
         self.loaders.clear()
         self.patches.undo()
 
+    def refresh(self) -> None:
+        """Hook the libraries that were imported since the session began."""
+        _decoders.install(self.patches)
+
     def time_loader(self, loader: object) -> None:
         """Time a loader for this session only."""
         self._remember(loader)

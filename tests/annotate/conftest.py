@@ -17,13 +17,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
 import torchvision_cpu  # noqa: F401
 import torchvision.io
-import cv2
+import cv2  # noqa: F401
 import numpy as np
 import PIL.Image
 import PIL.ImageFile
 import torchvision.io.image
 from annotate import _registry, _session, _spans
 from annotate._decoders import HOOKS
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """More workers than cores is what some tests are about."""
+    config.addinivalue_line("filterwarnings", "ignore:This DataLoader will create")
 
 
 def installed() -> dict[str, object]:
@@ -74,6 +79,3 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         PIL.Image.fromarray(rng.integers(0, 255, (64, 96, 3), dtype=np.uint8)).save(path, quality=95)
         paths.append(str(path))
     return paths
-
-
-__all__ = ["cv2"]

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import io
 import json
 import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,7 @@ import numpy as np
 import PIL.Image
 import pytest
 import torchvision.io
-from capture_helpers import names, record, trees
+from capture_helpers import load, names, record, spans_of, trees
 from torchvision.transforms import v2
 
 
@@ -73,7 +77,9 @@ def test_an_image_is_decoded_once(photos: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format_name", ["webp", "png", "tiff", "gif", "bmp"])
-def test_every_format_shows_its_decode_and_keeps_its_pixels(format_name: str, photos: list[str], tmp_path: Path) -> None:
+def test_every_format_shows_its_decode_and_keeps_its_pixels(
+    format_name: str, photos: list[str], tmp_path: Path
+) -> None:
     path = tmp_path / f"x.{format_name}"
     with PIL.Image.open(photos[0]) as image:
         image.save(path)
@@ -199,3 +205,44 @@ def test_hooks_are_in_only_while_a_session_is_on(photos: list[str], tmp_path: Pa
         assert all(a is not b for a, b in zip(before, during, strict=True))
         _ = 1 / 0
     assert before == (builtins.open, io.open, PIL.Image.open, cv2.imread, np.load)
+
+
+@contextlib.contextmanager
+def prof_exit(prof: Any) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        prof.__exit__(None, None, None)
+
+
+def test_a_library_imported_after_the_session_began_is_hooked_when_the_window_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = cv2.imread
+    with monkeypatch.context() as hidden:
+        hidden.delitem(sys.modules, "cv2")
+        prof = annotate.profile(tmp_path, wait=0, warmup=1, active=1).__enter__()
+    with prof_exit(prof):
+        assert cv2.imread is plain
+        prof.step()
+        assert cv2.imread is not plain
+    assert cv2.imread is plain
+
+
+def test_pils_decode_is_seen_in_a_program_that_opens_its_first_image_in_the_window(
+    photos: list[str], tmp_path: Path
+) -> None:
+    """PIL imports most of itself lazily."""
+    code = f"""
+import sys, annotate, PIL.Image
+assert "PIL.ImageFile" not in sys.modules
+class Photos:
+    def __len__(self): return 4
+    def __getitem__(self, index): return PIL.Image.open({photos[0]!r}).convert("L").getpixel((0, 0))
+from torch.utils.data import DataLoader
+annotate.replay(DataLoader(Photos()), {str(tmp_path)!r}, 2, progress=False)
+"""
+    root = str(Path(annotate.__file__).parents[1])
+    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, capture_output=True)
+    (path,) = tmp_path.iterdir()
+    assert names(spans_of(load(path)))["decode::PIL.Image"] == 2
