@@ -14,11 +14,12 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-import annotate
 import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+
+import annotate
 from annotate import _session, _spans
 from annotate._timed import TimedCallable
-from torch.profiler import ProfilerActivity, profile, record_function
 
 REPEATS = 7
 

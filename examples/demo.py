@@ -4,9 +4,9 @@
     tb-dataplugin report runs
     tensorboard --logdir runs
 
-JPEG files of 533x800 are read, decoded, cropped, masked, converted and scaled, and a small CNN trains on them, on a GPU
-if there is one. Two traces are written: `demo-train`, a few steps of the training loop, and `demo-replay`, a few batches
-of the same loader without the training.
+JPEG files of 533x800 are read, decoded, cropped, masked, converted and scaled, and a small CNN trains on them, on a
+GPU if there is one. Two traces are written: `demo-train`, a few steps of the training loop, and `demo-replay`, a few
+batches of the same loader without the training.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import annotate
 import numpy as np
 import torch
 from PIL import Image, ImageDraw
 from scipy.signal import convolve2d
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
+
+import annotate
 
 if __package__ in (None, ""):
     import torchvision_cpu  # noqa: F401  (only needed where torchvision lacks its compiled part)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import annotate
 import torch
 from torch.utils.data import DataLoader, Dataset
+
+import annotate
 
 
 class Noise(Dataset):

@@ -15,13 +15,14 @@ from torch.utils.data._utils import worker
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
-import torchvision_cpu  # noqa: F401
-import torchvision.io
 import cv2  # noqa: F401
 import numpy as np
 import PIL.Image
 import PIL.ImageFile
-import torchvision.io.image
+import torchvision_cpu  # noqa: F401  (before torchvision)
+
+import torchvision.io.image  # noqa: F401  # isort: skip
+
 from annotate import _registry, _session, _spans
 from annotate._decoders import HOOKS
 

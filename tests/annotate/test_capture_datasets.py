@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import annotate
 import pytest
 import torch
-from annotate import _session
 from capture_helpers import load, names, record, trees
 from torch.utils.data import (
     ChainDataset,
@@ -22,6 +20,9 @@ from torch.utils.data import (
     TensorDataset,
     random_split,
 )
+
+import annotate
+from annotate import _session
 
 
 def plus_one(x: Any) -> Any:

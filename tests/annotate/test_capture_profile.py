@@ -12,13 +12,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import annotate
 import pytest
 import torch
-from annotate import _spans, _writer
-from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX
 from capture_helpers import load, names, record, spans_of, trees
 from torch.utils.data import DataLoader, default_collate
+
+import annotate
+from annotate import _spans, _writer
+from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX
 
 
 class Numbers(torch.utils.data.Dataset[int]):
@@ -107,7 +108,7 @@ def test_a_loader_without_batches_keeps_its_conversion(tmp_path: Path) -> None:
 
 
 def test_only_loaders_are_annotated() -> None:
-    with pytest.raises(TypeError, match="annotate.loader takes a DataLoader: list has no dataset"):
+    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader: list has no dataset"):
         annotate.loader([1])
 
 
@@ -236,13 +237,13 @@ def test_one_file_per_window_with_steps_waits_and_metadata(tmp_path: Path) -> No
     assert len(batches) == 10
     assert seen == ["profile", "profile"]
     assert len(prof.trace_files) == 2
-    assert sorted(os.listdir(tmp_path / "new" / "run")) == sorted(Path(f).name for f in prof.trace_files)
+    assert sorted(map(str, (tmp_path / "new" / "run").iterdir())) == prof.trace_files
     assert re.fullmatch(r".+_\d+\.\d+" + re.escape(TRACE_SUFFIX), Path(prof.trace_files[0]).name)
     trace = load(prof.trace_files[0])
     assert steps_of(trace) == ["ProfilerStep#2", "ProfilerStep#3"]
     counts = names(spans_of(trace))
     assert counts == {"wait::DataLoader": 2, "sample::Numbers": 8, "collate::default_collate": 2}
-    assert list(trace)[0] == "dataPipeline"
+    assert next(iter(trace)) == "dataPipeline"
     metadata = trace["dataPipeline"]
     assert metadata["version"] == FORMAT_VERSION
     assert metadata["mode"] == "train"
@@ -304,9 +305,9 @@ def test_a_loop_that_ends_within_the_window_writes_what_there_is(tmp_path: Path)
 
 
 def test_a_loop_that_ends_before_the_window_is_warned_about_once(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match=r"ended after 3 steps.*begins after 12 \(wait=10, warmup=2\). Lower `wait`"):
-        with annotate.profile(tmp_path) as prof:
-            list(prof.steps(DataLoader(Numbers(3))))
+    message = r"ended after 3 steps.*begins after 12 \(wait=10, warmup=2\). Lower `wait`"
+    with pytest.warns(UserWarning, match=message), annotate.profile(tmp_path) as prof:
+        list(prof.steps(DataLoader(Numbers(3))))
     assert prof.trace_files == []
     with pytest.warns(UserWarning, match="no step was taken"), annotate.profile(tmp_path):
         pass
@@ -329,10 +330,10 @@ def test_a_failing_write_does_not_hide_the_users_exception(tmp_path: Path, monke
         raise OSError("disk full")
 
     monkeypatch.setattr(_writer, "write_trace", fail)
-    with pytest.warns(RuntimeWarning, match="disk full"), pytest.raises(ZeroDivisionError):
-        with annotate.profile(tmp_path, wait=0, warmup=1, active=5) as prof:
-            prof.step()
-            _ = 1 / 0
+    prof = annotate.profile(tmp_path, wait=0, warmup=1, active=5)
+    with pytest.warns(RuntimeWarning, match="disk full"), pytest.raises(ZeroDivisionError), prof:
+        prof.step()
+        _ = 1 / 0
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_at_once(tmp_path: Path) -> None:
@@ -429,7 +430,7 @@ def test_a_failed_export_leaves_no_file(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="disk full"):
         _writer.write_trace(Fake(), tmp_path, {}, lambda n: {})
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_forked_child_does_not_record(tmp_path: Path) -> None:

@@ -1,21 +1,21 @@
 from __future__ import annotations
 
-import os
 import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import annotate
 import numpy as np
 import pytest
 import torch
+from capture_helpers import load, names, spans_of
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, get_worker_info
+
+import annotate
 from annotate import __main__ as command
 from annotate import _host
 from annotate._replay import HOW_IT_DIFFERS
-from capture_helpers import load, names, spans_of
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, get_worker_info
 
 SEEN: list[Any] = []
 
@@ -164,7 +164,8 @@ def test_settings_that_zero_workers_refuse_are_dropped_and_the_loader_stays_as_i
     assert metadata["mode"] == "replay"
     assert metadata["notes"] == [
         HOW_IT_DIFFERS,
-        "Left out, because it has no meaning here: prefetch_factor, persistent_workers, multiprocessing_context, timeout.",
+        "Left out, because it has no meaning here: "
+        "prefetch_factor, persistent_workers, multiprocessing_context, timeout.",
     ]
     (described,) = metadata["loaders"]
     assert described["num_workers"] == 2
@@ -182,7 +183,7 @@ def test_each_batch_is_a_step_and_the_first_wait_is_told_apart(asked: int, given
     assert counts["wait::DataLoader (first batch)"] == 1
     assert counts["wait::DataLoader"] == given - 1
     assert counts["collate::default_collate"] == given
-    assert os.listdir(tmp_path) == [Path(path).name]
+    assert [str(file) for file in tmp_path.iterdir()] == [path]
 
 
 def test_single_items_and_lists_of_batches_are_replayed(tmp_path: Path) -> None:
@@ -207,7 +208,7 @@ def test_bad_input_is_refused_clearly(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="gives no batch"):
         annotate.replay(DataLoader(Empty()), tmp_path, progress=False)
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_datasets_own_error_passes_unchanged(tmp_path: Path) -> None:
