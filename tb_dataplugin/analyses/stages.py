@@ -115,7 +115,8 @@ def tabulate_stages(tree: StageTree, window: Window, waits: Intervals | None) ->
 
 def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
     waits = [number for number, path in enumerate(tree.paths) if path[-1].kind == "wait"]
-    return np.isin(tree.node, waits)
+    found: npt.NDArray[np.bool_] = np.isin(tree.node, waits)
+    return found
 
 
 def _blame_per_span(tree: StageTree, waits: Intervals | None) -> Int64Array | None:

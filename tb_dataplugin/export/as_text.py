@@ -119,7 +119,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     rows = capture.stages[:MAX_STAGES]
     total, single = unit_for(row.total_us for row in rows), unit_for(row.max_us for row in rows)
     whole = capture.loader.wait_us
-    names = 42
+    names = 41
     yield from _heading(f"Stages   total and self in {total.name}; p50, p95, max in {single.name}", style)
     yield f"  {'':<{names}}{'count':>7}{'total':>9}{'self':>9}{'p50':>8}{'p95':>8}{'max':>8}{'wait':>8}"
     for row in rows:

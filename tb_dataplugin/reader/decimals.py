@@ -15,10 +15,10 @@ import numpy.typing as npt
 from tb_dataplugin.model.intervals import Int64Array
 
 NS_DIGITS = 3
-MAX_DIGITS = 18  # of the nanoseconds; more does not fit into int64
+WHOLE_DIGITS = 16  # of the microseconds; with a first digit below 9 the nanoseconds fit into int64
 
 _DOT, _MINUS, _ZERO, _NINE, _END = (ord(char) for char in ".-09\n")
-_POWERS = 10 ** np.arange(MAX_DIGITS + 1, dtype=np.int64)
+_POWERS = 10 ** np.arange(WHOLE_DIGITS + NS_DIGITS, dtype=np.int64)
 
 
 def nanoseconds(texts: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
@@ -38,7 +38,7 @@ def nanoseconds(texts: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool
 
 
 def _digits(buffer: npt.NDArray[np.uint8], ends: npt.NDArray[np.intp]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-    """Values of texts of the form ``-?[0-9]+(.[0-9]{0,3})?``, and which texts are of that form."""
+    """Values of texts of the form ``-?[0-9]{1,16}(.[0-9]{0,3})?`` below 9e15, and which texts are of that form."""
     starts = np.concatenate(([0], ends[:-1] + 1))
     text_of = np.repeat(np.arange(len(ends)), ends - starts + 1)
     is_digit = (buffer >= _ZERO) & (buffer <= _NINE)
@@ -50,13 +50,13 @@ def _digits(buffer: npt.NDArray[np.uint8], ends: npt.NDArray[np.intp]) -> tuple[
     strange = ~is_digit & (buffer != _DOT) & (buffer != _END)
     strange[starts[negative]] = False
 
-    count_of = np.bincount(text_of, minlength=len(ends))
+    whole = dot - starts - negative
     plain = (
         (np.bincount(text_of[strange], minlength=len(ends)) == 0)
         & (np.bincount(text_of[dots], minlength=len(ends)) <= 1)
         & (ends - dot <= NS_DIGITS + 1)
-        & (dot - starts > negative)
-        & (count_of <= MAX_DIGITS)
+        & (whole > 0)
+        & ((whole < WHOLE_DIGITS) | ((whole == WHOLE_DIGITS) & (buffer[starts + negative] < _NINE)))
     )
     usable = is_digit & plain[text_of]
     place, owner = np.flatnonzero(usable), text_of[usable]
@@ -71,7 +71,7 @@ def _one_by_one(texts: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool
     for i, text in enumerate(texts):
         try:
             exact = Decimal(text.strip(b'" \t\r\n').decode()).scaleb(NS_DIGITS)
-            if exact.is_finite() and abs(exact) < 10**MAX_DIGITS:
+            if exact.is_finite() and abs(exact) < 2**63 - 1:
                 values[i], good[i] = int(exact.to_integral_value("ROUND_HALF_UP")), True
         except (InvalidOperation, UnicodeDecodeError):
             continue

@@ -43,7 +43,12 @@ NO_TEXT = ""
 
 def read_trace(path: Path, name: str | None = None) -> Trace:
     """Read and name the trace in `path`. `name` is what the report calls it. Raises UnreadableTrace."""
-    rows = chrome.parse(source.read_bytes(path), path)
+    return trace_from_json(source.read_bytes(path), path, name)
+
+
+def trace_from_json(text: bytes, path: Path, name: str | None = None) -> Trace:
+    """The trace in `text`; `path` is where it came from. Raises UnreadableTrace."""
+    rows = chrome.parse(text, path)
     found = DiagnosticsCollector()
     events, names, tracks = _columns(rows, found)
     meanings = find_meanings(events, names)

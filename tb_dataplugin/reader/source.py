@@ -28,7 +28,7 @@ def read_bytes(path: Path) -> bytes:
         return raw
     try:
         text: bytes = igzip.decompress(raw)  # type: ignore[no-untyped-call]
-    except (EOFError, OSError, isal_zlib.IsalError) as error:
+    except (EOFError, OSError, isal_zlib.IsalError) as error:  # type: ignore[misc]  # isal's stubs say object
         reason = f"its gzip data is damaged or cut off ({error})"
         raise UnreadableTrace(path, reason, "capture again, or copy the file again") from None
     return text

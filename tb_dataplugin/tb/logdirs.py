@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,8 @@ class LogDir:
 
 
 _REMOTE = re.compile(r"[A-Za-z][\w+.-]+://")
-_NAMED = re.compile(r"(?P<name>[^:/\\]{2,}):(?P<path>.+)")
-"""``name:path`` of --logdir_spec; a single letter before the colon is a Windows drive."""
+_NAMED = re.compile(r"(?P<name>[^:/\\]+):(?P<path>.+)")
+_DRIVE = re.compile(r"[A-Za-z]:[/\\]")
 
 
 def logdirs_of(context: object) -> tuple[LogDir, ...]:
@@ -32,7 +33,9 @@ def logdirs_of(context: object) -> tuple[LogDir, ...]:
 
 
 def _spec_entry(entry: str) -> LogDir:
-    named = None if _REMOTE.match(entry) else _NAMED.fullmatch(entry)
+    """``name:path`` or ``path``; a path may be an address, or begin with a Windows drive."""
+    unnamed = _REMOTE.match(entry) or (os.name == "nt" and _DRIVE.match(entry))
+    named = None if unnamed else _NAMED.fullmatch(entry)
     return _logdir(named["name"], named["path"]) if named else _logdir(entry, entry)
 
 

@@ -1,0 +1,70 @@
+# Two commands do everything on a fresh machine:
+#   make demo            capture, report, TensorBoard     (SERVE=0: stop before serving; LOGDIR=runs)
+#   make test            everything that CI checks
+PYTHON ?= python3
+LOGDIR ?= runs
+SERVE  ?= 1
+
+VENV := .venv
+PY   := $(VENV)/bin/python
+PIP  := $(PY) -m pip install -q --disable-pip-version-check -c requirements/constraints.txt
+
+.PHONY: demo test lint types contracts generate check-generated test-python test-frontend bench clean
+
+demo: $(VENV)/.demo
+	$(PY) examples/demo.py --logdir $(LOGDIR)
+	$(VENV)/bin/tb-dataplugin report $(LOGDIR)
+	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
+
+test: lint types contracts check-generated test-python test-frontend
+	@echo "make test: everything passed"
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.dev frontend/node_modules/.installed
+	$(VENV)/bin/mypy
+	cd frontend && ../scripts/npm run --silent typecheck
+
+contracts: $(VENV)/.dev
+	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports
+
+generate: $(VENV)/.dev frontend/node_modules/.installed
+	$(PY) scripts/generate.py
+
+check-generated: $(VENV)/.dev frontend/node_modules/.installed
+	$(PY) scripts/generate.py --check
+
+test-python: $(VENV)/.dev
+	@scripts/chromium
+	$(PY) -m pytest
+
+test-frontend: $(VENV)/.dev frontend/node_modules/.installed
+	cd frontend && ../scripts/npm run --silent test
+
+bench: $(VENV)/.dev
+	$(PY) benchmarks/span_overhead.py
+
+clean:
+	rm -rf $(VENV) frontend/node_modules build dist *.egg-info
+
+$(PY):
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install -q --disable-pip-version-check --upgrade pip
+
+# torchvision publishes no CPU wheel: its CUDA wheel imports on CPU torch (examples/torchvision_cpu.py) if pip does not
+# insist on the CUDA torch that it names.
+$(VENV)/.demo: $(PY) pyproject.toml requirements/demo.txt requirements/constraints.txt
+	$(PIP) -r requirements/demo.txt
+	$(PIP) --no-deps torchvision
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo requirements/dev.txt
+	$(PIP) -r requirements/dev.txt
+	@touch $@
+
+frontend/node_modules/.installed: $(VENV)/.dev frontend/package-lock.json
+	cd frontend && ../scripts/npm ci --no-audit --no-fund --loglevel=error
+	@touch $@

@@ -1,0 +1,95 @@
+"""Laws that hold for every trace, on random ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_dataplugin.export.as_json import as_dict
+from tb_dataplugin.pipeline import analyse
+from tb_dataplugin.report.timeline import slice_timeline
+from tests.trace_builder import TraceBuilder
+
+times = st.integers(0, 400)
+lengths = st.integers(0, 60)
+STAGES = ("sample::Pets", "transform::Crop", "decode::PIL.Image", "collate::default_collate")
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> TraceBuilder:
+    builder = TraceBuilder()
+    for number in range(draw(st.integers(1, 4))):
+        builder.step(100 * number, 100)
+        if draw(st.booleans()):
+            start, end = 100 * number + 5, 100 * number + draw(st.integers(10, 60))
+            builder.wait(start, end - start)
+            for depth, name in enumerate(STAGES[: draw(st.integers(0, 4))], 1):
+                if end - start > 2 * depth:
+                    builder.stage(name, start + depth, end - start - 2 * depth)
+    for _ in range(draw(st.integers(0, 8))):
+        device = draw(st.integers(0, 1))
+        builder.kernel(draw(times), draw(lengths), device=device, stream=draw(st.integers(7, 8)))
+    for _ in range(draw(st.integers(0, 3))):
+        builder.memcpy(draw(times), draw(lengths))
+    return builder
+
+
+def capture_of(builder: TraceBuilder) -> dict[str, Any]:
+    return as_dict(analyse(builder.trace()).capture)
+
+
+@given(traces())
+@settings(deadline=None)
+def test_busy_and_idle_fill_the_window_and_shares_sum(builder: TraceBuilder) -> None:
+    found = capture_of(builder)
+    for device in found["devices"]:
+        assert device["busy_us"] + device["idle_us"] == pytest.approx(found["window_us"])
+        assert sum(device["idle_by_cause_us"].values()) == pytest.approx(device["idle_us"])
+        assert sum(gap["duration_us"] for gap in device["gaps"]) == pytest.approx(device["idle_us"])
+        assert len(device["gaps"]) == device["gap_count"]
+        if device["idle_by_stage_us"]:
+            waited = device["idle_by_cause_us"]["data_wait"]
+            assert sum(device["idle_by_stage_us"].values()) == pytest.approx(waited)
+    loader = found.get("loader")
+    if loader:
+        if loader["wait_by_stage_us"]:
+            assert sum(loader["wait_by_stage_us"].values()) == pytest.approx(loader["wait_us"])
+        if found["devices"]:
+            waited = found["devices"][0]["idle_by_cause_us"]["data_wait"]
+            assert loader["exposed_wait_us"] == pytest.approx(waited)
+            assert loader["exposed_wait_us"] + loader["hidden_wait_us"] == pytest.approx(loader["wait_us"])
+
+
+@given(traces())
+@settings(deadline=None)
+def test_steps_are_busy_waiting_or_idle_for_another_reason(builder: TraceBuilder) -> None:
+    found = capture_of(builder)
+    if found["devices"]:
+        for step in found["steps"]["items"]:
+            parts = step["device_busy_us"] + step["idle_data_wait_us"] + step["idle_other_us"]
+            assert parts == pytest.approx(step["duration_us"])
+            assert step["idle_other_us"] >= 0
+
+
+@given(traces(), st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_the_order_of_events_in_the_file_does_not_matter(builder: TraceBuilder, random: Any) -> None:
+    before = capture_of(builder)
+    random.shuffle(builder.events)
+    assert capture_of(builder) == before
+
+
+@given(traces(), st.integers(100, 300), st.integers(0, 300), st.integers(1, 300))
+@settings(deadline=None)
+def test_a_timeline_stands_for_every_span_it_covers(builder: TraceBuilder, width: int, start: int, length: int) -> None:
+    source = analyse(builder.trace()).timeline
+    timeline = slice_timeline(source, start, start + length, width)
+    for lane, full in zip(timeline.lanes, source.lanes, strict=True):
+        inside = (full.end_ns >= start * 1000) & (full.start_ns < (start + length) * 1000)
+        assert sum(lane.merged) == inside.sum()
+        for box in range(len(lane.start_us)):
+            if lane.merged[box] == 1:
+                assert lane.duration_us[box] in ((full.end_ns - full.start_ns) / 1000).tolist()

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tb_dataplugin.cli import main
+from tests.trace_builder import training_run
+
+
+def test_a_folder_is_reported_capture_by_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("b", "a"):
+        training_run().write(tmp_path / name / "host_1.pt.trace.json.gz")
+    assert main(["report", str(tmp_path), "--format", "json"]) == 0
+    names = [capture["name"] for capture in json.loads(capsys.readouterr().out)["captures"]]
+    assert names == ["a/host_1", "b/host_1"]
+
+
+def test_the_text_report_is_the_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = training_run().write(tmp_path / "run.json")
+    assert main(["report", str(path)]) == 0
+    assert "The device is idle for 50.0 % of the window" in capsys.readouterr().out
+
+
+def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = training_run().write(tmp_path / "run.json")
+    assert main(["report", str(path), "--format", "json", "-o", str(tmp_path / "out.json")]) == 0
+    assert json.loads((tmp_path / "out.json").read_text())["schema_version"] == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = training_run().write(tmp_path / "run.json")
+    assert main(["report", str(path), "-o", str(tmp_path / "none" / "out.txt")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_nothing_to_report_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path)]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and str(tmp_path) in error
+
+
+def test_a_bad_file_costs_the_status_but_not_the_good_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.pt.trace.json").write_text("{")
+    training_run().write(tmp_path / "good.pt.trace.json")
+    assert main(["report", str(tmp_path), "--format", "json"]) == 2
+    out, error = capsys.readouterr()
+    assert [capture["name"] for capture in json.loads(out)["captures"]] == ["good"]
+    assert "bad.pt.trace.json" in error and error.count("\n") == 1
+
+
+def test_a_missing_file_is_unreadable_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path / "none.json")]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["report"], ["dance"], ["report", "x", "--format", "pdf"]])
+def test_bad_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_dataplugin.export.as_json import as_dict, as_json
+from tb_dataplugin.export.as_text import WIDTH, as_text
+from tb_dataplugin.export.terminal import ASCII, Style
+from tb_dataplugin.pipeline import analyse, analyse_file, as_report
+from tb_dataplugin.report.report_pb2 import Report
+from tests.conftest import GOLDEN
+from tests.trace_builder import training_run
+
+ALL = sorted(GOLDEN.glob("*.gz"))
+
+
+def report_of(path: Path) -> Report:
+    return as_report([analyse_file(path).capture])
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.split(".")[0])
+def test_text_fits_and_is_free_of_escapes(path: Path) -> None:
+    lines = as_text(report_of(path)).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert "\x1b" not in "".join(lines)
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_text_can_be_plain_ascii_but_for_names() -> None:
+    text = as_text(as_report([analyse(training_run().trace()).capture]), ASCII)
+    assert not set(text) & set("█▓░─")
+
+
+def test_colour_is_there_when_asked_for() -> None:
+    assert "\x1b[1m" in as_text(as_report([analyse(training_run().trace()).capture]), Style(color=True))
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.split(".")[0])
+def test_json_has_no_nan_and_snake_case_names(path: Path) -> None:
+    text = as_json(report_of(path))
+
+    def check(value: Any) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                check(inner)
+                assert "::" in key or key == key.lower() or key.isupper()
+        elif isinstance(value, list):
+            for inner in value:
+                check(inner)
+        elif isinstance(value, float):
+            assert math.isfinite(value)
+
+    check(json.loads(text))
+
+
+def test_json_has_the_fixed_points_of_the_contract() -> None:
+    found = as_dict(as_report([analyse(training_run().trace()).capture]))
+    assert found["schema_version"] == 1
+    capture = found["captures"][0]
+    assert {"name", "mode", "window_us", "steps", "devices", "loader", "stages", "workers", "throughput"} <= set(
+        capture
+    )
+    assert {"verdict", "findings", "diagnostics", "host", "torch_version"} <= set(capture)
+    assert set(capture["steps"]["items"][0]) >= {"number", "start_us", "duration_us", "data_wait_us"}
+    assert set(capture["devices"][0]["gaps"][0]) >= {"start_us", "duration_us", "cause", "stage", "step"}
+    assert set(capture["verdict"]) == {"bound", "sentence", "evidence"}
+
+
+def test_zero_is_written_and_unknown_is_absent() -> None:
+    capture = as_dict(analyse(training_run(steps=1).trace()).capture)
+    assert capture["diagnostics"] != []
+    assert capture["workers"] == []
+    assert "rank" not in capture
+    assert "read_per_s" not in capture["throughput"]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tb_dataplugin.reader.discovery import find_traces, strip_suffix
+from tests.trace_builder import training_run
+
+
+def test_traces_are_found_by_name_with_their_run(tmp_path: Path) -> None:
+    training_run().write(tmp_path / "exp" / "fold1" / "host_1.2.pt.trace.json.gz")
+    training_run().write(tmp_path / "host_3.pt.trace.json")
+    (tmp_path / "events.out.tfevents.1").write_bytes(b"")
+    (tmp_path / "exp" / "config.json").write_text("{}")
+    assert sorted((trace.run, trace.name, trace.id) for trace in find_traces(tmp_path)) == [
+        (".", "host_3", "host_3"),
+        ("exp/fold1", "host_1.2", "exp/fold1/host_1.2"),
+    ]
+
+
+def test_hidden_files_and_folders_are_not_looked_at(tmp_path: Path) -> None:
+    training_run().write(tmp_path / ".half.pt.trace.json")
+    training_run().write(tmp_path / ".cache" / "a.pt.trace.json")
+    assert list(find_traces(tmp_path)) == []
+
+
+def test_very_deep_folders_are_not_looked_into(tmp_path: Path) -> None:
+    training_run().write(tmp_path.joinpath(*"abcdefghij") / "a.pt.trace.json")
+    assert list(find_traces(tmp_path)) == []
+
+
+def test_suffixes() -> None:
+    assert [strip_suffix(name) for name in ("a.pt.trace.json.gz", "b.json", "c")] == ["a", "b", "c"]

@@ -1,0 +1,81 @@
+"""Builds small Kineto traces for tests: ``TraceBuilder().step(0, 100).kernel(10, 20)``. Times in microseconds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from annotate.trace_format import METADATA_KEY
+from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.reader.kineto import trace_from_json
+
+WAIT = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+Number = int | float | str
+
+
+class TraceBuilder:
+    """Every method adds one event and returns the builder. Host events go to thread 1 unless told otherwise."""
+
+    def __init__(self, **top_level: Any) -> None:
+        self.top_level = top_level
+        self.events: list[dict[str, Any]] = []
+        self._steps = 0
+
+    def add(
+        self, cat: str, name: str, ts: Number, dur: Number, pid: int | str = 1, tid: int | str = 1, **args: Any
+    ) -> TraceBuilder:
+        self.events.append(
+            {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+        )
+        return self
+
+    def step(self, ts: Number, dur: Number) -> TraceBuilder:
+        self._steps += 1
+        return self.add("user_annotation", f"ProfilerStep#{self._steps}", ts, dur)
+
+    def wait(self, ts: Number, dur: Number, name: str = WAIT) -> TraceBuilder:
+        return self.add("user_annotation", name, ts, dur)
+
+    def stage(self, name: str, ts: Number, dur: Number, tid: int = 1) -> TraceBuilder:
+        return self.add("user_annotation", name, ts, dur, tid=tid)
+
+    def operator(self, ts: Number, dur: Number, name: str = "aten::mm") -> TraceBuilder:
+        return self.add("cpu_op", name, ts, dur)
+
+    def kernel(self, ts: Number, dur: Number, device: int = 0, stream: int = 7, cat: str = "kernel") -> TraceBuilder:
+        return self.add(cat, "gemm", ts, dur, pid=device, tid=stream, device=device, stream=stream, correlation=1)
+
+    def memcpy(self, ts: Number, dur: Number, device: int = 0) -> TraceBuilder:
+        name = "Memcpy HtoD (Pageable -> Device)"
+        return self.add("gpu_memcpy", name, ts, dur, pid=device, tid=7, device=device, stream=7)
+
+    def annotated(self, mode: str = "train", **metadata: Any) -> TraceBuilder:
+        """As if annotate had written it."""
+        self.top_level[METADATA_KEY] = {"version": 1, "mode": mode, **metadata}
+        return self
+
+    def json(self) -> bytes:
+        return json.dumps({"schemaVersion": 1, **self.top_level, "traceEvents": self.events}).encode()
+
+    def trace(self) -> Trace:
+        return trace_from_json(self.json(), Path("built.pt.trace.json"))
+
+    def write(self, path: Path) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = self.json()
+        path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+        return path
+
+
+def training_run(steps: int = 4) -> TraceBuilder:
+    """Steps of 100 us: 40 us of wait (30 us decode in a transform), then 50 us of device work."""
+    builder = TraceBuilder().annotated(loaders=[{"batch_size": 2, "num_workers": 0}])
+    for number in range(steps):
+        t = 100 * number
+        builder.step(t, 100).wait(t, 40, "wait::DataLoader").stage("sample::Pets", t + 1, 38)
+        builder.stage("transform::RandomCrop", t + 2, 36).stage("decode::PIL.Image", t + 3, 30)
+        builder.operator(t + 45, 10).kernel(t + 50, 50)
+    return builder
