@@ -4,7 +4,7 @@ import { render as draw } from "preact";
 import { browserTimers, poll } from "./data/poll";
 import { refreshRuns } from "./state/actions";
 import { captureId, report, runs, runsError, theme, view } from "./state/atoms";
-import { readPlace } from "./state/location";
+import { readPlace, writePlace } from "./state/location";
 import { applyTheme, watchTheme } from "./theme/theme";
 import { App } from "./views/app";
 
@@ -43,6 +43,7 @@ function restorePlace(): void {
   const place = readPlace();
   view.value = place.view;
   captureId.value = place.capture;
+  writePlace(place);
 }
 
 /** Draws the page into the document's body. Never throws: an error is shown instead. */

@@ -11,7 +11,7 @@ export function sig3(value: number, maxDecimals = 4): string {
   if (value === 0) return "0";
   const rounded = Number(value.toPrecision(3));
   const smallest = 10 ** -maxDecimals;
-  if (Math.abs(rounded) < smallest / 2) return value < 0 ? `>-${smallest}` : `<${smallest}`;
+  if (Math.abs(rounded) < smallest / 2) return `${value < 0 ? ">-" : "<"}${smallest.toFixed(maxDecimals)}`;
   const magnitude = Math.floor(Math.log10(Math.abs(rounded)));
   const decimals = Math.min(maxDecimals, Math.max(0, 2 - magnitude));
   return rounded.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
@@ -62,6 +62,12 @@ export function formatDuration(us: number): string {
   const size = Math.abs(us);
   const unit: TimeUnit = size < 1e3 ? "µs" : size < 1e6 ? "ms" : size < 1.2e8 ? "s" : "min";
   return `${inUnit(us, unit)}${NBSP}${unit}`;
+}
+
+/** The part of a reason that fits under a number; the rest is on hover and under "What this capture cannot tell". */
+export function firstClause(reason: string): string {
+  const clause = reason.split(/[,:;.](?:\s|$)/)[0] ?? reason;
+  return clause.charAt(0).toUpperCase() + clause.slice(1);
 }
 
 /** For hover: nothing rounded away that the report carries (nanoseconds). */

@@ -29,7 +29,9 @@ export function buildHover(model: TimelineModel, box: BoxAddress): HoverInfo | n
   const name = model.names[row.name[box.index] ?? -1] ?? "";
   const token = model.names[row.color[box.index] ?? -1] ?? "";
   const merged = row.merged[box.index] ?? 1;
-  const lines = [`${formatDuration(durationUs)} (${exactUs(durationUs)})`, `starts at ${exactUs(startUs)}`];
+  const rounded = formatDuration(durationUs);
+  const exact = exactUs(durationUs);
+  const lines = [rounded === exact ? exact : `${rounded} (${exact})`, `starts at ${exactUs(startUs)}`];
   if (merged > 1) lines.push(`stands for ${plural(merged, "span")}, too short to draw one by one`);
   return { title: titleOf(lane.kind, name, token, merged), lines, token };
 }

@@ -4,7 +4,7 @@ export const dark: Palette = {
   paper: "#202225",
   ink: "#E8EAED",
   "ink-muted": "#A9B1BA",
-  "ink-faint": "#8E969F",
+  "ink-faint": "#9AA2AB",
   rule: "#373B40",
   "rule-strong": "#666D75",
   accent: "#8AB4F8",

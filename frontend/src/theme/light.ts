@@ -4,7 +4,7 @@ export const light: Palette = {
   paper: "#FFFFFF",
   ink: "#1B1F24",
   "ink-muted": "#57606A",
-  "ink-faint": "#6E7781",
+  "ink-faint": "#626A73",
   rule: "#E4E7EB",
   "rule-strong": "#AEB6BF",
   accent: "#0B57D0",

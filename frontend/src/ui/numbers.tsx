@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { UNKNOWN } from "../model/format";
+import { firstClause, UNKNOWN } from "../model/format";
 
 type BigNumberProps = {
   readonly label: string;
@@ -26,7 +26,7 @@ export function BigNumber(props: BigNumberProps) {
       >
         {known ? <ValueWithUnit text={props.text} /> : <abbr title={props.reason}>{UNKNOWN}</abbr>}
       </dd>
-      <dd class="number-note">{known ? props.note : <span class="clamp">{props.reason}</span>}</dd>
+      <dd class="number-note">{known ? props.note : <span title={props.reason}>{firstClause(props.reason)}</span>}</dd>
     </div>
   );
 }

@@ -27,7 +27,7 @@ export function UnavailableState({ title, reason }: { title: string; reason: str
   return (
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">{title}</p>
-      <p class="muted">{reason}</p>
+      <p class="muted reason">{reason}</p>
     </section>
   );
 }

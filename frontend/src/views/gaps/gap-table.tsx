@@ -31,6 +31,7 @@ export function GapTable({ device }: { device: Device }) {
               <Head column="start_us" label="Start" unit={units.start} />
               <Head column="duration_us" label="Duration" unit={units.duration} />
               <th scope="col" class="num">of idle</th>
+              <th scope="col" class="num" title="How much of the gap the training thread waited for data">Data wait<span class="unit">, {units.duration}</span></th>
               <th scope="col">Cause</th>
               <th scope="col">Stage</th>
               <th scope="col" class="num">Step</th>
@@ -88,7 +89,8 @@ function GapLine({ gap, units, idleUs }: { gap: Gap; units: Units; idleUs: numbe
       </td>
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>{inUnit(gap.duration_us, units.duration)}</td>
       <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
-      <td><Swatch token={`idle:${gap.cause || "unknown"}`} />{causeWords(gap.cause || "unknown")}</td>
+      <td class="num" data-value-us={gap.data_wait_us} title={exactUs(gap.data_wait_us)}>{inUnit(gap.data_wait_us, units.duration)}</td>
+      <td title="The cause with the largest share of this gap"><Swatch token={`idle:${gap.cause || "unknown"}`} />{causeWords(gap.cause || "unknown")}</td>
       <td class="mono">{gap.stage === "" ? <Unknown reason="No stage is blamed: the training thread did not wait for data here, or the capture has no stages." /> : gap.stage}</td>
       <td class="num">{gap.step ?? <Unknown reason="The gap starts outside of all steps." />}</td>
     </tr>

@@ -14,7 +14,8 @@ export function Gaps({ capture, id }: { capture: Capture; id: string }) {
       {device === undefined ? (
         <section data-testid="unavailable-state">
           <p class="sentence">Idle time cannot be told: this capture has no device activity.</p>
-          <p class="muted">{reasonFor(capture, "device")} The timeline below still shows steps, waits and stages.</p>
+          <p class="muted reason">{reasonFor(capture, "device")}</p>
+          <p class="muted">The timeline still shows steps, waits and stages.</p>
         </section>
       ) : (
         <>

@@ -18,7 +18,7 @@ export function Overview({ capture }: { capture: Capture }) {
       {capture.steps === undefined ? (
         <section data-testid="steps-unavailable">
           <h2>Steps</h2>
-          <p class="muted">{reasonFor(capture, "steps")}</p>
+          <p class="muted reason">{reasonFor(capture, "steps")}</p>
         </section>
       ) : (
         <StepChart steps={capture.steps} />

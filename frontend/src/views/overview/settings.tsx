@@ -35,7 +35,7 @@ function hostRows(capture: Capture): Row[] {
   const { environment } = capture;
   return [
     ...filled("Host", capture.host),
-    ...known("Rank", capture.rank, (rank) => `${rank} of ${capture.world_size ?? "?"}`),
+    ...known("Rank", capture.rank, (rank) => (capture.world_size === undefined ? `${rank}` : `${rank} of ${capture.world_size}`)),
     ...known("CPU cores", environment?.cores, formatCount),
     ...known("CPU quota", environment?.cpu_quota, (cores) => `${sig3(cores)} cores`),
     ...known("Memory", environment?.memory_bytes, formatBytes),

@@ -10,7 +10,7 @@ import { BigNumber, NumberRow } from "../../ui/numbers";
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
 
 // Without a page in its address Perfetto asks a local port of another program for a trace, and shows an error.
-const PERFETTO_PAGE = `${routeUrl("perfetto/index.html")}#!/viewer`;
+const PERFETTO_PAGE = `${routeUrl("perfetto/index.html")}#!/viewer?mode=embedded`;
 const HAND_OVER_LIMIT_MS = 60_000;
 
 export function Trace({ capture, entry, offline }: Props) {

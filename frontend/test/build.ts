@@ -1,0 +1,52 @@
+// Builders of report parts: defaults first, what a test is about on top.
+
+import type { Capture, Device, Gap, Lane, Stage, Step, Timeline } from "../src/contract/report";
+import { decodeReport } from "../src/data/decode";
+import type { CaptureEntry, Runs } from "../src/data/runs";
+
+export function stage(path: string[], over: Partial<Stage>): Stage {
+  const [kind = "", label = ""] = (path.at(-1) ?? "").split("::");
+  return {
+    kind, label, parent: path.at(-2) ?? "", count: 1, total_us: 1, self_us: 1, p50_us: 1, p95_us: 1, max_us: 1, path, ...over,
+  };
+}
+
+export function step(over: Partial<Step>): Step {
+  return { number: 1, start_us: 0, duration_us: 100, data_wait_us: 10, ...over };
+}
+
+export function gap(over: Partial<Gap>): Gap {
+  return { start_us: 0, duration_us: 1, cause: "unknown", stage: "", data_wait_us: 0, ...over };
+}
+
+export function device(over: Partial<Device>): Device {
+  return {
+    id: 0, name: "", busy_us: 60, kernel_busy_us: 50, idle_us: 40, gap_count: 2, longest_gap_us: 30,
+    idle_by_cause_us: { data_wait: 30, unknown: 10 }, idle_by_stage_us: {}, gaps: [], ...over,
+  };
+}
+
+export function capture(over: Partial<Capture>): Capture {
+  const [empty] = decodeReport({ captures: [{ name: "c", mode: "train", window_us: 100 }] }).captures;
+  if (empty === undefined) throw new Error("decodeReport lost the capture");
+  return { ...empty, ...over };
+}
+
+export function lane(boxes: ReadonlyArray<readonly [start: number, duration: number, depth?: number]>): Lane {
+  return {
+    id: "l", kind: "device", title: "Device 0", start_us: boxes.map((b) => b[0]), duration_us: boxes.map((b) => b[1]),
+    name: boxes.map(() => 0), depth: boxes.map((b) => b[2] ?? 0), merged: boxes.map(() => 1), color: boxes.map(() => 1),
+  };
+}
+
+export function timeline(lanes: Lane[]): Timeline {
+  return { start_us: 0, end_us: 100, window_start_us: 0, window_end_us: 100, lanes, names: ["volta", "kernel"] };
+}
+
+export function entry(over: Partial<CaptureEntry>): CaptureEntry {
+  return { id: "exp1/c", run: "exp1", name: "c", state: "ready", error: null, bytes: 10, modified: 1, mode: "train", ...over };
+}
+
+export function runsOf(over: Partial<Runs>): Runs {
+  return { logdir: "/data/runs", scanning: false, perfetto: false, captures: [], problems: [], ...over };
+}

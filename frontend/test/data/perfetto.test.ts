@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { handOver, type Channel } from "../../src/data/perfetto";
+
+function fakeChannel() {
+  const log: string[] = [];
+  let onMessage: ((data: unknown) => void) | null = null;
+  let tick: (() => void) | null = null;
+  const channel: Channel = {
+    ping: () => log.push("PING"),
+    send: (trace) => log.push(`send ${trace.title}`),
+    listen: (call) => {
+      onMessage = call;
+      return () => (onMessage = null);
+    },
+    every: (_ms, call) => {
+      tick = call;
+      return () => (tick = null);
+    },
+  };
+  return { log, channel, say: (data: unknown) => onMessage?.(data), tick: () => tick?.(), quiet: () => onMessage === null && tick === null };
+}
+
+const trace = { buffer: new ArrayBuffer(1), title: "t", fileName: "t.gz" };
+
+it("pings until the viewer answers, then sends the trace once and falls silent", () => {
+  const fake = fakeChannel();
+  let done = 0;
+  handOver(fake.channel, trace, () => (done += 1));
+  fake.tick();
+  fake.say("something else");
+  fake.tick();
+  fake.say("PONG");
+  fake.say("PONG");
+  fake.tick();
+  expect(fake.log).toEqual(["PING", "PING", "PING", "send t"]);
+  expect(done).toBe(1);
+  expect(fake.quiet()).toBe(true);
+});
+
+it("sends nothing after giving up", () => {
+  const fake = fakeChannel();
+  handOver(fake.channel, trace, () => undefined)();
+  fake.say("PONG");
+  expect(fake.log).toEqual(["PING"]);
+});

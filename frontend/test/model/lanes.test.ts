@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { buildHover } from "../../src/model/hover";
+import { placeLanes, ROW_PX, rowAt } from "../../src/model/lane-layout";
+import { buildTimeline, hit, visible, type Row } from "../../src/model/lanes";
+import { lane, timeline } from "../build";
+
+function firstRow(boxes: Parameters<typeof lane>[0], depth = 0): Row {
+  const row = buildTimeline(timeline([lane(boxes)])).lanes[0]?.rows[depth];
+  if (row === undefined) throw new Error("no row");
+  return row;
+}
+
+describe("culling", () => {
+  it("finds exactly the boxes that touch the range, as a slow search does", () => {
+    let seed = 3;
+    const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
+    const boxes = Array.from({ length: 200 }, () => [random() * 100, random() * 3] as const);
+    const row = firstRow(boxes);
+    for (let n = 0; n < 50; n += 1) {
+      const startUs = random() * 100;
+      const endUs = startUs + random() * 10;
+      const [first, end] = visible(row, { startUs, endUs });
+      for (let i = 0; i < row.startUs.length; i += 1) {
+        const start = row.startUs[i] ?? 0;
+        const touches = start <= endUs && start + (row.durationUs[i] ?? 0) > startUs;
+        if (touches) expect(i >= first && i < end).toBe(true);
+      }
+    }
+  });
+  it("is tight where boxes do not overlap", () => {
+    const row = firstRow([[0, 5], [10, 5], [20, 5], [30, 5]]);
+    expect(visible(row, { startUs: 11, endUs: 22 })).toEqual([1, 3]);
+    expect(visible(row, { startUs: 16, endUs: 19 })).toEqual([2, 2]);
+  });
+  it("sorts boxes that come in any order", () => expect([...firstRow([[20, 1], [0, 1], [10, 1]]).startUs]).toEqual([0, 10, 20]));
+});
+
+describe("hit test", () => {
+  const row = firstRow([[0, 5], [10, 5], [15, 0.001]]);
+  it("finds the box under the pointer", () => expect(hit(row, 12, 0)).toBe(1));
+  it("finds nothing between boxes", () => expect(hit(row, 7, 1)).toBe(-1));
+  it("reaches a little beside a box that is too thin to meet", () => expect(hit(row, 15.4, 0.5)).toBe(2));
+});
+
+describe("layout", () => {
+  const model = buildTimeline(timeline([lane([[0, 1, 0], [0, 1, 2]]), { ...lane([[0, 1]]), id: "g", kind: "gaps" }]));
+  const layout = placeLanes(model, []);
+  it("gives each depth a row, empty ones too", () => expect(layout.lanes[0]?.heightPx).toBe(3 * ROW_PX));
+  it("puts gaps right under their device", () => {
+    const [first, second] = layout.lanes;
+    expect(second?.topPx).toBe((first?.topPx ?? 0) + (first?.heightPx ?? 0));
+  });
+  it("finds lane and row under a point, and nothing above the lanes", () => {
+    const top = layout.lanes[0]?.topPx ?? 0;
+    expect(rowAt(layout, top + 2 * ROW_PX + 1)?.row).toBe(2);
+    expect(rowAt(layout, top - 1)).toBeNull();
+  });
+});
+
+it("says how many spans a merged box stands for", () => {
+  const merged = { ...lane([[1, 2]]), merged: [12] };
+  const info = buildHover(buildTimeline(timeline([merged])), { laneId: "l", row: 0, index: 0 });
+  expect(info?.title).toBe("volta and more");
+  expect(info?.lines.join(" ")).toContain("12\u00a0spans");
+});

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import css from "../src/theme/index.css?raw";
+import { contrast } from "../src/model/color";
+import { dark } from "../src/theme/dark";
+import { light } from "../src/theme/light";
+import { colorOf, cssName, MISSING_COLOR, TOKENS } from "../src/theme/tokens";
+
+it("uses only tokens that exist in the style sheet, and no raw colours", () => {
+  const known = new Set<string>([...TOKENS.map(cssName), "--fill", "--depth"]);
+  const used = [...css.matchAll(/var\((--[\w-]+)/g)].map((match) => match[1] ?? "");
+  expect(used.length).toBeGreaterThan(50);
+  expect(used.filter((name) => !known.has(name))).toEqual([]);
+  expect(css).not.toMatch(/#[0-9a-f]{3,8}\b/i);
+});
+
+it("draws a missing token in hot pink", () => expect(colorOf(light, "no such token")).toBe(MISSING_COLOR));
+
+it.each([["light", light], ["dark", dark]] as const)("can be read: text on paper in %s", (_name, palette) => {
+  for (const ink of ["ink", "ink-muted", "ink-faint", "accent"] as const) {
+    for (const ground of ["paper", "hover", "selected", "code-paper"] as const) {
+      expect(contrast(palette[ink], palette[ground]), `${ink} on ${ground}`).toBeGreaterThan(4.5);
+    }
+  }
+});
