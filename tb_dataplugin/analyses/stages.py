@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import Stage
+from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.nesting import nest
@@ -37,7 +37,8 @@ class StageTree:
     clipped: int
 
     def pieces_of_track(self, track: int) -> npt.NDArray[np.bool_]:
-        return self.track[self.piece_span] == track
+        mine: npt.NDArray[np.bool_] = self.track[self.piece_span] == track
+        return mine
 
 
 def build_stage_tree(trace: Trace) -> StageTree:
@@ -61,8 +62,12 @@ def build_stage_tree(trace: Trace) -> StageTree:
 
 
 def _number_paths(trace: Trace, parent: Int64Array, depth: Int64Array) -> tuple[tuple[Path, ...], Int64Array]:
-    """Gives each distinct chain of stages a number; parents come before children in the walk by depth."""
-    stages, stage = trace.stage_spans.stages, trace.stage_spans.stage
+    """Gives each distinct chain of stages a number; parents come before children in the walk by depth.
+
+    The wait for a first batch is told apart in `loader_wait`, not here: its stages are the same as any other's.
+    """
+    stages = [Stage(one.kind, one.label.removesuffix(FIRST_BATCH)) for one in trace.stage_spans.stages]
+    stage = trace.stage_spans.stage
     numbers: dict[Path, int] = {}
     node = np.zeros(len(parent), dtype=np.int64)
     path_of: list[Path] = []

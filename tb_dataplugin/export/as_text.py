@@ -59,6 +59,11 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         yield from _loader_numbers(capture, line)
     if capture.HasField("throughput"):
         yield from _rates(capture.throughput, line)
+    if capture.environment.HasField("recorder_overhead_us"):
+        cost, markers = capture.environment.recorder_overhead_us, capture.environment.marker_count
+        yield line(
+            "recording cost", duration(cost), f"{percent(_share(cost, window))} of the window", f"{markers} markers"
+        )
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
@@ -72,6 +77,9 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield line("  hidden", duration(loader.hidden_wait_us), "the device was busy")
     if loader.HasField("first_batch_wait_us"):
         yield line("  first batch", duration(loader.first_batch_wait_us), "includes iter(loader)")
+    if loader.HasField("num_workers"):
+        size = f"batches of {loader.batch_size}" if loader.HasField("batch_size") else ""
+        yield line("DataLoader workers", str(loader.num_workers), size, loader.dataset)
 
 
 def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:

@@ -98,5 +98,6 @@ def _wait_evidence(signals: Signals) -> tuple[str, ...]:
             f"{duration(hidden)} hidden behind device work"
         )
     largest = (signals.blamed or ())[:3]
-    lines += [f"{one.name}: {duration(one.blame_us)}, {percent(one.share)} of the data wait" for one in largest]
+    whole = "loading" if signals.mode == "replay" else "the data wait"
+    lines += [f"{one.name}: {duration(one.blame_us)}, {percent(one.share)} of {whole}" for one in largest]
     return tuple(lines)

@@ -48,7 +48,8 @@ def check(signals: Signals) -> Finding | None:
 def _evidence(signals: Signals, leader: BlamedStage) -> tuple[str, ...]:
     rows = [row for row in signals.rows if row.stage == leader.stage]
     count, total = sum(row.count for row in rows), sum(row.self_ns for row in rows) / 1e3
-    lines = [f"{duration(leader.blame_us)} of {duration(signals.wait_us)} of data wait"]
+    whole = "loading" if signals.mode == "replay" else "data wait"
+    lines = [f"{duration(leader.blame_us)} of {duration(signals.wait_us)} of {whole}"]
     if count:
         lines.append(f"{count} calls, {duration(total / count)} each without nested stages")
     parents = sorted({row.path[-2].name for row in rows if len(row.path) > 1 and row.path[-2].kind == "transform"})

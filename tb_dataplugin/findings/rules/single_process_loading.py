@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
 from tb_dataplugin.units import duration, percent
@@ -14,11 +14,11 @@ def check(signals: Signals) -> Finding | None:
     if not signals.is_input_bound(INPUT_BOUND) or signals.felt_us is None:
         return None
     workers = max(1, signals.cores - 1) if signals.cores else 4
+    gain = _gain(signals, workers if signals.cores else None)
     start = f"one less than the {signals.cores} cores" if signals.cores else "or one less than the machine has cores"
-    gain = signals.per_step(signals.felt_us)
     return Finding(
         rule="single_process_loading",
-        severity="high" if signals.is_input_bound(HIGHLY_INPUT_BOUND) else "medium",
+        severity=_severity(signals, gain),
         title="The DataLoader has no workers: the training thread makes every batch itself",
         advice=f"Start with num_workers={workers} ({start}) and measure again; "
         "the wait then shrinks at most to what that many cores cannot prepare in time.",
@@ -29,3 +29,18 @@ def check(signals: Signals) -> Finding | None:
         ),
         code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
     )
+
+
+def _gain(signals: Signals, workers: int | None) -> float | None:
+    """Per step, at most: what was waited, and no faster than that many workers make batches. None without steps."""
+    if signals.felt_us is None or signals.wait_us is None:
+        return None
+    fastest = signals.wait_us / workers if workers else 0.0
+    return signals.per_step(max(0.0, min(signals.felt_us, signals.window_us - fastest)))
+
+
+def _severity(signals: Signals, gain: float | None) -> Severity:
+    share = signals.share(gain * (signals.step_count or 1)) if gain is not None else signals.share(signals.felt_us)
+    if share is None or share < INPUT_BOUND:
+        return "low"
+    return "high" if share >= HIGHLY_INPUT_BOUND else "medium"

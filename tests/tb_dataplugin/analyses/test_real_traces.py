@@ -58,7 +58,7 @@ def test_alexnet_busy_time_agrees_with_hta_without_its_sync_records() -> None:
 @pytest.mark.filterwarnings("ignore")  # the peer's own
 @pytest.mark.parametrize("workers", [0, 4])
 def test_exposed_wait_agrees_with_torch_tb_profiler(workers: int) -> None:
-    """Its `DataLoader` share of a step is loader time under no device activity and no runtime call: our exposed wait."""
+    """Its `DataLoader` part of a step is loader time without device activity or runtime calls: our exposed wait."""
     data = pytest.importorskip("torch_tb_profiler.profiler.data")
     name = f"v100_resnet50_workers{workers}"
     peer = data.RunProfileData.parse("worker0", 0, str(GOLDEN / f"{name}.pt.trace.json.gz"), None)
