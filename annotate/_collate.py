@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from annotate import _spans
@@ -68,10 +67,3 @@ def collate(fn: CollateFunction | None = None) -> Collate:
     if fn is not None and not callable(fn):
         raise TypeError(f"annotate.collate takes a function, not {fn!r}")
     return Collate(default_collate if fn is None else fn)
-
-
-def is_default(fn: object) -> bool:
-    """True for what a DataLoader has when its user gave no collate function."""
-    while isinstance(fn, (Collate, partial)):
-        fn = fn.function if isinstance(fn, Collate) else fn.func
-    return callable_label(fn) in ("default_collate", "default_convert") if callable(fn) else False

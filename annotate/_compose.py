@@ -85,8 +85,10 @@ def _methods(base: type) -> dict[str, Method]:
 
 
 def _cannot_swap(transform: object) -> bool:
-    """Plain callables, and scripted modules, which hold their methods outside of Python."""
-    return isinstance(transform, _PLAIN) or any(c.__module__.startswith("torch.jit") for c in type(transform).__mro__)
+    """Plain callables, and scripted or compiled modules, which have more to them than their class."""
+    return isinstance(transform, _PLAIN) or any(
+        c.__module__.startswith(("torch.jit", "torch._dynamo")) for c in type(transform).__mro__
+    )
 
 
 def time_transform(patches: Patches, transform: object) -> bool:
@@ -100,10 +102,18 @@ def time_transform(patches: Patches, transform: object) -> bool:
     return timed
 
 
+def attribute(holder: object, name: str) -> Any:
+    """``holder.name``, or None: a property of somebody else's class may raise anything."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:
+        return None
+
+
 def time_held(patches: Patches, holder: object) -> None:
     """Time the transforms that `holder` (a container or a dataset) keeps."""
     for name in _HELD:
-        held = getattr(holder, name, None)
+        held = attribute(holder, name)
         if isinstance(held, MethodType):  # torchvision v2 calls a method of its own `transform`
             continue
         if isinstance(held, (list, tuple)):

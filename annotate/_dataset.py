@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Final, TypeVar
 
 from annotate import _spans
-from annotate._compose import is_transform, time_attribute, time_held
+from annotate._compose import attribute, is_transform, time_attribute, time_held
 from annotate._patching import Patches, own_methods
 from annotate._registry import register
 from annotate._timed import Method, TimedIterator
@@ -21,6 +21,8 @@ D = TypeVar("D")
 
 _INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
 """Attributes under which a dataset keeps the datasets that it draws from."""
+
+_DATA_LIBRARIES: Final = frozenset({"numpy", "pandas", "polars", "pyarrow", "h5py", "zarr", "lmdb", "scipy", "jax"})
 
 BATCHED: Final = ".__getitems__"
 """Ends the label of a `sample` span that stands for a whole batch, fetched by a dataset's own ``__getitems__``."""
@@ -42,10 +44,10 @@ def time_dataset(patches: Patches, ds: object) -> None:
     if not patches.first_visit(ds):
         return
     methods_of = _iterable_methods if _is_iterable(ds) else _map_methods
-    if not patches.swap_class(ds, methods_of):
+    if _is_data(ds) or not patches.swap_class(ds, methods_of):
         patches.note(f"The dataset {type(ds).__name__} could not be timed; its transforms still are.")
     for name in _INNER:
-        inner = getattr(ds, name, None)
+        inner = attribute(ds, name)
         if isinstance(inner, dict):
             inner = list(inner.values())
         for one in inner if isinstance(inner, (list, tuple)) else [inner]:
@@ -64,7 +66,17 @@ def _time_other_transforms(patches: Patches, ds: object) -> None:
 
 def _looks_like_dataset(obj: object) -> bool:
     cls = type(obj)
-    return cls.__module__ != "builtins" and any(hasattr(cls, name) for name in ("__getitem__", "__iter__"))
+    if cls.__module__ == "builtins" or _is_data(obj):
+        return False
+    return any(hasattr(cls, name) for name in ("__getitem__", "__iter__"))
+
+
+def _is_data(obj: object) -> bool:
+    """True for arrays, tensors, tables and files: their libraries look at the exact class."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(obj, torch.Tensor):
+        return True
+    return any(c.__module__.partition(".")[0] in _DATA_LIBRARIES for c in type(obj).__mro__)
 
 
 def _is_iterable(ds: object) -> bool:

@@ -8,6 +8,7 @@ behalf of the user. The hooks replace module attributes, so a copy made by ``fro
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from types import ModuleType
@@ -15,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from annotate import _files, _spans
 from annotate._patching import Patches
-from annotate._timed import Method
+from annotate._timed import Method, TimedGlobal
 from annotate.trace_format import StageKind
 
 
@@ -50,34 +51,19 @@ _PIL_LABEL: Final = "PIL.Image"
 
 def install(patches: Patches) -> None:
     """Put in every hook whose library is there, and the one on `open`. Called again it adds what is there by then."""
-    wrapped: dict[tuple[int, str], Method] = {}
     for hook in HOOKS:
         module = sys.modules.get(hook.module)
-        function = getattr(module, hook.function, None)
+        function = vars(module).get(hook.function) if module is not None else None
         if module is None or not callable(function) or not patches.once(f"{hook.module}.{hook.function}"):
             continue
-        timed = wrapped.get((id(function), hook.label))
-        if timed is None:
-            timed = _timed_function(function, _spans.hand_out(hook.kind, hook.label))
-            wrapped[id(function), hook.label] = timed
-        patches.set_attribute(module, hook.function, timed)
+        name = _spans.hand_out(hook.kind, hook.label)
+        patches.set_global(module, hook.function, TimedGlobal(function, name, hook.module, hook.function))
     image = sys.modules.get("PIL.Image")
     if image is not None and patches.once("PIL.Image"):
         # PIL itself imports this only when it opens the first file, which may be in the window.
         _install_pil(patches, image, import_module("PIL.ImageFile"))
     if patches.once("open"):
         _files.install(patches)
-
-
-def _timed_function(function: Method, name: str) -> Method:
-    @wraps(function)
-    def timed(*args: Any, **kwargs: Any) -> Any:
-        if not _spans.RECORDING:
-            return function(*args, **kwargs)
-        with _spans.marker(name):
-            return function(*args, **kwargs)
-
-    return timed
 
 
 def _install_pil(patches: Patches, image: ModuleType, image_file: ModuleType) -> None:
@@ -87,27 +73,32 @@ def _install_pil(patches: Patches, image: ModuleType, image_file: ModuleType) ->
     needs them, so the class of every opened image is looked at.
     """
     name = _spans.hand_out("decode", _PIL_LABEL)
-    open_name = _spans.hand_out("read", "PIL.Image.open")
-    original = image.open
     hooked: set[type] = set()
 
     def hook_load(cls: type) -> None:
-        hooked.add(cls)
-        if "load" in vars(cls):
+        if cls not in hooked and "load" in vars(cls):
+            hooked.add(cls)
             patches.set_attribute(cls, "load", _timed_load(vars(cls)["load"], name))
 
-    @wraps(original)
-    def timed_open(*args: Any, **kwargs: Any) -> Any:
-        if not _spans.RECORDING:
-            return original(*args, **kwargs)
-        with _spans.marker(open_name):
-            opened = original(*args, **kwargs)
-        if type(opened) not in hooked:
-            hook_load(type(opened))
-        return opened
-
     hook_load(image_file.ImageFile)
-    patches.set_attribute(image, "open", timed_open)
+    open_name = _spans.hand_out("read", "PIL.Image.open")
+    patches.set_global(image, "open", _TimedImageOpen(image.open, open_name, hook_load))
+
+
+class _TimedImageOpen(TimedGlobal):
+    """``PIL.Image.open``, which also shows every class of image that it opened to a hook."""
+
+    __slots__ = ("_opened",)
+
+    def __init__(self, target: Method, name: str, opened: Callable[[type], None]) -> None:
+        super().__init__(target, name, "PIL.Image", "open")
+        self._opened = opened
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        image = super().__call__(*args, **kwargs)
+        if _spans.RECORDING:
+            self._opened(type(image))
+        return image
 
 
 def _timed_load(load: Method, name: str) -> Method:

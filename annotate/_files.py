@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from annotate import _spans
 from annotate._patching import Patches
+from annotate._timed import TimedGlobal
 
 WORTH_MARKING: Final = 8192
 """Bytes: the size of Python's own file buffer."""
@@ -62,9 +63,18 @@ def install(patches: Patches) -> None:
     Code that took its own copy (``from io import open``) before is missed, and so is everything that reads below
     Python: ``os.read``, ``mmap``, ``np.memmap``, HDF5. A file that was opened outside of a sample is not timed.
     """
-    original = builtins.open
+    timed = _TimedOpen(builtins.open, _OPEN, "builtins", "open")
+    patches.set_global(builtins, "open", timed)
+    patches.set_global(io, "open", timed)
 
-    def open(  # noqa: A001
+
+class _TimedOpen(TimedGlobal):
+    """``open``, as long as a window is recorded and a sample is being loaded with a reader that times itself."""
+
+    __slots__ = ()
+
+    def __call__(
+        self,
         file: Any,
         mode: str = "r",
         buffering: int = -1,
@@ -74,6 +84,7 @@ def install(patches: Patches) -> None:
         closefd: bool = True,
         opener: Callable[[str, int], int] | None = None,
     ) -> Any:
+        original = self.target
         if not _spans.RECORDING or not _spans.thread.sample:
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
         if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
@@ -84,9 +95,6 @@ def install(patches: Patches) -> None:
         with _spans.marker(_OPEN):
             raw = original(file, "rb", 0, closefd=closefd, opener=opener)
         return _wrap(raw, mode, encoding, errors, newline)
-
-    patches.set_attribute(builtins, "open", open)
-    patches.set_attribute(io, "open", open)
 
 
 def _wrap(raw: Any, mode: str, encoding: str | None, errors: str | None, newline: str | None) -> Any:

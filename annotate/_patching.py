@@ -6,7 +6,9 @@ back never fails and never overwrites a change that somebody else made in the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableSequence
+from collections.abc import Callable, Generator, Iterable, MutableSequence
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from annotate._timed import set_class, timed_subclass
@@ -24,6 +26,7 @@ class Patches:
         self._seen: dict[int, object] = {}
         self._done: set[str] = set()
         self._classes: dict[tuple[type, MethodsOf], type | None] = {}
+        self._globals: list[tuple[ModuleType, str, object, object]] = []
         self.notes: list[str] = []
 
     def __len__(self) -> int:
@@ -106,6 +109,28 @@ class Patches:
         self._undo.append(back)
         return True
 
+    def set_global(self, module: ModuleType, name: str, value: object) -> None:
+        """``module.name = value`` until `undo`, but not while `without_globals`."""
+        self._globals.append((module, name, vars(module)[name], value))
+        self.set_attribute(module, name, value)
+
+    @contextmanager
+    def without_globals(self) -> Generator[None, None, None]:
+        """Put every replaced global back for a moment.
+
+        Functions are pickled by name, and only when that name leads to the very same object: a dataset that holds
+        ``numpy.load`` could not be sent to a spawned worker otherwise.
+        """
+        held = [(m, name, before, value) for m, name, before, value in self._globals if vars(m).get(name) is value]
+        for module, name, before, _ in held:
+            setattr(module, name, before)
+        try:
+            yield
+        finally:
+            for module, name, before, value in held:
+                if vars(module).get(name) is before:
+                    setattr(module, name, value)
+
     def set_item(self, items: MutableSequence[Any], index: int, value: object) -> None:
         """``items[index] = value`` until `undo`, wherever it stands in the list by then."""
         before = items[index]
@@ -129,6 +154,7 @@ class Patches:
             error = _error_of(self._undo.pop()) or error  # a broken object must not keep the others patched
         self._seen.clear()
         self._done.clear()
+        self._globals.clear()
         self._classes.clear()
         if error is not None:
             raise error

@@ -145,7 +145,7 @@ class Profile:
     def steps(self, loader: Iterable[B]) -> Steps[B]:
         """The batches of `loader`, each wait for one in a `wait` span, and `step` called after each.
 
-        A loader that was not annotated is timed until the capture ends.
+        A loader that was not annotated is timed until the capture ends. Do not call `step` yourself as well.
 
         Raises:
             RuntimeError: outside of the ``with`` block.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import wraps
+from multiprocessing.process import BaseProcess
+
 from annotate import _decoders, _registry, _spans
 from annotate._compose import time_transform
 from annotate._dataset import time_dataset
@@ -33,6 +36,7 @@ class Session:
         try:
             _spans.load_marker()
             _decoders.install(self.patches)
+            _install_process_start(self.patches)
             for role, obj in _registry.registered():
                 self._time(role, obj)
             _registry.listener = self._time
@@ -76,3 +80,15 @@ class Session:
 def is_on() -> bool:
     """True between the beginning and the end of a session."""
     return _on is not None
+
+
+def _install_process_start(patches: Patches) -> None:
+    """Start every process without our replacements of global functions (see `Patches.without_globals`)."""
+    start = BaseProcess.start
+
+    @wraps(start)
+    def start_without_globals(self: BaseProcess) -> None:
+        with patches.without_globals():
+            start(self)
+
+    patches.set_attribute(BaseProcess, "start", start_without_globals)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
+from importlib import import_module
 from typing import Any, Final, cast
 
 from annotate import _spans
@@ -108,6 +109,8 @@ class TimedCallable:
             return self.target(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # for inspect.signature
+            return self.target
         return getattr(self.target, name)
 
     def __repr__(self) -> str:
@@ -121,6 +124,24 @@ class TimedCallable:
 
     def __reduce__(self) -> tuple[Method, tuple[Method]]:
         return itself, (self.target,)
+
+
+def look_up(module: str, name: str) -> Any:
+    """``module.name``; what a pickled hook calls to become the function that stands there."""
+    return getattr(import_module(module), name)
+
+
+class TimedGlobal(TimedCallable):
+    """Stands for a function of a module while a session is on, and pickles as that function's name."""
+
+    __slots__ = ("_where",)
+
+    def __init__(self, target: Method, name: str, module: str, attribute: str) -> None:
+        super().__init__(target, name)
+        self._where = (module, attribute)
+
+    def __reduce__(self) -> tuple[Method, tuple[str, str]]:  # type: ignore[override]
+        return look_up, self._where
 
 
 def callable_label(target: Method) -> str:

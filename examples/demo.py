@@ -104,7 +104,7 @@ def make_model() -> nn.Module:
 
 
 def make_loader(folder: Path, batch_size: int, workers: int) -> DataLoader:
-    pipeline = annotate.compose([T.RandomCrop(CROP), T.PILToTensor(), RandomMask(), ConvertColor(), Scale()])
+    pipeline = annotate.compose([T.PILToTensor(), T.RandomCrop(CROP), RandomMask(), ConvertColor(), Scale()])
     dataset = Photos(folder, transform=pipeline)
     loader = DataLoader(dataset, batch_size=batch_size, shuffle=True, num_workers=workers, drop_last=True)
     return annotate.loader(loader)

@@ -7,6 +7,7 @@ import io
 import random
 import sys
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def installed() -> dict[str, object]:
     found: dict[str, object] = {
         "builtins.open": builtins.open,
         "io.open": io.open,
+        "process start": BaseProcess.start,
         "PIL.Image.open": PIL.Image.open,
         "PIL.ImageFile.load": PIL.ImageFile.ImageFile.load,
         "worker info": worker._worker_info,

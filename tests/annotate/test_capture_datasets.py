@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
+import PIL.Image
 import pytest
 import torch
 from capture_helpers import load, names, record, trees
@@ -190,6 +193,19 @@ def test_an_iterable_dataset_stays_one_and_its_generator_is_closed(tmp_path: Pat
     assert trees(roots) == [("sample::Stream", [("transform::Compose", ["transform::Times"])])] * 3
 
 
+@pytest.mark.parametrize("data", [torch.arange(6), np.arange(6)])
+def test_tensors_and_arrays_keep_their_class(data: Any, tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(data, batch_size=3))
+    results: list[Any] = []
+
+    def code() -> None:
+        assert type(data) in (torch.Tensor, np.ndarray)
+        results.extend(batch.tolist() for batch in loader)
+
+    assert names(record(tmp_path, code)) == {"collate::default_collate": 2}
+    assert results == [[0, 1, 2], [3, 4, 5]]
+
+
 def test_a_list_as_dataset_is_left_alone_and_said_in_a_note(tmp_path: Path) -> None:
     data = [1, 2, 3, 4]
     with annotate.profile(tmp_path, wait=0, warmup=1, active=1) as prof:
@@ -227,5 +243,33 @@ def test_workers_load_the_same_batches_during_a_session(method: str) -> None:
     try:
         assert type(ds) is not Numbers
         assert [batch.tolist() for batch in loader] == [[1, 3, 5], [7, 9, 11]]
+    finally:
+        session.end()
+
+
+class Loading(Numbers):
+    """Holds functions of libraries, as ImageFolder(loader=...) does."""
+
+    def __init__(self) -> None:
+        super().__init__(3)
+        self.loaders = (np.load, cv2.imread, PIL.Image.open, open)
+
+    def __getitem__(self, index: int) -> int:
+        assert self.loaders == (np.load, cv2.imread, PIL.Image.open, open)
+        return index
+
+
+@pytest.mark.parametrize("when", ["before the session", "during the session"])
+def test_datasets_that_hold_library_functions_can_be_sent_to_spawned_workers(when: str) -> None:
+    before = Loading()
+    session = _session.Session()
+    session.begin()
+    try:
+        ds = annotate.dataset(before if when == "before the session" else Loading())
+        if when == "during the session":
+            assert pickle.loads(pickle.dumps(ds)).loaders[0] is np.load
+        loader = DataLoader(ds, batch_size=3, num_workers=1, multiprocessing_context="spawn", timeout=60)
+        assert [batch.tolist() for batch in loader] == [[0, 1, 2]]
+        assert np.load is not before.loaders[0]
     finally:
         session.end()
