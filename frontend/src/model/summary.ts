@@ -81,15 +81,20 @@ export function gapsSentence(device: Device, windowUs: number | undefined): stri
 
 export type StepPart = { readonly key: string; readonly label: string; readonly token: string; readonly us: number };
 
-/** The stack of one step's bar, bottom first; sums to the step's duration. */
-export function stepStack(step: Step): StepPart[] {
-  if (step.device_busy_us !== undefined) {
+/** The stack of one step's bar, bottom first; sums to the step's duration. Without loader spans the wait is not known,
+ * and nothing is called data wait. */
+export function stepStack(step: Step, waitKnown: boolean): StepPart[] {
+  const { device_busy_us: busy, idle_data_wait_us: idleWait = 0, idle_other_us: idleOther = 0 } = step;
+  if (busy !== undefined) {
+    const head = { key: "busy", label: "device busy", token: "kernel", us: busy };
+    if (!waitKnown) return [head, { key: "idle", label: "idle", token: "idle:unknown", us: idleWait + idleOther }];
     return [
-      { key: "busy", label: "device busy", token: "kernel", us: step.device_busy_us },
-      { key: "idle_wait", label: "idle: data wait", token: "idle:data_wait", us: step.idle_data_wait_us ?? 0 },
-      { key: "idle_other", label: "idle: other", token: "idle:unknown", us: step.idle_other_us ?? 0 },
+      head,
+      { key: "idle_wait", label: "idle: data wait", token: "idle:data_wait", us: idleWait },
+      { key: "idle_other", label: "idle: other", token: "idle:unknown", us: idleOther },
     ];
   }
+  if (!waitKnown) return [{ key: "step", label: "step", token: "step", us: step.duration_us }];
   const rest = Math.max(0, step.duration_us - step.data_wait_us);
   return [
     { key: "rest", label: "rest of the step", token: "step", us: rest },

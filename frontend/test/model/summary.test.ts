@@ -22,8 +22,14 @@ it("names the stage with the most self time, never the wait", () => {
 
 it("stacks a step so that its parts sum to its duration", () => {
   const sum = (parts: ReturnType<typeof stepStack>): number => parts.reduce((total, part) => total + part.us, 0);
-  expect(sum(stepStack(step({ duration_us: 100, data_wait_us: 10 })))).toBe(100);
-  expect(sum(stepStack(step({ duration_us: 100, device_busy_us: 70, idle_data_wait_us: 10, idle_other_us: 20 })))).toBe(100);
+  expect(sum(stepStack(step({ duration_us: 100, data_wait_us: 10 }), true))).toBe(100);
+  expect(sum(stepStack(step({ duration_us: 100, device_busy_us: 70, idle_data_wait_us: 10, idle_other_us: 20 }), true))).toBe(100);
+});
+
+it("calls nothing data wait where the wait is not known", () => {
+  const labels = (over: Parameters<typeof step>[0]): string[] => stepStack(step(over), false).map((part) => part.label);
+  expect(labels({ device_busy_us: 70, idle_data_wait_us: 0, idle_other_us: 30 })).toEqual(["device busy", "idle"]);
+  expect(labels({ data_wait_us: 0 })).toEqual(["step"]);
 });
 
 it("keeps the longest step of each group when there are more steps than room", () => {

@@ -10,7 +10,7 @@ import { Swatch } from "../../ui/swatch";
 
 type Units = { readonly start: TimeUnit; readonly duration: TimeUnit };
 
-export function GapTable({ device }: { device: Device }) {
+export function GapTable({ device, noWaitReason }: { device: Device; noWaitReason: string | null }) {
   const { gaps } = device;
   if (gaps.length === 0) return null;
   const units = {
@@ -38,7 +38,7 @@ export function GapTable({ device }: { device: Device }) {
             </tr>
           </thead>
           <tbody>
-            {rows.map((gap) => <GapLine key={gap.start_us} gap={gap} units={units} idleUs={device.idle_us} />)}
+            {rows.map((gap) => <GapLine key={gap.start_us} gap={gap} units={units} idleUs={device.idle_us} noWaitReason={noWaitReason} />)}
           </tbody>
         </table>
       </div>
@@ -72,7 +72,9 @@ function show(gap: Gap): void {
   document.querySelector("[data-testid=timeline-panel]")?.scrollIntoView({ block: "nearest" });
 }
 
-function GapLine({ gap, units, idleUs }: { gap: Gap; units: Units; idleUs: number }) {
+type LineProps = { readonly gap: Gap; readonly units: Units; readonly idleUs: number; readonly noWaitReason: string | null };
+
+function GapLine({ gap, units, idleUs, noWaitReason }: LineProps) {
   return (
     <tr
       class="choice"
@@ -89,7 +91,11 @@ function GapLine({ gap, units, idleUs }: { gap: Gap; units: Units; idleUs: numbe
       </td>
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>{inUnit(gap.duration_us, units.duration)}</td>
       <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
-      <td class="num" data-value-us={gap.data_wait_us} title={exactUs(gap.data_wait_us)}>{inUnit(gap.data_wait_us, units.duration)}</td>
+      {noWaitReason === null ? (
+        <td class="num" data-value-us={gap.data_wait_us} title={exactUs(gap.data_wait_us)}>{inUnit(gap.data_wait_us, units.duration)}</td>
+      ) : (
+        <td class="num"><Unknown reason={noWaitReason} /></td>
+      )}
       <td title="The cause with the largest share of this gap"><Swatch token={`idle:${gap.cause || "unknown"}`} />{causeWords(gap.cause || "unknown")}</td>
       <td class="mono">{gap.stage === "" ? <Unknown reason="No stage is blamed: the training thread did not wait for data here, or the capture has no stages." /> : gap.stage}</td>
       <td class="num">{gap.step ?? <Unknown reason="The gap starts outside of all steps." />}</td>

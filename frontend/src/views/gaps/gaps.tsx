@@ -25,7 +25,7 @@ export function Gaps({ capture, id }: { capture: Capture; id: string }) {
         </>
       )}
       <TimelinePanel id={id} device={device} />
-      {device !== undefined && <GapTable device={device} />}
+      {device !== undefined && <GapTable device={device} noWaitReason={capture.loader === undefined ? reasonFor(capture, "loader") : null} />}
     </>
   );
 }

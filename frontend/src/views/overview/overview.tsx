@@ -21,7 +21,7 @@ export function Overview({ capture }: { capture: Capture }) {
           <p class="muted reason">{reasonFor(capture, "steps")}</p>
         </section>
       ) : (
-        <StepChart steps={capture.steps} />
+        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} />
       )}
       <Divisions capture={capture} />
       <Findings findings={capture.findings} />

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
-import type { Steps } from "../../contract/report";
+import type { Step, Steps } from "../../contract/report";
 import { chooseTimeUnit, exactUs, formatCount, inUnit, onAxis, type TimeUnit } from "../../model/format";
-import { stepBars, stepStack, type StepBar } from "../../model/summary";
+import { stepBars, stepStack, type StepBar, type StepPart } from "../../model/summary";
 import { niceStep, ticks } from "../../model/time-scale";
 import { cssColor, isHatched } from "../../theme/tokens";
 import { Legend, Swatch } from "../../ui/swatch";
@@ -12,9 +12,7 @@ const LEFT_PX = 56;
 const RIGHT_PX = 8;
 const WAIT_TOP_PX = 20;
 const WAIT_PX = 56;
-const BARS_TOP_PX = 112;
 const BARS_PX = 160;
-const HEIGHT_PX = BARS_TOP_PX + BARS_PX + 24;
 const MAX_SLOT_PX = 64;
 const MIN_SLOT_PX = 3;
 const LABEL_PX = 32;
@@ -28,14 +26,18 @@ type Geometry = {
   readonly longestUs: number;
   readonly mostWaitUs: number;
   readonly waitUnit: TimeUnit;
+  readonly waitKnown: boolean;
+  readonly barsTopPx: number;
+  readonly heightPx: number;
 };
 
-function geometryOf(steps: Steps, widthPx: number): Geometry {
+function geometryOf(steps: Steps, widthPx: number, waitKnown: boolean): Geometry {
   const plotPx = Math.max(100, widthPx - LEFT_PX - RIGHT_PX);
   const bars = stepBars(steps.items, Math.floor(plotPx / MIN_SLOT_PX));
   const slotPx = Math.min(MAX_SLOT_PX, plotPx / Math.max(1, bars.length));
   const durations = bars.map(({ step }) => step.duration_us);
   const waits = bars.map(({ step }) => step.data_wait_us);
+  const barsTopPx = waitKnown ? WAIT_TOP_PX + WAIT_PX + 36 : 24;
   return {
     bars,
     slotPx,
@@ -45,17 +47,20 @@ function geometryOf(steps: Steps, widthPx: number): Geometry {
     longestUs: Math.max(1e-3, ...durations),
     mostWaitUs: Math.max(...waits, 0),
     waitUnit: chooseTimeUnit(waits),
+    waitKnown,
+    barsTopPx,
+    heightPx: barsTopPx + BARS_PX + 24,
   };
 }
 
 /** One stacked bar per step, and above it the data wait on its own scale, so that a sawtooth shows even when small. */
-export function StepChart({ steps }: { steps: Steps }) {
+export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly index: number; readonly x: number; readonly y: number } | null>(null);
-  const geometry = geometryOf(steps, widthPx);
+  const geometry = geometryOf(steps, widthPx, waitKnown);
   const first = geometry.bars[0];
   if (first === undefined) return null;
-  const legend = stepStack(first.step).map(({ token, label }) => ({ token, label }));
+  const legend = stepStack(first.step, waitKnown).map(({ token, label }) => ({ token, label }));
   const hovered = hover.value === null ? undefined : geometry.bars[hover.value.index];
   return (
     <figure class="step-chart" ref={ref}>
@@ -64,21 +69,21 @@ export function StepChart({ steps }: { steps: Steps }) {
         <Legend items={legend} />
         {first.of > 1 && <span class="muted">each bar is the longest of {first.of} steps</span>}
       </figcaption>
-      <svg width={widthPx} height={HEIGHT_PX} role="img" data-testid="step-chart" aria-label={`Duration of ${steps.count} steps; the table below has the numbers`}>
+      <svg width={widthPx} height={geometry.heightPx} role="img" data-testid="step-chart" aria-label={`Duration of ${steps.count} steps; the table below has the numbers`}>
         <Hatches tokens={legend.map((item) => item.token)} />
         <DurationAxis geometry={geometry} />
         {geometry.bars.map((bar, index) => (
           <Bar key={bar.step.number} bar={bar} index={index} geometry={geometry} dim={hovered !== undefined && hovered !== bar} />
         ))}
-        <WaitLine geometry={geometry} />
+        {waitKnown && <WaitLine geometry={geometry} />}
         {geometry.bars.map((bar, index) => (
           <rect
             key={bar.step.number}
             class="step-target"
             x={LEFT_PX + index * geometry.slotPx}
-            y={WAIT_TOP_PX}
+            y={0}
             width={geometry.slotPx}
-            height={HEIGHT_PX - WAIT_TOP_PX}
+            height={geometry.heightPx}
             onPointerMove={(event) => (hover.value = { index, x: event.clientX, y: event.clientY })}
             onPointerLeave={() => (hover.value = null)}
           />
@@ -86,10 +91,10 @@ export function StepChart({ steps }: { steps: Steps }) {
       </svg>
       {hover.value !== null && hovered !== undefined && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
-          <StepReadout bar={hovered} />
+          <StepReadout bar={hovered} waitKnown={waitKnown} />
         </Tooltip>
       )}
-      <StepTable steps={steps} />
+      <StepTable steps={steps} waitKnown={waitKnown} />
     </figure>
   );
 }
@@ -122,9 +127,9 @@ function DurationAxis({ geometry }: { geometry: Geometry }) {
   const step = niceStep(geometry.longestUs, 4);
   return (
     <g class="axis">
-      <text x={0} y={BARS_TOP_PX - 12}>Step duration, {geometry.unit}</text>
+      <text x={0} y={geometry.barsTopPx - 12}>Step duration, {geometry.unit}</text>
       {ticks(0, geometry.longestUs, step).map((us) => {
-        const y = Math.round(BARS_TOP_PX + BARS_PX * (1 - us / geometry.longestUs)) + 0.5;
+        const y = Math.round(geometry.barsTopPx + BARS_PX * (1 - us / geometry.longestUs)) + 0.5;
         return (
           <g key={us}>
             <line x1={LEFT_PX} x2={geometry.endPx} y1={y} y2={y} />
@@ -144,14 +149,14 @@ function Bar({ bar, index, geometry, dim }: BarProps) {
   let bottomUs = 0;
   return (
     <g class={dim ? "dim" : ""} data-testid="step-bar" data-step={bar.step.number} data-value-us={bar.step.duration_us}>
-      {stepStack(bar.step).map((part) => {
+      {stepStack(bar.step, geometry.waitKnown).map((part) => {
         bottomUs += part.us;
-        const y = BARS_TOP_PX + BARS_PX * (1 - bottomUs / geometry.longestUs);
+        const y = geometry.barsTopPx + BARS_PX * (1 - bottomUs / geometry.longestUs);
         const height = (BARS_PX * part.us) / geometry.longestUs;
         return <rect key={part.key} x={x} y={y} width={geometry.barPx} height={height} style={fillOf(part.token)} />;
       })}
       {index % every === 0 && (
-        <text class="axis-label" x={x + geometry.barPx / 2} y={BARS_TOP_PX + BARS_PX + 16} text-anchor="middle">
+        <text class="axis-label" x={x + geometry.barPx / 2} y={geometry.barsTopPx + BARS_PX + 16} text-anchor="middle">
           {bar.step.number}
         </text>
       )}
@@ -181,7 +186,7 @@ function WaitLine({ geometry }: { geometry: Geometry }) {
   );
 }
 
-function StepReadout({ bar }: { bar: StepBar }) {
+function StepReadout({ bar, waitKnown }: { bar: StepBar; waitKnown: boolean }) {
   const { step } = bar;
   return (
     <>
@@ -189,44 +194,51 @@ function StepReadout({ bar }: { bar: StepBar }) {
       <table>
         <tbody>
           <tr><th scope="row">duration</th><td class="num">{exactUs(step.duration_us)}</td></tr>
-          {stepStack(step).map((part) => (
+          {stepStack(step, waitKnown).map((part) => (
             <tr key={part.key}>
               <th scope="row"><Swatch token={part.token} />{part.label}</th>
               <td class="num">{exactUs(part.us)}</td>
             </tr>
           ))}
-          <tr><th scope="row">data wait</th><td class="num">{exactUs(step.data_wait_us)}</td></tr>
+          {waitKnown && <tr><th scope="row">data wait</th><td class="num">{exactUs(step.data_wait_us)}</td></tr>}
         </tbody>
       </table>
     </>
   );
 }
 
+/** Columns of the table: what the bars and the line show. */
+function tableColumns(step: Step, waitKnown: boolean): StepPart[] {
+  return [
+    { key: "duration", label: "Duration", token: "step", us: step.duration_us },
+    ...(waitKnown ? [{ key: "wait", label: "Data wait", token: "wait", us: step.data_wait_us }] : []),
+    ...stepStack(step, waitKnown).filter((part) => part.key !== "wait" && part.key !== "step"),
+  ];
+}
+
 /** The chart's numbers for those who cannot see or hover it. */
-function StepTable({ steps }: { steps: Steps }) {
+function StepTable({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
   const open = useSignal(false);
   const unit = chooseTimeUnit(steps.items.map((step) => step.duration_us));
-  const parts = steps.items[0] === undefined ? [] : stepStack(steps.items[0]).filter((part) => part.key !== "wait");
+  const [first] = steps.items;
   return (
     <details open={open.value} onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>Steps as a table</summary>
-      {open.value && (
+      {open.value && first !== undefined && (
         <table class="steps-table">
           <thead>
             <tr>
               <th scope="col">Step</th>
-              <th scope="col" class="num">Duration, {unit}</th>
-              <th scope="col" class="num">Data wait, {unit}</th>
-              {parts.map((part) => <th key={part.key} scope="col" class="num">{part.label}, {unit}</th>)}
+              {tableColumns(first, waitKnown).map((part) => <th key={part.key} scope="col" class="num">{part.label}<span class="unit">, {unit}</span></th>)}
             </tr>
           </thead>
           <tbody>
             {steps.items.map((step) => (
               <tr key={step.number} data-testid="step-row" data-step={step.number}>
                 <th scope="row">{step.number}</th>
-                {[step.duration_us, step.data_wait_us, ...stepStack(step).filter((part) => part.key !== "wait").map((part) => part.us)].map(
-                  (us, column) => <td key={column} class="num" data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>,
-                )}
+                {tableColumns(step, waitKnown).map(({ key, us }) => (
+                  <td key={key} class="num" data-column={key} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>
+                ))}
               </tr>
             ))}
           </tbody>
