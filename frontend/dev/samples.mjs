@@ -162,7 +162,7 @@ const ENTRIES = [
   entry("baseline/plain-profiler", "gpu01_3999.1717970000", "error", null, 30_000, "gpu01_3999.1717970000.pt.trace.json.gz: the gzip stream ends early at byte 1,048,576; the file was cut off while it was written. Capture it again."),
 ];
 
-const FIRST = { train: 0, replay: 2, loading: 3, error: 4 };
+const FIRST = { train: 0, replay: 2, loading: 3 };
 
 function columns(id, kind, title, boxes, names, range, width) {
   const lane = { id, kind, title, start_us: [], duration_us: [], name: [], depth: [], merged: [], color: [] };

@@ -8,6 +8,8 @@ export type TimeScale = { readonly range: TimeRange; readonly leftPx: number; re
 /** Below this a double cannot place a nanosecond reliably in a long capture, and nothing in a trace is shorter. */
 export const MIN_RANGE_US = 0.05;
 
+const MAX_TICKS = 1000;
+
 export function lengthUs(range: TimeRange): number {
   return range.endUs - range.startUs;
 }
@@ -62,6 +64,8 @@ export function niceStep(length: number, maxCount: number): number {
 
 /** Multiples of `step` inside the range. Counted, not accumulated, so that rounding cannot creep in. */
 export function ticks(start: number, end: number, step: number): number[] {
+  // A window without length has no step to count by.
+  if (!(step > 0) || !Number.isFinite(start / step) || (end - start) / step > MAX_TICKS) return [];
   const first = Math.ceil(start / step - 1e-9);
   const last = Math.floor(end / step + 1e-9);
   const out: number[] = [];

@@ -63,7 +63,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <>
-      <CaptureHead capture={state.capture} name={item.name} />
+      <CaptureHead capture={state.capture} name={item.run === "." ? item.name : `${item.run} / ${item.name}`} />
       <View capture={state.capture} item={item} perfetto={perfetto} />
     </>
   );

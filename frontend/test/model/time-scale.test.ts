@@ -56,6 +56,7 @@ describe("grid", () => {
   it.each([[100, 10, 10], [101, 10, 20], [0.7, 10, 0.1], [45, 10, 5], [1, 1, 1]])(
     "divides %d into at most %d steps of %d", (length, count, step) => expect(niceStep(length, count)).toBeCloseTo(step, 9),
   );
+  it("ends for a window without length", () => expect(ticks(5, 5, niceStep(0, 10))).toEqual([]));
   it("puts ticks on multiples of the step, without negative zero", () => {
     expect(ticks(-0.2, 10, 5)).toEqual([0, 5, 10]);
     expect(Object.is(ticks(-0.2, 1, 5)[0], 0)).toBe(true);

@@ -2,7 +2,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { batch } from "@preact/signals";
-import { captureId, EMPTY_TIMELINE, reports, runs, runsError, stagesFlat, stagesFolded, timeline, view } from "../../src/state/atoms";
+import { captureId, deviceIndex, EMPTY_TIMELINE, reports, runs, runsError, stagesFlat, stagesFolded, timeline, view } from "../../src/state/atoms";
 import type { ReportState, View } from "../../src/state/atoms";
 import type { Capture } from "../../src/contract/report";
 import { App } from "../../src/views/app";
@@ -18,6 +18,7 @@ beforeEach(() => {
     captureId.value = null;
     view.value = "overview";
     timeline.value = { ...EMPTY_TIMELINE, error: "not in this test" };
+    deviceIndex.value = 0;
     stagesFlat.value = false;
     stagesFolded.value = new Set();
   });
@@ -129,6 +130,27 @@ it("lists the largest gaps with exact values", () => {
 it("says why idle gaps are unknown without a device", () => {
   open(ready({}), "gaps");
   expect(find("unavailable-state").textContent).toContain("No device activity");
+});
+
+it("lets several devices be told apart", () => {
+  open(ready({ devices: [device({ id: 0, idle_us: 40 }), device({ id: 1, idle_us: 70 })] }), "gaps");
+  const select = find("device-select") as HTMLSelectElement;
+  expect([...select.options].map((option) => option.textContent)).toEqual(["Device 0", "Device 1"]);
+  act(() => {
+    select.value = "1";
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  expect(find("number-gaps-idle").dataset["value"]).toBe("70");
+});
+
+it("sorts stages by a click on a column head, and turns round at the next", () => {
+  open(ready({ stages: [stage(["read::a"], { self_us: 1 }), stage(["read::b"], { self_us: 9 })] }), "stages");
+  const rows = (): string[] => [...root.querySelectorAll<HTMLElement>('[data-testid="stage-row"]')].map((row) => row.dataset["path"] ?? "");
+  const head = [...root.querySelectorAll<HTMLButtonElement>("button.sort")].find((button) => button.textContent?.startsWith("Self"));
+  act(() => head?.click());
+  expect(rows()).toEqual(["read::b", "read::a"]);
+  act(() => head?.click());
+  expect(rows()).toEqual(["read::a", "read::b"]);
 });
 
 it("offers ui.perfetto.dev and a download when Perfetto is not installed", () => {

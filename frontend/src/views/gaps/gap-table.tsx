@@ -81,7 +81,7 @@ function GapLine({ gap, units, idleUs, noWaitReason }: LineProps) {
       data-testid="gap-row"
       data-start-us={gap.start_us}
       data-duration-us={gap.duration_us}
-      aria-selected={selectedGapUs.value === gap.start_us}
+      aria-current={selectedGapUs.value === gap.start_us ? "true" : undefined}
       onClick={() => show(gap)}
     >
       <td class="num" title={exactUs(gap.start_us)}>

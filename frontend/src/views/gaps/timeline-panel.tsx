@@ -10,7 +10,7 @@ import { range, selectedGapUs, theme, timeline } from "../../state/atoms";
 import { TimelineLoader } from "../../state/timeline-loader";
 import { paletteOf } from "../../theme/theme";
 import { TOKENS } from "../../theme/tokens";
-import { ErrorState, LoadingState } from "../../ui/states";
+import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { Legend, Swatch } from "../../ui/swatch";
 import { Tooltip } from "../../ui/tooltip";
 
@@ -51,6 +51,7 @@ export function TimelinePanel({ id, device }: Props) {
     if (error !== null) return <ErrorState title="The timeline cannot be shown." message={error} />;
     return <LoadingState title="Drawing the timeline" />;
   }
+  if (lengthUs(whole.window) <= 0) return <UnavailableState title="There is no timeline to draw." reason="The capture's window has no length." />;
   return (
     <section class="timeline" data-testid="timeline-panel">
       <h2>Timeline</h2>
@@ -58,7 +59,8 @@ export function TimelinePanel({ id, device }: Props) {
       <canvas
         ref={canvasRef}
         tabIndex={0}
-        role="img"
+        role="application"
+        aria-roledescription="timeline"
         data-testid="timeline-canvas"
         aria-label="Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text. Keys: w and s zoom, a and d move, 0 shows the whole window."
       />

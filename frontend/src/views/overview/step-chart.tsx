@@ -10,7 +10,7 @@ import { useWidth } from "../../ui/use-width";
 
 const LEFT_PX = 56;
 const RIGHT_PX = 8;
-const WAIT_TOP_PX = 20;
+const WAIT_TOP_PX = 28;
 const WAIT_PX = 56;
 const BARS_PX = 160;
 const MAX_SLOT_PX = 64;

@@ -127,7 +127,7 @@ function StageName({ row, flat }: { row: StageRow; flat: boolean }) {
         <span class="fold" aria-hidden="true" />
       )}
       {name}
-      {flat && parents.length > 0 && <span class="muted mono in-path"> in {parents.map((part) => part.split("::")[1] ?? part).join(" › ")}</span>}
+      {flat && parents.length > 0 && <span class="muted mono in-path"><bdi>in {parents.map((part) => part.split("::")[1] ?? part).join(" › ")}</bdi></span>}
     </div>
   );
 }
