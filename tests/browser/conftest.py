@@ -1,0 +1,127 @@
+"""Real TensorBoard, real captures, Debian's Chromium."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import GOLDEN
+
+ROOT = Path(__file__).parent.parent.parent
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+V100 = "gpu/v100_resnet50_workers0"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _chromium_is_there() -> None:
+    if CHROMIUM is None:
+        message = "Chromium is not installed: apt-get install chromium"
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail(message)
+        pytest.skip(message)
+
+
+@dataclass(frozen=True)
+class Host:
+    """A TensorBoard that serves `logdir`, and what the command line says of the same captures."""
+
+    url: str
+    logdir: Path
+    reports: dict[str, dict[str, Any]]
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"{self.url}/{path}", timeout=30) as answer:
+            return json.load(answer)
+
+    def is_ready(self) -> bool:
+        captures = self.get("data/plugin/data_pipeline/runs")["captures"]
+        return bool(captures) and all(capture["state"] == "ready" for capture in captures)
+
+
+@pytest.fixture(scope="session")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A live capture of the demo (made now) beside a trace of a real GPU."""
+    root = tmp_path_factory.mktemp("logdir")
+    sizes = ["--photos", "24", "--batch-size", "4", "--steps", "4", "--batches", "3"]
+    command = [sys.executable, "examples/demo.py", "--logdir", str(root), *sizes]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (root / "gpu").mkdir()
+    shutil.copy(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz", root / "gpu")
+    return root
+
+
+def serve(logdir: Path, *options: str) -> Iterator[str]:
+    """Runs TensorBoard on a free port until the caller is done."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        str(Path(sys.executable).with_name("tensorboard")),
+        "--logdir",
+        str(logdir),
+        "--port",
+        str(port),
+        *options,
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://localhost:{port}"
+        wait_until(lambda: bool(fetch(f"{url}/data/environment")), "TensorBoard answers")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def fetch(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            content: bytes = answer.read()
+            return content
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return b""
+
+
+def wait_until(condition: Any, what: str, seconds: float = 90) -> None:
+    """Another process is awaited here, so there is a clock to look at."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain until {what}"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="session")
+def host(logdir: Path) -> Iterator[Host]:
+    command = [str(Path(sys.executable).with_name("tb-dataplugin")), "report", str(logdir), "--format", "json"]
+    captures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["captures"]
+    for url in serve(logdir):
+        found = Host(url, logdir, {capture["name"]: capture for capture in captures})
+        wait_until(found.is_ready, "all captures are analysed")
+        yield found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()

@@ -1,0 +1,197 @@
+"""The tab in real TensorBoard, in a real browser: every view is visited, its numbers are the command line's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import V100, Host, serve, wait_until
+
+pytestmark = pytest.mark.browser
+
+TIMEOUT_MS = 30_000
+HARMLESS = ("favicon", "fonts.googleapis", "fonts.gstatic", "google-analytics", "net::ERR_")
+"""TensorBoard's own page asks for fonts; nothing of ours does."""
+
+
+class Tab:
+    """The plugin's page within TensorBoard."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda entry: self._hear(entry))
+        page.goto(f"{url}/#data_pipeline")
+        page.wait_for_selector("iframe", timeout=TIMEOUT_MS)
+        self.frame = page.frame_locator("iframe")
+
+    def _hear(self, entry: Any) -> None:
+        if entry.type == "error" and not any(word in entry.text + entry.location.get("url", "") for word in HARMLESS):
+            self.errors.append(entry.text)
+
+    def find(self, test_id: str, **attributes: str) -> Any:
+        extra = "".join(f'[data-{name.replace("_", "-")}="{value}"]' for name, value in attributes.items())
+        return self.frame.locator(f'[data-testid="{test_id}"]{extra}')
+
+    def open(self, capture: str, view: str) -> None:
+        self.find("capture-option", id=capture).click()
+        self.find(f"tab-{view}").click()
+
+    def number(self, test_id: str) -> float:
+        found = self.find(test_id).first
+        found.wait_for(timeout=TIMEOUT_MS)
+        return float(found.get_attribute("data-value"))
+
+
+@pytest.fixture
+def tab(browser: Any, host: Host) -> Iterator[Tab]:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    opened = Tab(page, host.url)
+    yield opened
+    page.close()
+    assert opened.errors == []
+
+
+def live(host: Host, mode: str) -> tuple[str, dict[str, Any]]:
+    return next((name, report) for name, report in host.reports.items() if report["mode"] == mode)
+
+
+def test_the_overview_of_a_gpu_trace(tab: Tab, host: Host) -> None:
+    report = host.reports[V100]
+    tab.open(V100, "overview")
+    assert tab.find("verdict").inner_text(timeout=TIMEOUT_MS) == report["verdict"]["sentence"]
+    assert tab.number("number-idle") == report["devices"][0]["idle_us"] == 461_335
+    assert tab.number("number-data-wait") == report["loader"]["wait_us"] == 415_791
+    assert tab.number("number-exposed-wait") == report["loader"]["exposed_wait_us"] == 355_571
+    assert tab.number("number-step-mean") == report["steps"]["mean_us"]
+    assert tab.find("step-bar").count() == report["steps"]["count"] == 6
+    rules = [item.get_attribute("data-rule") for item in tab.find("finding").all()]
+    assert rules == [finding["rule"] for finding in report["findings"]]
+
+
+def test_the_overview_of_a_live_capture(tab: Tab, host: Host) -> None:
+    name, report = live(host, "train")
+    tab.open(name, "overview")
+    assert tab.number("number-data-wait") == report["loader"]["wait_us"]
+    assert tab.number("number-throughput") == report["throughput"]["samples_per_s"]
+    assert "transform::RandomMask" in tab.find("verdict").inner_text()
+    unknown = tab.find("number-idle").first
+    assert unknown.get_attribute("data-value") is None  # no device: unknown, not 0
+    bars = tab.find("step-bar").all()
+    assert [float(bar.get_attribute("data-value-us")) for bar in bars] == [
+        step["duration_us"] for step in report["steps"]["items"]
+    ]
+
+
+@pytest.mark.parametrize("mode", ["train", "replay"])
+def test_the_stages_of_a_live_capture(tab: Tab, host: Host, mode: str) -> None:
+    name, report = live(host, mode)
+    tab.open(name, "stages")
+    tab.find("stage-row").first.wait_for(timeout=TIMEOUT_MS)
+    shown = {
+        row.get_attribute("data-path"): {
+            cell.get_attribute("data-column"): cell.get_attribute("data-value-us") or cell.get_attribute("data-value")
+            for cell in row.locator("td[data-column]").all()
+        }
+        for row in tab.find("stage-row").all()
+    }
+    assert len(shown) == len(report["stages"]) > 8
+    by_figures = {
+        (float(cells["count"]), float(cells["total_us"]), float(cells["self_us"])) for cells in shown.values()
+    }
+    assert by_figures == {(row["count"], row["total_us"], row["self_us"]) for row in report["stages"]}
+
+
+def test_the_idle_gaps_of_a_gpu_trace(tab: Tab, host: Host) -> None:
+    device = host.reports[V100]["devices"][0]
+    tab.open(V100, "gaps")
+    assert tab.number("number-gaps-idle") == device["idle_us"]
+    assert tab.number("number-gap-count") == device["gap_count"] == 7_739
+    assert tab.number("number-longest-gap") == device["longest_gap_us"] == 69_076
+    rows = tab.find("gap-row").all()
+    shown = [(float(row.get_attribute("data-start-us")), float(row.get_attribute("data-duration-us"))) for row in rows]
+    assert shown == [(gap["start_us"], gap["duration_us"]) for gap in device["gaps"][: len(rows)]]
+
+
+def test_a_click_on_a_gap_zooms_there_and_a_key_zooms_out(tab: Tab, host: Host) -> None:
+    report = host.reports[V100]
+    gap = report["devices"][0]["gaps"][1]
+    tab.open(V100, "gaps")
+    canvas = tab.find("timeline-canvas")
+    canvas.wait_for(timeout=TIMEOUT_MS)
+
+    def shown() -> tuple[float, float]:
+        return float(canvas.get_attribute("data-start-us")), float(canvas.get_attribute("data-end-us"))
+
+    whole = shown()
+    assert whole[1] - whole[0] == pytest.approx(report["window_us"], rel=0.05)
+    row = tab.find("gap-row").nth(1)
+    row.locator("button").first.click() if row.locator("button").count() else row.click()
+    wait_until(lambda: shown() != whole, "the timeline zooms")
+    start, end = shown()
+    assert start <= gap["start_us"] and end >= gap["start_us"] + gap["duration_us"]
+    assert end - start < 3 * gap["duration_us"]
+    canvas.focus()
+    tab.page.keyboard.press("0")
+    wait_until(lambda: shown() == whole, "the timeline shows the whole window again", seconds=10)
+
+
+def test_a_capture_without_a_device_says_why_there_are_no_gaps(tab: Tab, host: Host) -> None:
+    name, report = live(host, "train")
+    tab.open(name, "gaps")
+    reason = next(one["message"] for one in report["diagnostics"] if one["code"] == "no_device_activity")
+    assert reason.lower() in tab.find("unavailable-state").inner_text(timeout=TIMEOUT_MS).lower()
+
+
+def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:
+    name, _ = live(host, "train")
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    outside: list[str] = []
+    page.on("requestfailed", lambda request: outside.append(f"{request.failure} {request.url}"))
+    page.on("requestfinished", lambda request: outside.append(f"finished {request.url}"))
+    tab = Tab(page, host.url)
+    outside.clear()  # TensorBoard's own page
+    tab.open(name, "trace")
+    perfetto = tab.frame.frame_locator('[data-testid="perfetto-frame"]')
+    if not tab.find("perfetto-frame").count():
+        tab.find("open-offline").click()
+    # Perfetto names a process track after the trace's process once the trace is loaded.
+    perfetto.get_by_text("python", exact=False).first.wait_for(timeout=60_000)
+    left = [line for line in outside if not line.split(" ")[1].startswith((host.url, "data:", "blob:"))]
+    assert [line for line in left if not line.startswith("csp ")] == []  # refused by the page's policy: never sent
+    page.close()
+
+
+def test_dark_mode_follows_tensorboard(tab: Tab, host: Host) -> None:
+    tab.open(V100, "overview")
+    tab.find("verdict").wait_for(timeout=TIMEOUT_MS)
+
+    def background() -> str:
+        return str(tab.frame.locator("html").evaluate("page => getComputedStyle(page).backgroundColor"))
+
+    light = background()
+    tab.page.evaluate("document.body.classList.add('dark-mode')")
+    wait_until(lambda: background() != light, "the page turns dark", seconds=10)
+
+
+def test_an_empty_log_directory_shows_what_to_type(browser: Any, tmp_path: Path) -> None:
+    for url in serve(tmp_path):
+        page = browser.new_page(viewport={"width": 800, "height": 900})
+        tab = Tab(page, url)
+        text = tab.find("empty-state").inner_text(timeout=TIMEOUT_MS)
+        assert "annotate.profile" in text and str(tmp_path) in text
+        page.close()
+        assert tab.errors == []
+
+
+def test_the_old_profiler_tab_lists_the_same_run(host: Host) -> None:
+    pytest.importorskip("torch_tb_profiler")
+    name, _ = live(host, "train")
+    wait_until(
+        lambda: name.split("/")[0] in host.get("data/plugin/pytorch_profiler/runs")["runs"],
+        "torch_tb_profiler lists the run",
+    )
