@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+Topic = Literal["window", "device", "loader", "steps", "stages", "blame", "throughput", "file", "capture"]
+"""Which part of the report a diagnostic is about; `file`: oddities of the file, `capture`: notes of who captured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """`code` is a stable identifier; `message` says what, why, and what to do about it."""
 
+    topic: Topic
     code: str
     count: int
     message: str
@@ -18,11 +23,12 @@ class Diagnostic:
 class Unavailable:
     """A figure that cannot be known, and the reason. It takes the place of the figure, never 0 or NaN."""
 
+    topic: Topic
     code: str
     message: str
 
     def as_diagnostic(self) -> Diagnostic:
-        return Diagnostic(self.code, 1, self.message)
+        return Diagnostic(self.topic, self.code, 1, self.message)
 
 
 @dataclass(slots=True)
@@ -35,7 +41,8 @@ class DiagnosticsCollector:
         if count <= 0:
             return
         seen = self._found.get(code)
-        self._found[code] = Diagnostic(code, count + (seen.count if seen else 0), seen.message if seen else message)
+        before, first = (seen.count, seen.message) if seen else (0, message)
+        self._found[code] = Diagnostic("file", code, before + count, first)
 
     def result(self) -> tuple[Diagnostic, ...]:
         return tuple(self._found.values())

@@ -14,7 +14,7 @@ class TimeUnit:
     us: float  # microseconds in one
 
 
-US, MS, S = TimeUnit("us", 1.0), TimeUnit("ms", 1e3), TimeUnit("s", 1e6)
+US, MS, S = TimeUnit("µs", 1.0), TimeUnit("ms", 1e3), TimeUnit("s", 1e6)
 
 
 def unit_for(values_us: Iterable[float | None]) -> TimeUnit:

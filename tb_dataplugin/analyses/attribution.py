@@ -68,16 +68,16 @@ def attribute(
 def _stages_while_waiting(trace: Trace, tree: StageTree, waits: Intervals) -> dict[str, Intervals] | Unavailable:
     """Per stage, the waiting time that it had. Without workers the stages stand in the waiting thread itself."""
     if not len(waits) or trace.training_track is None:
-        return Unavailable("no_data_wait", "there is no data wait to pass on to stages")
+        return Unavailable("blame", "no_data_wait", "There is no data wait to pass on to stages")
     start, end, stages = stage_pieces(tree, trace.training_track)
     names = np.array([OTHER if stage.kind == "wait" else stage.name for stage in stages], dtype=object)
     touches = waits.overlap(start, end) > 0
     if not (touches & (names != OTHER)).any():
         message = (
-            "no stage stands inside the data wait, so the wait cannot be passed on to a stage: DataLoader workers run "
+            "No stage stands inside the data wait, so the wait cannot be passed on to a stage: DataLoader workers run "
             "the stages in other processes; capture annotate.replay(loader, ...) to see them, or use num_workers=0"
         )
-        return Unavailable("no_stages_in_wait", message)
+        return Unavailable("blame", "no_stages_in_wait", message)
     found = {name: Intervals.union(start[names == name], end[names == name]) for name in np.unique(names[touches])}
     return {str(name): waits.intersect(pieces) for name, pieces in found.items()}
 

@@ -29,10 +29,10 @@ def find_device_idle(trace: Trace, window: Window) -> tuple[DeviceIdle, ...] | U
     devices = trace.device_ids()
     if not devices:
         message = (
-            "the trace has no device activity, so device idle time, its causes and the exposed wait are unknown: "
+            "The trace has no device activity, so device idle time, its causes and the exposed wait are unknown: "
             "it was captured on a CPU, or without the device's profiler activity"
         )
-        return Unavailable("no_device_activity", message)
+        return Unavailable("device", "no_device_activity", message)
     return tuple(_one_device(trace, window, device) for device in devices)
 
 

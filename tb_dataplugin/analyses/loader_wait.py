@@ -32,10 +32,10 @@ def find_loader_wait(
 ) -> LoaderWait | Unavailable:
     if trace.training_track is None:
         message = (
-            "no thread carries steps or loader spans, so the data wait is unknown: "
+            "No thread carries steps or loader spans, so the data wait is unknown: "
             "iterate a DataLoader while the profiler records"
         )
-        return Unavailable("no_training_thread", message)
+        return Unavailable("loader", "no_training_thread", message)
     spans, events = trace.stage_spans, trace.events
     here = spans.is_kind("wait") & (events.track[spans.row] == trace.training_track)
     start = np.maximum(events.start_ns[spans.row[here]], window.start_ns)
@@ -43,10 +43,10 @@ def find_loader_wait(
     inside = end > start
     if not inside.any():
         message = (
-            "the training thread has no DataLoader spans, so the data wait is unknown: the loop may use a loader of "
+            "The training thread has no DataLoader spans, so the data wait is unknown: the loop may use a loader of "
             "its own; put annotate.stage('wait') around the call that gets the batch, or use prof.steps(loader)"
         )
-        return Unavailable("no_loader_spans", message)
+        return Unavailable("loader", "no_loader_spans", message)
     start, end, stage = start[inside], end[inside], spans.stage[here][inside]
     waits = Intervals.union(start, end)
     return LoaderWait(

@@ -106,10 +106,10 @@ def tabulate_stages(tree: StageTree, window: Window, waits: Intervals | None) ->
     inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     if not (inside & ~_is_wait(tree)).any():
         message = (
-            "the trace has no stage markers, so what the loader spent its time on is unknown: "
+            "The trace has no stage markers, so what the loader spent its time on is unknown: "
             "instrument it with annotate.loader(loader) and capture again"
         )
-        return Unavailable("no_stage_markers", message)
+        return Unavailable("stages", "no_stage_markers", message)
     blame = _blame_per_span(tree, waits)
     rows = {}
     for number in np.unique(tree.node[inside]).tolist():

@@ -33,8 +33,8 @@ def find_window(trace: Trace) -> Window | Unavailable:
         return Window(int(trace.events.start_ns[steps].min()), int(trace.events.end_ns[steps].max()))
     rows = ~trace.events.is_category(Category.PROFILER, Category.OTHER)
     if not rows.any():
-        message = "the trace has no timed events, so there is no window to measure: was a step run while it recorded?"
-        return Unavailable("no_window", message)
+        message = "The trace has no timed events, so there is no window to measure: was a step run while it recorded?"
+        return Unavailable("window", "no_window", message)
     return Window(int(trace.events.start_ns[rows].min()), int(trace.events.end_ns[rows].max()))
 
 
@@ -42,8 +42,8 @@ def find_steps(trace: Trace) -> Steps | Unavailable:
     rows = trace.steps.row
     if not len(rows):
         message = (
-            "the trace has no ProfilerStep spans: figures per step are unknown and the window is the whole trace; "
+            "The trace has no ProfilerStep spans: figures per step are unknown and the window is the whole trace; "
             "call prof.step() after each iteration"
         )
-        return Unavailable("no_steps", message)
+        return Unavailable("steps", "no_steps", message)
     return Steps(trace.steps.number, trace.events.start_ns[rows], trace.events.end_ns[rows])

@@ -44,8 +44,8 @@ def find_throughput(
 ) -> Throughput | Unavailable:
     samples = count_samples(trace, tree, window, loader)
     if not samples or not window.duration_ns or isinstance(loader, Unavailable):
-        message = "the trace does not tell how many samples were loaded, so samples per second are unknown"
-        return Unavailable("no_sample_count", message)
+        message = "The trace does not tell how many samples were loaded, so samples per second are unknown"
+        return Unavailable("throughput", "no_sample_count", message)
     spent = _spent_waiting(attribution)
     busy = 0 if isinstance(devices, Unavailable) else devices[0].busy.total_ns
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)

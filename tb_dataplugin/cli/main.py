@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ COMMANDS: tuple[type[Command], ...] = (ReportCommand,)
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input (one line on stderr)."""
     arguments = build_parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to stop
+        sys.stdout.reconfigure(errors="replace")
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -24,7 +24,7 @@ class Line(Protocol):
 def as_text(report: pb.Report, style: Style = PLAIN) -> str:
     """Every capture, one below the other."""
     lines = [line for capture in report.captures for line in (*_capture(capture, style), "")]
-    return "\n".join(line.rstrip() for line in lines)
+    return style.legible("\n".join(line.rstrip() for line in lines))
 
 
 def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _heading(f"Steps ({unit.name})   {legend}", style)
     for step in items:
         bar = _bar(_device_parts(step, style) if with_device else _host_parts(step, style), longest, BAR)
-        told = f"data wait {in_unit(step.data_wait_us, unit)}"
+        told = f"data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
         yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar:<{BAR}}  {told}"
     yield from _more(len(capture.steps.items) - len(items), "steps")
 

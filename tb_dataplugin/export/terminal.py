@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 STAGE_COLORS = {
@@ -21,6 +21,7 @@ class Style:
     light: str = "░"
     rule: str = "─"
     color: bool = False
+    ascii: bool = False
 
     def bold(self, text: str) -> str:
         return f"\x1b[1m{text}\x1b[0m" if self.color else text
@@ -29,16 +30,22 @@ class Style:
         code = STAGE_COLORS.get(kind)
         return f"\x1b[38;5;{code}m{text}\x1b[0m" if self.color and code else text
 
+    def legible(self, text: str) -> str:
+        """`text` without the few characters beyond ASCII that reports use, where the encoding lacks them."""
+        return text.translate(_IN_ASCII) if self.ascii else text
+
+
+_IN_ASCII = str.maketrans({"·": "-", "–": "-", "µ": "u"})
 
 PLAIN = Style()
-ASCII = Style(full="#", dark="=", light=".", rule="-")
+ASCII = Style(full="#", dark="=", light=".", rule="-", ascii=True)
 
 
 def style_for(stream: TextIO) -> Style:
     """The style that `stream` can show. NO_COLOR turns colours off (no-color.org)."""
     color = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     try:
-        "█▓░─–·".encode(stream.encoding or "ascii")
+        "█▓░─–·µ".encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
-        return Style(ASCII.full, ASCII.dark, ASCII.light, ASCII.rule, color)
+        return replace(ASCII, color=color)
     return Style(color=color)

@@ -61,7 +61,7 @@ def trace_from_json(text: bytes, path: Path, name: str | None = None) -> Trace:
         **_whereabouts(rows),
     )
     if not len(events):
-        found.add("no_events", "the trace has no timed events: the profiler recorded nothing; was a step run in it?")
+        found.add("no_events", "The trace has no timed events: the profiler recorded nothing; was a step run in it?")
     return Trace(
         info=info,
         events=events,
@@ -80,8 +80,8 @@ def _columns(
     timed = [row for row in rows.events if row.ph == "X"]
     start, has_start = nanoseconds([bytes(row.ts) for row in timed])
     length, has_length = nanoseconds([bytes(row.dur) for row in timed])
-    found.add("event_without_start", "events without a readable `ts` were left out", int((~has_start).sum()))
-    found.add("event_without_duration", "events without a readable `dur` count as empty", int((~has_length).sum()))
+    found.add("event_without_start", "Events without a readable `ts` were left out", int((~has_start).sum()))
+    found.add("event_without_duration", "Events without a readable `dur` count as empty", int((~has_length).sum()))
     if not has_start.all():
         timed = [row for row, good in zip(timed, has_start.tolist(), strict=True) if good]
         start, length = start[has_start], length[has_start]

@@ -35,7 +35,7 @@ def read_pipeline_info(value: object, found: DiagnosticsCollector) -> PipelineIn
         found.add("bad_metadata", f"`{METADATA_KEY}` cannot be understood ({error}); the trace is read without it")
         return None
     if told.version > FORMAT_VERSION:
-        message = f"the capture has format version {told.version}, this is {FORMAT_VERSION}: upgrade tb-dataplugin"
+        message = f"The capture has format version {told.version}, this is {FORMAT_VERSION}: upgrade tb-dataplugin"
         found.add("newer_format", message)
     return PipelineInfo(
         mode=told.mode,

@@ -82,19 +82,22 @@ def _steps(steps: Steps, results: Results) -> pb.Steps:
 
 
 def _step_items(steps: Steps, results: Results) -> Iterator[pb.Step]:
-    waits = EMPTY if isinstance(results.loader, Unavailable) else results.loader.waits
-    data_wait = waits.overlap(steps.start_ns, steps.end_ns).tolist()
+    waits = None if isinstance(results.loader, Unavailable) else results.loader.waits
+    data_wait = None if waits is None else waits.overlap(steps.start_ns, steps.end_ns).tolist()
     device = None if isinstance(results.devices, Unavailable) else results.devices[0]
     if device is not None:
         busy = device.busy.overlap(steps.start_ns, steps.end_ns).tolist()
-        idle_wait = device.gaps.intersect(waits).overlap(steps.start_ns, steps.end_ns).tolist()
+        idle_wait = device.gaps.intersect(waits or EMPTY).overlap(steps.start_ns, steps.end_ns).tolist()
     for i, (number, start, duration) in enumerate(
         zip(steps.number.tolist(), steps.start_ns.tolist(), steps.duration_ns.tolist(), strict=True)
     ):
-        step = pb.Step(number=number, start_us=_us(start), duration_us=_us(duration), data_wait_us=_us(data_wait[i]))
+        step = pb.Step(number=number, start_us=_us(start), duration_us=_us(duration))
+        if data_wait is not None:
+            step.data_wait_us = _us(data_wait[i])
         if device is not None:
             step.device_busy_us = _us(busy[i])
-            step.idle_data_wait_us = _us(idle_wait[i])
+            if data_wait is not None:
+                step.idle_data_wait_us = _us(idle_wait[i])
             step.idle_other_us = _us(duration - busy[i] - idle_wait[i])
         yield step
 
@@ -213,7 +216,7 @@ def _finding(finding: Finding) -> pb.Finding:
 
 
 def _diagnostic(found: Diagnostic) -> pb.Diagnostic:
-    return pb.Diagnostic(code=found.code, count=found.count, message=found.message)
+    return pb.Diagnostic(topic=found.topic, code=found.code, count=found.count, message=found.message)
 
 
 def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
@@ -225,13 +228,13 @@ def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
     if isinstance(blame, Unavailable) and not isinstance(results.loader, Unavailable):
         yield blame.as_diagnostic()
     if results.attribution.devices:
-        message = "idle time that does not wait for data is not told apart yet; all of it stands under `unknown`"
-        yield Diagnostic("causes_not_told_apart", len(results.attribution.devices), message)
+        message = "Idle time that does not wait for data is not told apart yet; all of it stands under `unknown`"
+        yield Diagnostic("device", "causes_not_told_apart", len(results.attribution.devices), message)
     if results.clipped_spans:
-        message = "stage spans ran past the end of the span they started in; their time is cut there"
-        yield Diagnostic("overlapping_spans", results.clipped_spans, message)
+        message = "Stage spans ran past the end of the span they started in; their time is cut there"
+        yield Diagnostic("stages", "overlapping_spans", results.clipped_spans, message)
     if trace.info.pipeline:
-        yield from (Diagnostic("capture_note", 1, note) for note in trace.info.pipeline.notes)
+        yield from (Diagnostic("capture", "capture_note", 1, note) for note in trace.info.pipeline.notes)
 
 
 def _environment(pipeline: PipelineInfo) -> pb.Environment:

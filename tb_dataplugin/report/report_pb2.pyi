@@ -220,9 +220,11 @@ class Step(_message.Message):
     start_us: _builtins.float
     duration_us: _builtins.float
     data_wait_us: _builtins.float
-    """union of wait spans inside the step"""
+    """union of wait spans inside the step; absent when there are no wait spans"""
     device_busy_us: _builtins.float
-    """Per step, on the first device: busy + idle_data_wait + idle_other = duration. Absent without a device."""
+    """Per step, on the first device: busy + idle_data_wait + idle_other = duration. Absent without a device; without wait
+    spans idle_data_wait is absent and idle_other is all of the idle time.
+    """
     idle_data_wait_us: _builtins.float
     idle_other_us: _builtins.float
     def __init__(
@@ -231,21 +233,25 @@ class Step(_message.Message):
         number: _builtins.int = ...,
         start_us: _builtins.float = ...,
         duration_us: _builtins.float = ...,
-        data_wait_us: _builtins.float = ...,
+        data_wait_us: _builtins.float | None = ...,
         device_busy_us: _builtins.float | None = ...,
         idle_data_wait_us: _builtins.float | None = ...,
         idle_other_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "device_busy_us", b"device_busy_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__device_busy_us: _TypeAlias = _typing.Literal["device_busy_us"]  # noqa: Y015
     _WhichOneofArgType__device_busy_us: _TypeAlias = _typing.Literal["_device_busy_us", b"_device_busy_us"]  # noqa: Y015
     _WhichOneofReturnType__idle_data_wait_us: _TypeAlias = _typing.Literal["idle_data_wait_us"]  # noqa: Y015
     _WhichOneofArgType__idle_data_wait_us: _TypeAlias = _typing.Literal["_idle_data_wait_us", b"_idle_data_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__idle_other_us: _TypeAlias = _typing.Literal["idle_other_us"]  # noqa: Y015
     _WhichOneofArgType__idle_other_us: _TypeAlias = _typing.Literal["_idle_other_us", b"_idle_other_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__device_busy_us) -> _WhichOneofReturnType__device_busy_us | None: ...
     @_typing.overload
@@ -835,21 +841,25 @@ class Diagnostic(_message.Message):
     CODE_FIELD_NUMBER: _builtins.int
     COUNT_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
+    TOPIC_FIELD_NUMBER: _builtins.int
     code: _builtins.str
     """stable identifier"""
     count: _builtins.int
     message: _builtins.str
     """what, why, what to do"""
+    topic: _builtins.str
+    """window | device | loader | steps | stages | blame | throughput | file | capture"""
     def __init__(
         self,
         *,
         code: _builtins.str = ...,
         count: _builtins.int = ...,
         message: _builtins.str = ...,
+        topic: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "count", b"count", "message", b"message"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "count", b"count", "message", b"message", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

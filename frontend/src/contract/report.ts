@@ -74,9 +74,14 @@ export interface Step {
   number: number;
   start_us: number;
   duration_us: number;
-  /** union of wait spans inside the step */
-  data_wait_us: number;
-  /** Per step, on the first device: busy + idle_data_wait + idle_other = duration. Absent without a device. */
+  /** union of wait spans inside the step; absent when there are no wait spans */
+  data_wait_us?:
+    | number
+    | undefined;
+  /**
+   * Per step, on the first device: busy + idle_data_wait + idle_other = duration. Absent without a device; without wait
+   * spans idle_data_wait is absent and idle_other is all of the idle time.
+   */
   device_busy_us?: number | undefined;
   idle_data_wait_us?: number | undefined;
   idle_other_us?: number | undefined;
@@ -289,6 +294,8 @@ export interface Diagnostic {
   count: number;
   /** what, why, what to do */
   message: string;
+  /** window | device | loader | steps | stages | blame | throughput | file | capture */
+  topic: string;
 }
 
 /** Where the capture ran, as annotate recorded it. */

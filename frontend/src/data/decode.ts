@@ -11,7 +11,7 @@ const step = (o: JsonObject): Step => ({
   number: number(o, "number"),
   start_us: number(o, "start_us"),
   duration_us: number(o, "duration_us"),
-  data_wait_us: number(o, "data_wait_us"),
+  data_wait_us: optNumber(o, "data_wait_us"),
   device_busy_us: optNumber(o, "device_busy_us"),
   idle_data_wait_us: optNumber(o, "idle_data_wait_us"),
   idle_other_us: optNumber(o, "idle_other_us"),
@@ -129,6 +129,7 @@ const diagnostic = (o: JsonObject): Diagnostic => ({
   code: text(o, "code"),
   count: number(o, "count"),
   message: text(o, "message"),
+  topic: text(o, "topic"),
 });
 
 const environment = (o: JsonObject): Environment => ({

@@ -1,18 +1,8 @@
-// Why a number is missing: the diagnostic that speaks of it, else a plain sentence.
+// Why a number is missing: the diagnostic of its topic, else a plain sentence.
 
 import type { Capture } from "../contract/report";
 
 export type Topic = "device" | "loader" | "steps" | "stages" | "blame" | "throughput" | "window";
-
-const WORDS: Readonly<Record<Topic, RegExp>> = {
-  device: /device|gpu|kernel|cuda/i,
-  loader: /loader|wait/i,
-  steps: /step/i,
-  stages: /stage|annotat|marker|span|foreign/i,
-  blame: /in_wait|blame/i,
-  throughput: /throughput|sample|batch/i,
-  window: /window|empty|event/i,
-};
 
 const PLAIN: Readonly<Record<Topic, string>> = {
   device: "No device activity was recorded in this capture.",
@@ -24,11 +14,6 @@ const PLAIN: Readonly<Record<Topic, string>> = {
   window: "This capture has no timed events.",
 };
 
-/** Codes first: a code names its subject, a message may mention others in passing. */
 export function reasonFor(capture: Capture, topic: Topic): string {
-  const { diagnostics } = capture;
-  const found =
-    diagnostics.find((item) => WORDS[topic].test(item.code)) ??
-    diagnostics.find((item) => WORDS[topic].test(item.message));
-  return found?.message ?? PLAIN[topic];
+  return capture.diagnostics.find((item) => item.topic === topic)?.message ?? PLAIN[topic];
 }

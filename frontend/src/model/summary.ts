@@ -95,10 +95,11 @@ export function stepStack(step: Step, waitKnown: boolean): StepPart[] {
     ];
   }
   if (!waitKnown) return [{ key: "step", label: "step", token: "step", us: step.duration_us }];
-  const rest = Math.max(0, step.duration_us - step.data_wait_us);
+  const wait = step.data_wait_us ?? 0;
+  const rest = Math.max(0, step.duration_us - wait);
   return [
     { key: "rest", label: "rest of the step", token: "step", us: rest },
-    { key: "wait", label: "data wait", token: "wait", us: step.data_wait_us },
+    { key: "wait", label: "data wait", token: "wait", us: wait },
   ];
 }
 

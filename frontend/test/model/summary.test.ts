@@ -44,10 +44,10 @@ it("leaves out causes that are absent or zero, largest first", () => {
   expect(causeParts({ launch: 5, data_wait: 9, sync: 0 }).map((part) => part.token)).toEqual(["idle:data_wait", "idle:launch"]);
 });
 
-it("gives the diagnostic that names the subject as the reason", () => {
+it("gives the diagnostic of the topic as the reason", () => {
   const diagnostics = [
-    { code: "no_sample_count", count: 1, message: "samples unknown; the device side too" },
-    { code: "no_device_activity", count: 1, message: "no device" },
+    { topic: "throughput", code: "no_sample_count", count: 1, message: "samples unknown; the device side too" },
+    { topic: "device", code: "no_device_activity", count: 1, message: "no device" },
   ];
   expect(reasonFor(capture({ diagnostics }), "device")).toBe("no device");
   expect(reasonFor(capture({}), "device")).toContain("No device activity");

@@ -95,7 +95,7 @@ it("carries the report's exact numbers beside the rounded ones", () => {
 });
 
 it("writes an en dash with its reason for what is unknown", () => {
-  open(ready({ diagnostics: [{ code: "no_device_activity", count: 1, message: "the trace has no device activity, so nothing" }] }));
+  open(ready({ diagnostics: [{ topic: "device", code: "no_device_activity", count: 1, message: "the trace has no device activity, so nothing" }] }));
   expect(find("number-idle").textContent).toBe("–");
   expect(find("number-idle").title).toContain("no device activity");
   expect(find("number-idle").dataset["value"]).toBeUndefined();
@@ -117,7 +117,7 @@ it("nests stages by path and folds a branch", () => {
 });
 
 it("says why there are no stages", () => {
-  open(ready({ diagnostics: [{ code: "no_stage_markers", count: 1, message: "no stage markers" }] }), "stages");
+  open(ready({ diagnostics: [{ topic: "stages", code: "no_stage_markers", count: 1, message: "no stage markers" }] }), "stages");
   expect(find("unavailable-state").textContent).toContain("no stage markers");
 });
 

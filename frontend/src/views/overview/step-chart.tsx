@@ -36,7 +36,7 @@ function geometryOf(steps: Steps, widthPx: number, waitKnown: boolean): Geometry
   const bars = stepBars(steps.items, Math.floor(plotPx / MIN_SLOT_PX));
   const slotPx = Math.min(MAX_SLOT_PX, plotPx / Math.max(1, bars.length));
   const durations = bars.map(({ step }) => step.duration_us);
-  const waits = bars.map(({ step }) => step.data_wait_us);
+  const waits = bars.map(({ step }) => step.data_wait_us ?? 0);
   const barsTopPx = waitKnown ? WAIT_TOP_PX + WAIT_PX + 36 : 24;
   return {
     bars,
@@ -170,7 +170,7 @@ function WaitLine({ geometry }: { geometry: Geometry }) {
   const bottom = WAIT_TOP_PX + WAIT_PX + 0.5;
   const points = bars.map(({ step }, index) => ({
     x: LEFT_PX + (index + 0.5) * slotPx,
-    y: bottom - (mostWaitUs === 0 ? 0 : (WAIT_PX * step.data_wait_us) / mostWaitUs),
+    y: bottom - (mostWaitUs === 0 ? 0 : (WAIT_PX * (step.data_wait_us ?? 0)) / mostWaitUs),
   }));
   return (
     <g class="axis">
@@ -200,7 +200,7 @@ function StepReadout({ bar, waitKnown }: { bar: StepBar; waitKnown: boolean }) {
               <td class="num">{exactUs(part.us)}</td>
             </tr>
           ))}
-          {waitKnown && <tr><th scope="row">data wait</th><td class="num">{exactUs(step.data_wait_us)}</td></tr>}
+          {waitKnown && <tr><th scope="row">data wait</th><td class="num">{exactUs(step.data_wait_us ?? 0)}</td></tr>}
         </tbody>
       </table>
     </>
@@ -211,7 +211,7 @@ function StepReadout({ bar, waitKnown }: { bar: StepBar; waitKnown: boolean }) {
 function tableColumns(step: Step, waitKnown: boolean): StepPart[] {
   return [
     { key: "duration", label: "Duration", token: "step", us: step.duration_us },
-    ...(waitKnown ? [{ key: "wait", label: "Data wait", token: "wait", us: step.data_wait_us }] : []),
+    ...(waitKnown ? [{ key: "wait", label: "Data wait", token: "wait", us: step.data_wait_us ?? 0 }] : []),
     ...stepStack(step, waitKnown).filter((part) => part.key !== "wait" && part.key !== "step"),
   ];
 }
