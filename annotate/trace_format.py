@@ -99,6 +99,35 @@ class OverheadMetadata(TypedDict, total=False):
     marker_count: int
 
 
+class WorkerMetadata(TypedDict):
+    """One DataLoader worker process that recorded. Times are the trace's `ts`: microseconds since its base time."""
+
+    loader: int  # index into `loaders`
+    worker: int
+    pid: int
+    started_us: float  # when its worker_init_fn was called
+    dropped_spans: int
+
+
+class BatchRecords(TypedDict):
+    """What is known of the batches that workers made: equally long columns, in order of `started_us`.
+
+    Times are the trace's `ts`; None: not (yet) happened, or not seen. Batches from before the recorded window stand here
+    too, if they were consumed in it.
+    """
+
+    loader: list[int]  # index into `loaders`
+    epoch: list[int]  # 0-based: how often the loader had been iterated before
+    batch: list[int]  # 0-based number in the epoch; -1 when it could not be known
+    worker: list[int]
+    pid: list[int]
+    drawn_us: list[float | None]  # indices put into the worker's queue
+    started_us: list[float | None]
+    finished_us: list[float | None]
+    arrived_us: list[float | None]  # unpacked in the training process
+    consumed_us: list[float | None]  # handed to the training thread: lies inside the wait that received it
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -109,4 +138,6 @@ class PipelineMetadata(TypedDict, total=False):
     versions: dict[str, str]  # library -> version
     overhead: OverheadMetadata
     dropped_spans: int
+    workers: list[WorkerMetadata]
+    batches: BatchRecords
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -77,6 +77,10 @@ class Capture(_message.Message):
     DIAGNOSTICS_FIELD_NUMBER: _builtins.int
     ENVIRONMENT_FIELD_NUMBER: _builtins.int
     FILE_FIELD_NUMBER: _builtins.int
+    BATCHES_FIELD_NUMBER: _builtins.int
+    BATCH_COUNT_FIELD_NUMBER: _builtins.int
+    QUEUES_FIELD_NUMBER: _builtins.int
+    SLOW_SAMPLES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -94,6 +98,7 @@ class Capture(_message.Message):
     """start of the window on the capture's clock"""
     file: _builtins.str
     """the trace file, as it was found"""
+    batch_count: _builtins.int
     @_builtins.property
     def steps(self) -> Global___Steps:
         """absent when the trace has no ProfilerStep"""
@@ -130,6 +135,18 @@ class Capture(_message.Message):
     def environment(self) -> Global___Environment:
         """absent for traces that annotate did not write"""
 
+    @_builtins.property
+    def batches(self) -> _containers.RepeatedCompositeFieldContainer[Global___Batch]:
+        """by start; at most 5000, `batch_count` counts all"""
+
+    @_builtins.property
+    def queues(self) -> _containers.RepeatedCompositeFieldContainer[Global___QueueDepth]:
+        """one per loader, in their order"""
+
+    @_builtins.property
+    def slow_samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___SlowSample]:
+        """slowest first, at most 20"""
+
     def __init__(
         self,
         *,
@@ -152,10 +169,14 @@ class Capture(_message.Message):
         diagnostics: _abc.Iterable[Global___Diagnostic] | None = ...,
         environment: Global___Environment | None = ...,
         file: _builtins.str = ...,
+        batches: _abc.Iterable[Global___Batch] | None = ...,
+        batch_count: _builtins.int = ...,
+        queues: _abc.Iterable[Global___QueueDepth] | None = ...,
+        slow_samples: _abc.Iterable[Global___SlowSample] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "environment", b"environment", "loader", b"loader", "rank", b"rank", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "devices", b"devices", "diagnostics", b"diagnostics", "environment", b"environment", "file", b"file", "findings", b"findings", "host", b"host", "loader", b"loader", "mode", b"mode", "name", b"name", "rank", b"rank", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "environment", b"environment", "file", b"file", "findings", b"findings", "host", b"host", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
     _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
@@ -610,6 +631,8 @@ class Stage(_message.Message):
     BYTES_FIELD_NUMBER: _builtins.int
     BLAME_US_FIELD_NUMBER: _builtins.int
     PATH_FIELD_NUMBER: _builtins.int
+    REPLAY_MEAN_US_FIELD_NUMBER: _builtins.int
+    REPLAY_RATIO_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     label: _builtins.str
     parent: _builtins.str
@@ -628,6 +651,10 @@ class Stage(_message.Message):
     """size of the stage's results, when recorded"""
     blame_us: _builtins.float
     """its share of the data wait; absent when not known"""
+    replay_mean_us: _builtins.float
+    """mean self time per call in a replay of the same dataset, when one is at hand"""
+    replay_ratio: _builtins.float
+    """live mean self time over the replay's: what contention costs"""
     @_builtins.property
     def path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """enclosing stages, outermost first, ending with this one"""
@@ -648,10 +675,12 @@ class Stage(_message.Message):
         bytes: _builtins.float | None = ...,
         blame_us: _builtins.float | None = ...,
         path: _abc.Iterable[_builtins.str] | None = ...,
+        replay_mean_us: _builtins.float | None = ...,
+        replay_ratio: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_us", b"_cpu_us", "blame_us", b"blame_us", "bytes", b"bytes", "cpu_us", b"cpu_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "blame_us", b"blame_us", "bytes", b"bytes", "cpu_us", b"cpu_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_us", b"_cpu_us", "blame_us", b"blame_us", "bytes", b"bytes", "count", b"count", "cpu_us", b"cpu_us", "kind", b"kind", "label", b"label", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "blame_us", b"blame_us", "bytes", b"bytes", "count", b"count", "cpu_us", b"cpu_us", "kind", b"kind", "label", b"label", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015
@@ -659,17 +688,27 @@ class Stage(_message.Message):
     _WhichOneofArgType__bytes: _TypeAlias = _typing.Literal["_bytes", b"_bytes"]  # noqa: Y015
     _WhichOneofReturnType__cpu_us: _TypeAlias = _typing.Literal["cpu_us"]  # noqa: Y015
     _WhichOneofArgType__cpu_us: _TypeAlias = _typing.Literal["_cpu_us", b"_cpu_us"]  # noqa: Y015
+    _WhichOneofReturnType__replay_mean_us: _TypeAlias = _typing.Literal["replay_mean_us"]  # noqa: Y015
+    _WhichOneofArgType__replay_mean_us: _TypeAlias = _typing.Literal["_replay_mean_us", b"_replay_mean_us"]  # noqa: Y015
+    _WhichOneofReturnType__replay_ratio: _TypeAlias = _typing.Literal["replay_ratio"]  # noqa: Y015
+    _WhichOneofArgType__replay_ratio: _TypeAlias = _typing.Literal["_replay_ratio", b"_replay_ratio"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__blame_us) -> _WhichOneofReturnType__blame_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__bytes) -> _WhichOneofReturnType__bytes | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_us) -> _WhichOneofReturnType__cpu_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__replay_mean_us) -> _WhichOneofReturnType__replay_mean_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__replay_ratio) -> _WhichOneofReturnType__replay_ratio | None: ...
 
 Global___Stage: _TypeAlias = Stage  # noqa: Y015
 
 @_typing.final
 class Worker(_message.Message):
+    """One DataLoader worker process within the window."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     WORKER_FIELD_NUMBER: _builtins.int
@@ -677,11 +716,30 @@ class Worker(_message.Message):
     BATCHES_FIELD_NUMBER: _builtins.int
     BUSY_US_FIELD_NUMBER: _builtins.int
     IDLE_US_FIELD_NUMBER: _builtins.int
+    STARVED_US_FIELD_NUMBER: _builtins.int
+    STARTUP_US_FIELD_NUMBER: _builtins.int
+    LOADER_FIELD_NUMBER: _builtins.int
+    SKEW_FIELD_NUMBER: _builtins.int
+    DROPPED_SPANS_FIELD_NUMBER: _builtins.int
     worker: _builtins.int
+    """worker id within its loader"""
     pid: _builtins.int
     batches: _builtins.int
+    """batches it finished in the window"""
     busy_us: _builtins.float
+    """making batches: from a batch's start to its finish"""
     idle_us: _builtins.float
+    """window - busy"""
+    starved_us: _builtins.float
+    """part of idle: it had no index to work on"""
+    startup_us: _builtins.float
+    """part of idle: the process was not ready yet"""
+    loader: _builtins.int
+    """which loader: 0 is the first that the capture recorded"""
+    skew: _builtins.float
+    """busy over the mean busy of its loader's workers; 1 = even"""
+    dropped_spans: _builtins.int
+    """spans that did not fit into its limit"""
     def __init__(
         self,
         *,
@@ -690,14 +748,204 @@ class Worker(_message.Message):
         batches: _builtins.int = ...,
         busy_us: _builtins.float = ...,
         idle_us: _builtins.float = ...,
+        starved_us: _builtins.float | None = ...,
+        startup_us: _builtins.float | None = ...,
+        loader: _builtins.int = ...,
+        skew: _builtins.float | None = ...,
+        dropped_spans: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "dropped_spans", b"dropped_spans", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "batches", b"batches", "busy_us", b"busy_us", "dropped_spans", b"dropped_spans", "idle_us", b"idle_us", "loader", b"loader", "pid", b"pid", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us", "worker", b"worker"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__dropped_spans: _TypeAlias = _typing.Literal["dropped_spans"]  # noqa: Y015
+    _WhichOneofArgType__dropped_spans: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans"]  # noqa: Y015
+    _WhichOneofReturnType__skew: _TypeAlias = _typing.Literal["skew"]  # noqa: Y015
+    _WhichOneofArgType__skew: _TypeAlias = _typing.Literal["_skew", b"_skew"]  # noqa: Y015
+    _WhichOneofReturnType__startup_us: _TypeAlias = _typing.Literal["startup_us"]  # noqa: Y015
+    _WhichOneofArgType__startup_us: _TypeAlias = _typing.Literal["_startup_us", b"_startup_us"]  # noqa: Y015
+    _WhichOneofReturnType__starved_us: _TypeAlias = _typing.Literal["starved_us"]  # noqa: Y015
+    _WhichOneofArgType__starved_us: _TypeAlias = _typing.Literal["_starved_us", b"_starved_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__dropped_spans) -> _WhichOneofReturnType__dropped_spans | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__skew) -> _WhichOneofReturnType__skew | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__startup_us) -> _WhichOneofReturnType__startup_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__starved_us) -> _WhichOneofReturnType__starved_us | None: ...
+
+Global___Worker: _TypeAlias = Worker  # noqa: Y015
+
+@_typing.final
+class Batch(_message.Message):
+    """One batch made by a DataLoader worker. Times on the capture's clock; absent: it did not happen before the window closed,
+    or happened before the recording began.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    LOADER_FIELD_NUMBER: _builtins.int
+    WORKER_FIELD_NUMBER: _builtins.int
+    DRAWN_US_FIELD_NUMBER: _builtins.int
+    STARTED_US_FIELD_NUMBER: _builtins.int
+    FINISHED_US_FIELD_NUMBER: _builtins.int
+    ARRIVED_US_FIELD_NUMBER: _builtins.int
+    CONSUMED_US_FIELD_NUMBER: _builtins.int
+    WAIT_US_FIELD_NUMBER: _builtins.int
+    DELAY_US_FIELD_NUMBER: _builtins.int
+    BLOCKED_US_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """0-based in its epoch"""
+    epoch: _builtins.int
+    """0-based: how often iter(loader) was called before"""
+    loader: _builtins.int
+    worker: _builtins.int
+    drawn_us: _builtins.float
+    """the training process put its indices into the worker's queue"""
+    started_us: _builtins.float
+    """the worker began it"""
+    finished_us: _builtins.float
+    """the worker had it ready"""
+    arrived_us: _builtins.float
+    """the training process unpacked it (or its pinning thread)"""
+    consumed_us: _builtins.float
+    """the training thread got it"""
+    wait_us: _builtins.float
+    """how long the training thread waited for it"""
+    delay_us: _builtins.float
+    """how long it lay ready: consumed - finished, when it was not waited for"""
+    blocked_us: _builtins.float
+    """head of line: it was ready while the training thread waited for an earlier one"""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        epoch: _builtins.int = ...,
+        loader: _builtins.int = ...,
+        worker: _builtins.int = ...,
+        drawn_us: _builtins.float | None = ...,
+        started_us: _builtins.float | None = ...,
+        finished_us: _builtins.float | None = ...,
+        arrived_us: _builtins.float | None = ...,
+        consumed_us: _builtins.float | None = ...,
+        wait_us: _builtins.float | None = ...,
+        delay_us: _builtins.float | None = ...,
+        blocked_us: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us", "_blocked_us", b"_blocked_us", "_consumed_us", b"_consumed_us", "_delay_us", b"_delay_us", "_drawn_us", b"_drawn_us", "_finished_us", b"_finished_us", "_started_us", b"_started_us", "_wait_us", b"_wait_us", "arrived_us", b"arrived_us", "blocked_us", b"blocked_us", "consumed_us", b"consumed_us", "delay_us", b"delay_us", "drawn_us", b"drawn_us", "finished_us", b"finished_us", "started_us", b"started_us", "wait_us", b"wait_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us", "_blocked_us", b"_blocked_us", "_consumed_us", b"_consumed_us", "_delay_us", b"_delay_us", "_drawn_us", b"_drawn_us", "_finished_us", b"_finished_us", "_started_us", b"_started_us", "_wait_us", b"_wait_us", "arrived_us", b"arrived_us", "blocked_us", b"blocked_us", "consumed_us", b"consumed_us", "delay_us", b"delay_us", "drawn_us", b"drawn_us", "epoch", b"epoch", "finished_us", b"finished_us", "loader", b"loader", "number", b"number", "started_us", b"started_us", "wait_us", b"wait_us", "worker", b"worker"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__arrived_us: _TypeAlias = _typing.Literal["arrived_us"]  # noqa: Y015
+    _WhichOneofArgType__arrived_us: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us"]  # noqa: Y015
+    _WhichOneofReturnType__blocked_us: _TypeAlias = _typing.Literal["blocked_us"]  # noqa: Y015
+    _WhichOneofArgType__blocked_us: _TypeAlias = _typing.Literal["_blocked_us", b"_blocked_us"]  # noqa: Y015
+    _WhichOneofReturnType__consumed_us: _TypeAlias = _typing.Literal["consumed_us"]  # noqa: Y015
+    _WhichOneofArgType__consumed_us: _TypeAlias = _typing.Literal["_consumed_us", b"_consumed_us"]  # noqa: Y015
+    _WhichOneofReturnType__delay_us: _TypeAlias = _typing.Literal["delay_us"]  # noqa: Y015
+    _WhichOneofArgType__delay_us: _TypeAlias = _typing.Literal["_delay_us", b"_delay_us"]  # noqa: Y015
+    _WhichOneofReturnType__drawn_us: _TypeAlias = _typing.Literal["drawn_us"]  # noqa: Y015
+    _WhichOneofArgType__drawn_us: _TypeAlias = _typing.Literal["_drawn_us", b"_drawn_us"]  # noqa: Y015
+    _WhichOneofReturnType__finished_us: _TypeAlias = _typing.Literal["finished_us"]  # noqa: Y015
+    _WhichOneofArgType__finished_us: _TypeAlias = _typing.Literal["_finished_us", b"_finished_us"]  # noqa: Y015
+    _WhichOneofReturnType__started_us: _TypeAlias = _typing.Literal["started_us"]  # noqa: Y015
+    _WhichOneofArgType__started_us: _TypeAlias = _typing.Literal["_started_us", b"_started_us"]  # noqa: Y015
+    _WhichOneofReturnType__wait_us: _TypeAlias = _typing.Literal["wait_us"]  # noqa: Y015
+    _WhichOneofArgType__wait_us: _TypeAlias = _typing.Literal["_wait_us", b"_wait_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__arrived_us) -> _WhichOneofReturnType__arrived_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__blocked_us) -> _WhichOneofReturnType__blocked_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__consumed_us) -> _WhichOneofReturnType__consumed_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__delay_us) -> _WhichOneofReturnType__delay_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__drawn_us) -> _WhichOneofReturnType__drawn_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__finished_us) -> _WhichOneofReturnType__finished_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__started_us) -> _WhichOneofReturnType__started_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_us) -> _WhichOneofReturnType__wait_us | None: ...
+
+Global___Batch: _TypeAlias = Batch  # noqa: Y015
+
+@_typing.final
+class QueueDepth(_message.Message):
+    """Batches between the worker and the training thread over time: a step function, one row per change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_US_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    IN_FLIGHT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def time_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def ready(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """finished, not consumed"""
+
+    @_builtins.property
+    def in_flight(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """drawn, not finished"""
+
+    def __init__(
+        self,
+        *,
+        time_us: _abc.Iterable[_builtins.float] | None = ...,
+        ready: _abc.Iterable[_builtins.int] | None = ...,
+        in_flight: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batches", b"batches", "busy_us", b"busy_us", "idle_us", b"idle_us", "pid", b"pid", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_flight", b"in_flight", "ready", b"ready", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Worker: _TypeAlias = Worker  # noqa: Y015
+Global___QueueDepth: _TypeAlias = QueueDepth  # noqa: Y015
+
+@_typing.final
+class SlowSample(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INDEX_FIELD_NUMBER: _builtins.int
+    DURATION_US_FIELD_NUMBER: _builtins.int
+    WORKER_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    STAGE_US_FIELD_NUMBER: _builtins.int
+    index: _builtins.int
+    """dataset index; -1 for iterable datasets"""
+    duration_us: _builtins.float
+    worker: _builtins.int
+    batch: _builtins.int
+    epoch: _builtins.int
+    stage: _builtins.str
+    """the stage with most self time in it"""
+    stage_us: _builtins.float
+    def __init__(
+        self,
+        *,
+        index: _builtins.int = ...,
+        duration_us: _builtins.float = ...,
+        worker: _builtins.int = ...,
+        batch: _builtins.int = ...,
+        epoch: _builtins.int = ...,
+        stage: _builtins.str = ...,
+        stage_us: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "stage", b"stage", "stage_us", b"stage_us", "worker", b"worker"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SlowSample: _TypeAlias = SlowSample  # noqa: Y015
 
 @_typing.final
 class Throughput(_message.Message):
@@ -1026,7 +1274,7 @@ class Lane(_message.Message):
     COLOR_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     kind: _builtins.str
-    """steps | wait | stages | worker | device | gaps"""
+    """steps | stages | worker | device | gaps; a worker's depth 0 are its batches"""
     title: _builtins.str
     """what to write beside the lane"""
     @_builtins.property
@@ -1047,7 +1295,7 @@ class Lane(_message.Message):
 
     @_builtins.property
     def color(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """index into Timeline.names of the theme token: a stage kind, "wait", "kernel","""
+        """index into Timeline.names of the theme token: a stage kind, "kernel", "copy", "step","""
 
     def __init__(
         self,

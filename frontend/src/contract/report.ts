@@ -59,6 +59,13 @@ export interface Capture {
     | undefined;
   /** the trace file, as it was found */
   file: string;
+  /** by start; at most 5000, `batch_count` counts all */
+  batches: Batch[];
+  batch_count: number;
+  /** one per loader, in their order */
+  queues: QueueDepth[];
+  /** slowest first, at most 20 */
+  slow_samples: SlowSample[];
 }
 
 export interface Steps {
@@ -230,14 +237,105 @@ export interface Stage {
     | undefined;
   /** enclosing stages, outermost first, ending with this one */
   path: string[];
+  /** mean self time per call in a replay of the same dataset, when one is at hand */
+  replay_mean_us?:
+    | number
+    | undefined;
+  /** live mean self time over the replay's: what contention costs */
+  replay_ratio?: number | undefined;
 }
 
+/** One DataLoader worker process within the window. */
 export interface Worker {
+  /** worker id within its loader */
   worker: number;
   pid: number;
+  /** batches it finished in the window */
   batches: number;
+  /** making batches: from a batch's start to its finish */
   busy_us: number;
+  /** window - busy */
   idle_us: number;
+  /** part of idle: it had no index to work on */
+  starved_us?:
+    | number
+    | undefined;
+  /** part of idle: the process was not ready yet */
+  startup_us?:
+    | number
+    | undefined;
+  /** which loader: 0 is the first that the capture recorded */
+  loader: number;
+  /** busy over the mean busy of its loader's workers; 1 = even */
+  skew?:
+    | number
+    | undefined;
+  /** spans that did not fit into its limit */
+  dropped_spans?: number | undefined;
+}
+
+/**
+ * One batch made by a DataLoader worker. Times on the capture's clock; absent: it did not happen before the window closed,
+ * or happened before the recording began.
+ */
+export interface Batch {
+  /** 0-based in its epoch */
+  number: number;
+  /** 0-based: how often iter(loader) was called before */
+  epoch: number;
+  loader: number;
+  worker: number;
+  /** the training process put its indices into the worker's queue */
+  drawn_us?:
+    | number
+    | undefined;
+  /** the worker began it */
+  started_us?:
+    | number
+    | undefined;
+  /** the worker had it ready */
+  finished_us?:
+    | number
+    | undefined;
+  /** the training process unpacked it (or its pinning thread) */
+  arrived_us?:
+    | number
+    | undefined;
+  /** the training thread got it */
+  consumed_us?:
+    | number
+    | undefined;
+  /** how long the training thread waited for it */
+  wait_us?:
+    | number
+    | undefined;
+  /** how long it lay ready: consumed - finished, when it was not waited for */
+  delay_us?:
+    | number
+    | undefined;
+  /** head of line: it was ready while the training thread waited for an earlier one */
+  blocked_us?: number | undefined;
+}
+
+/** Batches between the worker and the training thread over time: a step function, one row per change. */
+export interface QueueDepth {
+  time_us: number[];
+  /** finished, not consumed */
+  ready: number[];
+  /** drawn, not finished */
+  in_flight: number[];
+}
+
+export interface SlowSample {
+  /** dataset index; -1 for iterable datasets */
+  index: number;
+  duration_us: number;
+  worker: number;
+  batch: number;
+  epoch: number;
+  /** the stage with most self time in it */
+  stage: string;
+  stage_us: number;
 }
 
 /** Samples per second. A rate that the trace does not tell is absent. */
@@ -344,7 +442,7 @@ export interface Timeline {
 
 export interface Lane {
   id: string;
-  /** steps | wait | stages | worker | device | gaps */
+  /** steps | stages | worker | device | gaps; a worker's depth 0 are its batches */
   kind: string;
   /** what to write beside the lane */
   title: string;
@@ -356,6 +454,6 @@ export interface Lane {
   depth: number[];
   /** how many spans this box stands for; 1 = exactly one */
   merged: number[];
-  /** index into Timeline.names of the theme token: a stage kind, "wait", "kernel", */
+  /** index into Timeline.names of the theme token: a stage kind, "kernel", "copy", "step", */
   color: number[];
 }
