@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Topic = Literal["window", "device", "loader", "steps", "stages", "blame", "throughput", "file", "capture"]
+Topic = Literal["window", "device", "loader", "steps", "stages", "blame", "throughput", "workers", "file", "capture"]
 """Which part of the report a diagnostic is about; `file`: oddities of the file, `capture`: notes of who captured."""
 
 

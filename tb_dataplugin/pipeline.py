@@ -9,9 +9,11 @@ from pathlib import Path
 from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.device_idle import find_device_idle
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
+from tb_dataplugin.analyses.samples import find_slow_samples
 from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steps import find_steps, find_window
 from tb_dataplugin.analyses.throughput import find_throughput
+from tb_dataplugin.analyses.workers import find_workers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.findings import find, judge, read_signals
@@ -44,8 +46,9 @@ def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> Analyse
         raise UnreadableTrace(trace.info.file, "it has no timed events", "capture again, with steps while it records")
     steps, devices, tree = find_steps(trace), find_device_idle(trace, window), build_stage_tree(trace)
     loader = find_loader_wait(trace, window, devices)
-    attribution = attribute(trace, tree, loader, devices)
-    stages = tabulate_stages(tree, window, attribution.blamable_waits)
+    workers = find_workers(trace, window, loader)
+    attribution = attribute(trace, tree, loader, devices, workers)
+    stages = tabulate_stages(tree, trace.span_facts, window, attribution.waits_by_track)
     signals = read_signals(trace, window, steps, devices, loader, attribution, stages)
     results = Results(
         window=window,
@@ -54,12 +57,14 @@ def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> Analyse
         loader=loader,
         attribution=attribution,
         stages=stages,
-        throughput=find_throughput(trace, tree, window, loader, devices, attribution),
+        workers=workers,
+        slow_samples=find_slow_samples(trace, tree, window),
+        throughput=find_throughput(trace, tree, window, loader, devices, attribution, workers),
         verdict=judge(signals),
         findings=find(signals),
         clipped_spans=tree.clipped,
     )
-    timeline = build_timeline_source(trace, window, tree, devices, loader)
+    timeline = build_timeline_source(trace, window, tree, devices, loader, workers)
     return AnalysedCapture(build_capture(trace, results, options), timeline)
 
 

@@ -15,6 +15,10 @@ WAIT = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 
 Number = int | float | str
 
+BATCH_COLUMNS = (
+    "loader", "epoch", "batch", "worker", "pid", "drawn_us", "started_us", "finished_us", "arrived_us", "consumed_us",
+)  # fmt: skip
+
 
 class TraceBuilder:
     """Every method adds one event and returns the builder. Host events go to thread 1 unless told otherwise."""
@@ -22,6 +26,8 @@ class TraceBuilder:
     def __init__(self, **top_level: Any) -> None:
         self.top_level = top_level
         self.events: list[dict[str, Any]] = []
+        self.workers: list[dict[str, Any]] = []
+        self.batches: dict[str, list[Any]] = {name: [] for name in BATCH_COLUMNS}
         self._steps = 0
 
     def add(
@@ -57,7 +63,37 @@ class TraceBuilder:
         self.top_level[METADATA_KEY] = {"version": 1, "mode": mode, **metadata}
         return self
 
+    def worker(self, worker: int, started: float = 0, loader: int = 0) -> TraceBuilder:
+        """A DataLoader worker, whose pid is 100 + its number."""
+        pid = 100 + worker
+        entry = {"loader": loader, "worker": worker, "pid": pid, "started_us": started, "dropped_spans": 0}
+        self.workers.append(entry)
+        self.events.append(
+            {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"DataLoader worker {worker}"}}
+        )
+        return self
+
+    def batch(
+        self,
+        number: int,
+        worker: int,
+        drawn: float,
+        started: float,
+        finished: float,
+        consumed: float | None,
+        stages: dict[str, tuple[float, float]] | None = None,
+    ) -> TraceBuilder:
+        """A batch of that worker; `stages`: spans in it, by name, as (start, duration)."""
+        row = (0, 0, number, worker, 100 + worker, drawn, started, finished, finished, consumed)
+        for name, value in zip(BATCH_COLUMNS, row, strict=True):
+            self.batches[name].append(value)
+        for name, (ts, dur) in (stages or {}).items():
+            self.add("user_annotation", name, ts, dur, pid=100 + worker, tid=100 + worker, batch=number, index=number)
+        return self
+
     def json(self) -> bytes:
+        if self.workers:
+            self.top_level[METADATA_KEY] |= {"workers": self.workers, "batches": self.batches}
         return json.dumps({"schemaVersion": 1, **self.top_level, "traceEvents": self.events}).encode()
 
     def trace(self) -> Trace:

@@ -1,11 +1,16 @@
 """Who is to blame: every idle nanosecond gets one cause, every waiting nanosecond one stage.
 
+A wait for a batch that a DataLoader worker made is passed on to what that worker was in, until it had the batch ready:
+its deepest stage, ``startup`` while the process was not ready, ``starved`` while it had no index to work on, ``other``
+between stages; after that it is ``transfer``. Any other wait is passed on to the stages in the waiting thread itself.
+
 Laws, exact: causes sum to idle, per gap and per device; stages sum to the data wait; the stages of a device's idle time
 sum to its cause `data_wait`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,14 +20,18 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree, stage_pieces
+from tb_dataplugin.analyses.workers import Workers, WorkerTimes, known
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 from tb_dataplugin.model.trace import Trace
 
 Cause = Literal["data_wait", "unknown"]
 
-OTHER = "other"
-"""Blame for waiting time between stages."""
+OTHER, STARTUP, STARVED, TRANSFER = "other", "startup", "starved", "transfer"
+"""Blame for waiting time that no stage has."""
+
+UNRECORDED = "unrecorded"
+"""Blame for waits for a batch whose worker left no record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,45 +50,110 @@ class DeviceAttribution:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """`blamable_waits` is the data wait as time; it and `wait_by_stage_ns` are missing when the stages that made the
-    batches are not in the trace.
+    """`wait_by_stage_ns` is missing when the stages that made the batches are not in the trace.
+
+    `waits_by_track`: per row of the trace, the waiting time that was passed on to what that row did.
     """
 
     wait_by_stage_ns: dict[str, int] | Unavailable
-    blamable_waits: Intervals | None
+    waits_by_track: Mapping[int, Intervals]
     devices: tuple[DeviceAttribution, ...]
 
 
 def attribute(
-    trace: Trace, tree: StageTree, loader: LoaderWait | Unavailable, devices: tuple[DeviceIdle, ...] | Unavailable
+    trace: Trace,
+    tree: StageTree,
+    loader: LoaderWait | Unavailable,
+    devices: tuple[DeviceIdle, ...] | Unavailable,
+    workers: Workers | Unavailable,
 ) -> Attribution:
     waits = None if isinstance(loader, Unavailable) else loader.waits
-    blamed = _stages_while_waiting(trace, tree, waits or EMPTY)
-    by_stage = {} if isinstance(blamed, Unavailable) else blamed
+    shares = _share_out(trace, tree, waits or EMPTY, workers)
+    by_stage = {} if isinstance(shares, Unavailable) else shares.by_stage
     return Attribution(
-        wait_by_stage_ns=blamed if isinstance(blamed, Unavailable) else _totals(blamed),
-        blamable_waits=None if isinstance(blamed, Unavailable) else waits,
+        wait_by_stage_ns=shares if isinstance(shares, Unavailable) else _totals(shares.by_stage),
+        waits_by_track={} if isinstance(shares, Unavailable) else shares.by_track,
         devices=()
         if isinstance(devices, Unavailable)
         else tuple(_attribute_device(device, waits, by_stage) for device in devices),
     )
 
 
-def _stages_while_waiting(trace: Trace, tree: StageTree, waits: Intervals) -> dict[str, Intervals] | Unavailable:
-    """Per stage, the waiting time that it had. Without workers the stages stand in the waiting thread itself."""
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """The data wait, divided: the sets are disjoint and their union is the data wait."""
+
+    by_stage: dict[str, Intervals]
+    by_track: dict[int, Intervals]
+
+
+def _share_out(
+    trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | Unavailable
+) -> _Shares | Unavailable:
     if not len(waits) or trace.training_track is None:
         return Unavailable("blame", "no_data_wait", "There is no data wait to pass on to stages")
-    start, end, stages = stage_pieces(tree, trace.training_track)
+    parts: list[tuple[str, Intervals]] = []
+    by_track: dict[int, Intervals] = {}
+    own = waits
+    if not isinstance(workers, Unavailable):
+        for track, times in _by_track(trace, workers).items():
+            made, moved = _waits_for(workers, times)
+            by_track[track] = made
+            own = own.minus(made).minus(moved)
+            parts += [(TRANSFER, moved), *_share_of_worker(tree, track, times, made)]
+    by_track[trace.training_track] = own
+    here = _share_of_track(tree, trace.training_track, own)
+    if not any(name != OTHER for name, _ in (*parts, *here)):
+        return _no_stages()
+    if not isinstance(workers, Unavailable) and all(name == OTHER for name, _ in here):
+        here = [(UNRECORDED, own)]
+    by_stage: dict[str, list[Intervals]] = {}
+    for name, part in (*parts, *here):
+        by_stage.setdefault(name, []).append(part)
+    return _Shares({name: Intervals.union_of(found) for name, found in by_stage.items()}, by_track)
+
+
+def _no_stages() -> Unavailable:
+    message = (
+        "No stage stands inside the data wait, so the wait cannot be passed on to a stage: annotate the loader with "
+        "annotate.loader(loader) and capture again with annotate.profile"
+    )
+    return Unavailable("blame", "no_stages_in_wait", message)
+
+
+def _by_track(trace: Trace, workers: Workers) -> dict[int, WorkerTimes]:
+    """Row of the trace -> the worker's times. A worker without any span has a row number of its own below zero."""
+    rows = {process.pid: track for track, process in trace.worker_tracks().items()}
+    return {rows.get(one.process.pid, -1 - number): one for number, one in enumerate(workers.times)}
+
+
+def _waits_for(workers: Workers, times: WorkerTimes) -> tuple[Intervals, Intervals]:
+    """Waits for this worker's batches: until a batch was finished, and from there until it was there."""
+    batches, process = workers.batches, times.process
+    mine = (batches.table.pid == process.pid) & (batches.table.loader == process.loader)
+    mine &= known(batches.wait_start_ns) & known(batches.table.finished_ns)
+    start, end, finished = batches.wait_start_ns[mine], batches.wait_end_ns[mine], batches.table.finished_ns[mine]
+    ready = np.clip(finished, start, end)
+    return Intervals.union(start, ready), Intervals.union(ready, end)
+
+
+def _share_of_worker(tree: StageTree, track: int, times: WorkerTimes, made: Intervals) -> list[tuple[str, Intervals]]:
+    """Divides the waits `made` by what the worker was in."""
+    parts = [part for part in _share_of_track(tree, track, made) if part[0] != OTHER]
+    rest = made.minus(Intervals.union_of(part for _, part in parts))
+    startup = rest.intersect(times.startup)
+    starved = rest.intersect(times.starved).minus(startup)
+    return [*parts, (STARTUP, startup), (STARVED, starved), (OTHER, rest.minus(startup).minus(starved))]
+
+
+def _share_of_track(tree: StageTree, track: int, waits: Intervals) -> list[tuple[str, Intervals]]:
+    """Divides waiting time by the deepest stage that the row was in; time in a wait span itself is `other`."""
+    start, end, stages = stage_pieces(tree, track)
     names = np.array([OTHER if stage.kind == "wait" else stage.name for stage in stages], dtype=object)
     touches = waits.overlap(start, end) > 0
-    if not (touches & (names != OTHER)).any():
-        message = (
-            "No stage stands inside the data wait, so the wait cannot be passed on to a stage: DataLoader workers run "
-            "the stages in other processes; capture annotate.replay(loader, ...) to see them, or use num_workers=0"
-        )
-        return Unavailable("blame", "no_stages_in_wait", message)
-    found = {name: Intervals.union(start[names == name], end[names == name]) for name in np.unique(names[touches])}
-    return {str(name): waits.intersect(pieces) for name, pieces in found.items()}
+    found = {str(name): Intervals.union(start[names == name], end[names == name]) for name in np.unique(names[touches])}
+    parts = [(name, waits.intersect(pieces)) for name, pieces in found.items() if name != OTHER]
+    return [*parts, (OTHER, waits.minus(Intervals.union_of(part for _, part in parts)))]
 
 
 def _totals(by_stage: dict[str, Intervals]) -> dict[str, int]:

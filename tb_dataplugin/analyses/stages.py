@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.nesting import nest
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import SpanFacts, Trace
 
 Path = tuple[Stage, ...]
 
@@ -82,7 +83,10 @@ def _number_paths(trace: Trace, parent: Int64Array, depth: Int64Array) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `blame_ns` is its data wait."""
+    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `blame_ns` is its data wait.
+
+    `cpu_ns` is thread CPU time; `bytes` the size of all results, extrapolated from the calls of which it was measured.
+    """
 
     path: Path
     count: int
@@ -92,16 +96,21 @@ class StageRow:
     p95_ns: float
     max_ns: int
     blame_ns: int | None
+    cpu_ns: int | None
+    bytes: float | None
 
     @property
     def stage(self) -> Stage:
         return self.path[-1]
 
 
-def tabulate_stages(tree: StageTree, window: Window, waits: Intervals | None) -> tuple[StageRow, ...] | Unavailable:
+def tabulate_stages(
+    tree: StageTree, facts: SpanFacts, window: Window, waits_by_track: Mapping[int, Intervals]
+) -> tuple[StageRow, ...] | Unavailable:
     """Rows in depth-first order, the largest total first among siblings. Spans that start in the window count.
 
-    `waits`: the data wait to lay at the stages' door; None when the producing stages are not in the trace.
+    `waits_by_track`: the data wait to lay at the stages' door, per row of the trace; empty when the producing stages
+    are not in it.
     """
     inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     if not (inside & ~_is_wait(tree)).any():
@@ -110,11 +119,11 @@ def tabulate_stages(tree: StageTree, window: Window, waits: Intervals | None) ->
             "instrument it with annotate.loader(loader) and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
-    blame = _blame_per_span(tree, waits)
+    blame = _blame_per_span(tree, waits_by_track)
     rows = {}
     for number in np.unique(tree.node[inside]).tolist():
         here = np.flatnonzero(inside & (tree.node == number))
-        rows[tree.paths[number]] = _row(tree, here, tree.paths[number], blame)
+        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], blame)
     return tuple(_depth_first(rows))
 
 
@@ -124,15 +133,19 @@ def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _blame_per_span(tree: StageTree, waits: Intervals | None) -> Int64Array | None:
-    if waits is None:
+def _blame_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]) -> Int64Array | None:
+    if not waits_by_track:
         return None
     blame = np.zeros(len(tree.start_ns), dtype=np.int64)
-    np.add.at(blame, tree.piece_span, waits.overlap(tree.piece_start, tree.piece_end))
+    for track, waits in waits_by_track.items():
+        mine = np.flatnonzero(tree.pieces_of_track(track))
+        np.add.at(blame, tree.piece_span[mine], waits.overlap(tree.piece_start[mine], tree.piece_end[mine]))
     return blame
 
 
-def _row(tree: StageTree, here: npt.NDArray[np.intp], path: Path, blame: Int64Array | None) -> StageRow:
+def _row(
+    tree: StageTree, facts: SpanFacts, here: npt.NDArray[np.intp], path: Path, blame: Int64Array | None
+) -> StageRow:
     duration = tree.end_ns[here] - tree.start_ns[here]
     p50, p95 = np.percentile(duration, (50, 95)).tolist()
     return StageRow(
@@ -144,7 +157,18 @@ def _row(tree: StageTree, here: npt.NDArray[np.intp], path: Path, blame: Int64Ar
         p95_ns=p95,
         max_ns=int(duration.max()),
         blame_ns=None if blame is None or path[-1].kind == "wait" else int(blame[here].sum()),
+        cpu_ns=_sum_if_known(facts.cpu_ns[here]),
+        bytes=_extrapolated(facts.bytes[here]),
     )
+
+
+def _sum_if_known(values: Int64Array) -> int | None:
+    return int(values.sum()) if (values >= 0).all() else None
+
+
+def _extrapolated(values: Int64Array) -> float | None:
+    measured = values[values >= 0]
+    return float(measured.mean()) * len(values) if len(measured) else None
 
 
 def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:

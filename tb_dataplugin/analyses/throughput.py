@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from annotate.trace_format import parse_span_name
-from tb_dataplugin.analyses.attribution import OTHER, Attribution
+from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
@@ -41,20 +43,23 @@ def find_throughput(
     loader: LoaderWait | Unavailable,
     devices: tuple[DeviceIdle, ...] | Unavailable,
     attribution: Attribution,
+    workers: Workers | Unavailable,
 ) -> Throughput | Unavailable:
-    samples = count_samples(trace, tree, window, loader)
+    samples = count_samples(trace, tree, window, loader, workers)
     if not samples or not window.duration_ns or isinstance(loader, Unavailable):
         message = "The trace does not tell how many samples were loaded, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
-    spent = _spent_waiting(attribution)
+    making = _making_in_workers(trace, tree, window)
+    made, processes = (samples, 1) if making is None else (making.samples, making.processes)
+    spent = _spent_waiting(attribution) if making is None else (making.read_ns, making.prepare_ns)
     busy = 0 if isinstance(devices, Unavailable) else devices[0].busy.total_ns
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
     replaying = trace.info.mode == "replay"
     return Throughput(
         samples=samples,
         reached=_rate(samples, window.duration_ns) or 0.0,
-        read=_rate(samples, spent[0]) if spent else None,
-        prepare=_rate(samples, spent[1]) if spent else None,
+        read=_rate(made * processes, spent[0]) if spent else None,
+        prepare=_rate(made * processes, spent[1]) if spent else None,
         device=None if replaying else _rate(samples, consumer),
     )
 
@@ -67,16 +72,63 @@ def main_loader(trace: Trace) -> LoaderInfo | None:
     return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
 
 
-def count_samples(trace: Trace, tree: StageTree, window: Window, loader: LoaderWait | Unavailable) -> int:
-    """Sample spans in the window; else batch size times waits, when the capture recorded the batch size. 0: unknown."""
-    single = [path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH) for path in tree.paths]
-    inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
-    if any(single):
-        return int((inside & np.array(single)[tree.node]).sum())
+def count_samples(
+    trace: Trace, tree: StageTree, window: Window, loader: LoaderWait | Unavailable, workers: Workers | Unavailable
+) -> int:
+    """Samples that the training thread got in the window; 0: unknown.
+
+    Without DataLoader workers the sample spans in the window; with them batch size times batches received.
+    """
     settings = main_loader(trace)
-    if isinstance(loader, Unavailable) or settings is None or settings.batch_size is None:
-        return 0
-    return settings.batch_size * len(loader.duration_ns)
+    size = settings.batch_size if settings else None
+    if not isinstance(workers, Unavailable):
+        received = workers.batches.table.consumed_ns
+        return (size or 0) * int(((received >= window.start_ns) & (received < window.end_ns)).sum())
+    samples = _sample_spans(tree, window)
+    if samples.any():
+        return int(samples.sum())
+    return 0 if isinstance(loader, Unavailable) else (size or 0) * len(loader.duration_ns)
+
+
+def _sample_spans(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:
+    """Which spans are single samples that start in the window."""
+    single = [
+        number
+        for number, path in enumerate(tree.paths)
+        if path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH)
+    ]
+    found: npt.NDArray[np.bool_] = np.isin(tree.node, single) & _starts_in(tree, window)
+    return found
+
+
+def _starts_in(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:
+    inside: npt.NDArray[np.bool_] = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
+    return inside
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """What all DataLoader workers together spent on `samples` samples."""
+
+    samples: int
+    processes: int
+    read_ns: int
+    prepare_ns: int
+
+
+def _making_in_workers(trace: Trace, tree: StageTree, window: Window) -> _Making | None:
+    tracks = trace.worker_tracks()
+    mine = np.isin(tree.track, list(tracks)) & _starts_in(tree, window)
+    samples = int((_sample_spans(tree, window) & mine).sum())
+    if not samples:
+        return None
+    reading = np.isin(tree.node, [number for number, path in enumerate(tree.paths) if path[-1].kind == "read"])
+    return _Making(
+        samples=samples,
+        processes=len(tracks),
+        read_ns=int(tree.self_ns[mine & reading].sum()),
+        prepare_ns=int(tree.self_ns[mine & ~reading].sum()),
+    )
 
 
 def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
@@ -84,10 +136,9 @@ def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
     blame = attribution.wait_by_stage_ns
     if isinstance(blame, Unavailable):
         return None
-    kinds = {name: stage.kind for name in blame if (stage := parse_span_name(name))}
-    read = sum(time for name, time in blame.items() if kinds.get(name) == "read")
-    rest = sum(time for name, time in blame.items() if name != OTHER and kinds.get(name) != "read")
-    return read, rest
+    spent = [(stage.kind, time) for name, time in blame.items() if (stage := parse_span_name(name))]
+    reading = sum(time for kind, time in spent if kind == "read")
+    return reading, sum(time for _, time in spent) - reading
 
 
 def _rate(samples: int, spent_ns: int) -> float | None:

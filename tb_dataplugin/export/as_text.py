@@ -37,7 +37,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from _wrap(line, "  ")
     yield ""
     yield from _numbers(capture)
-    for section in (_steps, _stages, _gaps, _findings):
+    for section in (_steps, _stages, _workers, _slow_samples, _gaps, _findings):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
 
@@ -139,6 +139,38 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
         yield "  wait: share of the data wait that this stage has, without the stages inside it"
+
+
+def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
+    if not capture.workers:
+        return
+    window = capture.window_us
+    several = len({worker.loader for worker in capture.workers}) > 1
+    yield from _heading("DataLoader workers   shares of the window", style)
+    yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'start-up':>10}{'skew':>7}"
+    for worker in capture.workers:
+        name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
+        shares = (worker.busy_us, worker.starved_us, worker.startup_us)
+        busy, starved, startup = (percent(_share(time, window)) for time in shares)
+        skew = f"{worker.skew:.2f}" if worker.HasField("skew") else "–"
+        bar = _bar([(worker.busy_us, style.full)], window, WIDTH - 70)
+        yield f"  {name:<10}{worker.pid:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
+    blocked = sum(batch.blocked_us for batch in capture.batches)
+    if blocked:
+        yield f"  ready batches waited {duration(blocked)} behind an earlier one (head of line)"
+
+
+def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
+    samples = capture.slow_samples[:MAX_GAPS]
+    if not samples:
+        return
+    unit = unit_for(sample.duration_us for sample in samples)
+    yield from _heading(f"Slowest samples ({unit.name})", style)
+    yield f"  {'index':>12}{'took':>10}{'worker':>8}{'batch':>7}  most of it"
+    for one in samples:
+        index = str(one.index) if one.index >= 0 else "–"
+        most = f"{one.stage} {in_unit(one.stage_us, unit)}"
+        yield f"  {index:>12}{in_unit(one.duration_us, unit):>10}{one.worker:>8}{one.batch:>7}  {most}"
 
 
 def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:

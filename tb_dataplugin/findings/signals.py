@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotate.trace_format import Stage, parse_span_name
-from tb_dataplugin.analyses.attribution import OTHER, Attribution
+from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageRow
@@ -21,7 +21,7 @@ class BlamedStage:
     """`share` is of the data wait; `exposed_us` is the part that the device felt (the whole blame without a device)."""
 
     name: str
-    stage: Stage | None  # None for "other" and what else is no stage
+    stage: Stage | None  # None for "other", "starved" and what else is no stage
     blame_us: float
     exposed_us: float
     share: float
@@ -92,7 +92,7 @@ def _blamed(attribution: Attribution) -> tuple[BlamedStage, ...] | None:
     found = (
         BlamedStage(
             name=name,
-            stage=None if name == OTHER else parse_span_name(name),
+            stage=parse_span_name(name),
             blame_us=time / 1e3,
             exposed_us=felt.get(name, 0) / 1e3,
             share=time / whole,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from annotate.trace_format import StageKind
+from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.signals import BlamedStage, Signals
 from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND
 from tb_dataplugin.units import duration, percent, points
@@ -14,6 +15,9 @@ Bound = Literal["read", "cpu", "transfer", "host", "device", "comm", "balanced",
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {"read": "read", "transfer": "transfer"}
 
+
+NAMED: Final[dict[str, Bound]] = {TRANSFER: "transfer", STARTUP: "cpu", STARVED: "host"}
+"""Blame that is no stage but says something: a slow way home, workers not ready, workers without an index."""
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
 
@@ -66,7 +70,8 @@ def _judge_replay(signals: Signals) -> Verdict:
 
 
 def _leader(signals: Signals) -> BlamedStage | None:
-    return next((one for one in signals.blamed or () if one.stage is not None), None)
+    """What has the largest part of the wait and a name that helps."""
+    return next((one for one in signals.blamed or () if one.stage is not None or one.name in NAMED), None)
 
 
 def _mostly(signals: Signals) -> str:
@@ -83,8 +88,8 @@ def _input_bound(signals: Signals) -> Bound:
         return "unknown"
     totals: dict[Bound, float] = {}
     for one in signals.blamed:
-        if one.stage is not None:
-            bound = BOUND_OF_KIND.get(one.stage.kind, "cpu")
+        bound = NAMED.get(one.name) if one.stage is None else BOUND_OF_KIND.get(one.stage.kind, "cpu")
+        if bound is not None:
             totals[bound] = totals.get(bound, 0.0) + one.blame_us
     return max(totals, key=lambda bound: totals[bound]) if totals else "unknown"
 

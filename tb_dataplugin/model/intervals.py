@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -51,6 +52,14 @@ class Intervals:
     def __len__(self) -> int:
         return len(self.start)
 
+    @staticmethod
+    def union_of(sets: Iterable[Intervals]) -> Intervals:
+        """The time in any of the sets."""
+        known = [one for one in sets if len(one)]
+        if not known:
+            return EMPTY
+        return Intervals.union(np.concatenate([one.start for one in known]), np.concatenate([one.end for one in known]))
+
     @property
     def durations(self) -> Int64Array:
         return self.end - self.start
@@ -82,6 +91,12 @@ class Intervals:
         left, right = edges[:-1], edges[1:]
         both = self.contains(left) & other.contains(left)
         return Intervals.union(left[both], right[both])
+
+    def minus(self, other: Intervals) -> Intervals:
+        """What is in this set and not in `other`."""
+        if not len(self) or not len(other):
+            return self
+        return self.intersect(other.complement(Window(int(self.start[0]), int(self.end[-1]))))
 
     def contains(self, times: Int64Array) -> npt.NDArray[np.bool_]:
         """For each time, whether it lies in the set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,43 @@ class HostInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    """A DataLoader worker that recorded. `started_ns`: when its worker_init_fn was called, on the trace's clock."""
+
+    loader: int
+    worker: int
+    pid: int
+    started_ns: int
+    dropped_spans: int
+
+
+UNKNOWN_NS: Final = -(2**63)
+"""In the time columns of `BatchTable`: did not happen before the window closed, or was not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTable:
+    """Batches that DataLoader workers made, one row each, by start. Times in ns on the trace's clock, or `UNKNOWN_NS`.
+
+    `number` is the 0-based number in the epoch, -1 when it could not be known.
+    """
+
+    loader: Int64Array
+    epoch: Int64Array
+    number: Int64Array
+    worker: Int64Array
+    pid: Int64Array
+    drawn_ns: Int64Array
+    started_ns: Int64Array
+    finished_ns: Int64Array
+    arrived_ns: Int64Array
+    consumed_ns: Int64Array
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked."""
 
@@ -70,6 +107,8 @@ class PipelineInfo:
     marker_us: float | None = None
     marker_count: int | None = None
     dropped_spans: int | None = None
+    workers: tuple[WorkerProcess, ...] = ()
+    batches: BatchTable | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -103,6 +142,23 @@ class StepSpans:
 
 
 @dataclass(frozen=True, slots=True)
+class SpanFacts:
+    """What a recorder wrote beside its spans, one row per stage span; -1 where it did not.
+
+    cpu_ns   thread CPU time
+    bytes    size of the stage's result
+    index    dataset index of a sample
+    batch, epoch   of the batch that it belongs to
+    """
+
+    cpu_ns: Int64Array
+    bytes: Int64Array
+    index: Int64Array
+    batch: Int64Array
+    epoch: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
 class StageSpans:
     """Spans that are stages: row of the event table, and index into `stages`. Waits are stages of kind `wait`."""
 
@@ -125,8 +181,14 @@ class Trace:
     tracks: tuple[Track, ...]
     steps: StepSpans
     stage_spans: StageSpans
+    span_facts: SpanFacts  # row by row with `stage_spans`
     training_track: int | None
     diagnostics: tuple[Diagnostic, ...]
+
+    def worker_tracks(self) -> dict[int, WorkerProcess]:
+        """Row of the trace -> the DataLoader worker that it belongs to."""
+        known = {str(worker.pid): worker for worker in (self.info.pipeline.workers if self.info.pipeline else ())}
+        return {number: known[track.pid] for number, track in enumerate(self.tracks) if track.pid in known}
 
     def device_ids(self) -> list[int]:
         """Devices that did anything, in ascending order."""

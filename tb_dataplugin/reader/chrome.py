@@ -24,6 +24,11 @@ class RawArgs(msgspec.Struct, gc=False):
     stream: Any = None
     correlation: Any = None
     name: Any = None
+    cpu_us: Any = None
+    bytes: Any = None
+    index: Any = None
+    batch: Any = None
+    epoch: Any = None
 
 
 class RawEvent(msgspec.Struct, gc=False):

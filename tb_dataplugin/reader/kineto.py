@@ -6,15 +6,18 @@ Which spelling came when: `Operator`, `Kernel`, `Memcpy`, `Memset`, `Runtime` in
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category, EventTable
-from tb_dataplugin.model.intervals import Int64Array
-from tb_dataplugin.model.trace import DeviceInfo, Trace, TraceInfo, Track
+from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.model.trace import DeviceInfo, SpanFacts, Trace, TraceInfo, Track
 from tb_dataplugin.reader import chrome, discovery, source
 from tb_dataplugin.reader.annotations import find_meanings
 from tb_dataplugin.reader.decimals import nanoseconds
@@ -50,13 +53,14 @@ def trace_from_json(text: bytes, path: Path, name: str | None = None) -> Trace:
     """The trace in `text`; `path` is where it came from. Raises UnreadableTrace."""
     rows = chrome.parse(text, path)
     found = DiagnosticsCollector()
-    events, names, tracks = _columns(rows, found)
+    columns = _columns(rows, found)
+    events, names = columns.events, columns.names
     meanings = find_meanings(events, names)
     info = TraceInfo(
         file=str(path),
         name=discovery.strip_suffix(path.name) if name is None else name,
         devices=_devices(rows.device_properties),
-        pipeline=read_pipeline_info(rows.pipeline, found),
+        pipeline=read_pipeline_info(rows.pipeline, columns.origin_ns, found),
         single_process_loader=meanings.single_process,
         **_whereabouts(rows),
     )
@@ -66,17 +70,27 @@ def trace_from_json(text: bytes, path: Path, name: str | None = None) -> Trace:
         info=info,
         events=events,
         names=names,
-        tracks=tracks,
+        tracks=columns.tracks,
         steps=meanings.steps,
         stage_spans=meanings.stage_spans,
+        span_facts=columns.facts(meanings.stage_spans.row),
         training_track=meanings.training_track,
         diagnostics=found.result(),
     )
 
 
-def _columns(
-    rows: chrome.ChromeTrace, found: DiagnosticsCollector
-) -> tuple[EventTable, tuple[str, ...], tuple[Track, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """`facts(rows)` reads what a recorder wrote beside the spans in those rows of `events`."""
+
+    events: EventTable
+    names: tuple[str, ...]
+    tracks: tuple[Track, ...]
+    origin_ns: int
+    facts: Callable[[npt.NDArray[np.intp]], SpanFacts]
+
+
+def _columns(rows: chrome.ChromeTrace, found: DiagnosticsCollector) -> _Columns:
     timed = [row for row in rows.events if row.ph == "X"]
     start, has_start = nanoseconds([bytes(row.ts) for row in timed])
     length, has_length = nanoseconds([bytes(row.dur) for row in timed])
@@ -99,7 +113,18 @@ def _columns(
         device=_device_column(timed, categories),
         correlation=_correlation_column(timed),
     )
-    return table, tuple(name_of.keys), _tracks(track_of.keys, rows.events)
+    tracks = _tracks(track_of.keys, rows.events)
+    return _Columns(table, tuple(name_of.keys), tracks, origin, lambda chosen: _facts(timed, chosen))
+
+
+def _facts(timed: list[chrome.RawEvent], chosen: npt.NDArray[np.intp]) -> SpanFacts:
+    args = [timed[row].args for row in chosen.tolist()]
+
+    def column(name: str) -> Int64Array:
+        return int64([-1 if own is None else _integer(getattr(own, name), -1) for own in args])
+
+    cpu = [-1 if own is None or not isinstance(own.cpu_us, (int, float)) else round(own.cpu_us * 1e3) for own in args]
+    return SpanFacts(int64(cpu), column("bytes"), column("index"), column("batch"), column("epoch"))
 
 
 class _Numbering:

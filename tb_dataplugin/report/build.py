@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.throughput import Throughput, main_loader
+from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.findings import Finding, Verdict
 from tb_dataplugin.model.intervals import EMPTY, Window
 from tb_dataplugin.model.trace import PipelineInfo, Trace
 from tb_dataplugin.options import AnalysisOptions
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_workers import workers_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Results:
     loader: LoaderWait | Unavailable
     attribution: Attribution
     stages: tuple[StageRow, ...] | Unavailable
+    workers: Workers | Unavailable
+    slow_samples: tuple[SlowSample, ...]
     throughput: Throughput | Unavailable
     verdict: Verdict
     findings: tuple[Finding, ...]
@@ -53,6 +59,7 @@ def build_capture(trace: Trace, results: Results, options: AnalysisOptions) -> p
         devices=() if isinstance(results.devices, Unavailable) else _devices(results, options),
         loader=_loader(trace, results),
         stages=() if isinstance(results.stages, Unavailable) else map(_stage, results.stages),
+        **_worker_parts(results),
         throughput=None if isinstance(results.throughput, Unavailable) else _throughput(results.throughput),
         verdict=_verdict(results.verdict),
         findings=map(_finding, results.findings),
@@ -183,9 +190,17 @@ def _stage(row: StageRow) -> pb.Stage:
         p50_us=_us(row.p50_ns),
         p95_us=_us(row.p95_ns),
         max_us=_us(row.max_ns),
+        cpu_us=_maybe_us(row.cpu_ns),
+        bytes=row.bytes,
         blame_us=_maybe_us(row.blame_ns),
         path=(stage.name for stage in row.path),
     )
+
+
+def _worker_parts(results: Results) -> dict[str, Any]:
+    if isinstance(results.workers, Unavailable):
+        return {}
+    return workers_report(results.workers, results.slow_samples)
 
 
 def _throughput(rates: Throughput) -> pb.Throughput:
@@ -224,6 +239,8 @@ def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
     yield from trace.diagnostics
     parts = (results.steps, results.devices, results.loader, results.stages, results.throughput)
     yield from (part.as_diagnostic() for part in parts if isinstance(part, Unavailable))
+    if isinstance(results.workers, Unavailable) and results.workers.code == "no_worker_records":
+        yield results.workers.as_diagnostic()
     blame = results.attribution.wait_by_stage_ns
     if isinstance(blame, Unavailable) and not isinstance(results.loader, Unavailable):
         yield blame.as_diagnostic()

@@ -1096,7 +1096,7 @@ class Diagnostic(_message.Message):
     message: _builtins.str
     """what, why, what to do"""
     topic: _builtins.str
-    """window | device | loader | steps | stages | blame | throughput | file | capture"""
+    """window | device | loader | steps | stages | blame | throughput | workers | file |"""
     def __init__(
         self,
         *,

@@ -6,7 +6,7 @@ which says how many it stands for and takes the name of the longest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +15,11 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.workers import Workers, known
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import BatchTable, Trace
 from tb_dataplugin.report import report_pb2 as pb
 
 MERGE_BELOW_PIXELS = 2.0
@@ -66,9 +67,11 @@ def build_timeline_source(
     tree: StageTree,
     devices: tuple[DeviceIdle, ...] | Unavailable,
     loader: LoaderWait | Unavailable,
+    workers: Workers | Unavailable,
 ) -> TimelineSource:
     texts = _Texts()
-    lanes = [*_step_lane(trace, texts), *_stage_lanes(trace, tree, texts)]
+    made = {} if isinstance(workers, Unavailable) else _batches_by_pid(workers.batches.table, window)
+    lanes = [*_step_lane(trace, texts), *_stage_lanes(trace, tree, made, texts)]
     if not isinstance(devices, Unavailable):
         for device in devices:
             lanes += [_device_lane(trace, device, texts), _gap_lane(device, loader, texts)]
@@ -99,10 +102,20 @@ def _step_lane(trace: Trace, texts: _Texts) -> Iterator[LaneSource]:
     yield _lane("steps", "steps", "Steps", start, end, np.zeros_like(start), names, color)
 
 
-def _stage_lanes(trace: Trace, tree: StageTree, texts: _Texts) -> Iterator[LaneSource]:
-    """One lane per thread with stages, the training thread first."""
-    tracks = sorted(np.unique(tree.track).tolist(), key=lambda track: (track != trace.training_track, track))
-    for track in tracks:
+def _stage_lanes(trace: Trace, tree: StageTree, made: Mapping[str, _Batches], texts: _Texts) -> Iterator[LaneSource]:
+    """One lane per thread with stages: the training thread, then DataLoader workers, then the rest."""
+    workers = trace.worker_tracks()
+
+    def place(track: int) -> tuple[int, int, int]:
+        process = workers.get(track)
+        if process is not None:
+            return 1, process.loader, process.worker
+        return 0 if track == trace.training_track else 2, 0, track
+
+    for track in sorted(np.unique(tree.track).tolist(), key=place):
+        if track in workers:
+            yield _worker_lane(trace, tree, track, made.get(trace.tracks[track].pid), texts)
+            continue
         here = np.flatnonzero(tree.track == track)
         stages = [tree.paths[number][-1] for number in tree.node[here].tolist()]
         training = track == trace.training_track
@@ -116,6 +129,45 @@ def _stage_lanes(trace: Trace, tree: StageTree, texts: _Texts) -> Iterator[LaneS
             texts.column([stage.name for stage in stages]),
             texts.column([stage.kind for stage in stages]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    start_ns: Int64Array
+    end_ns: Int64Array
+    number: Int64Array
+
+
+def _batches_by_pid(table: BatchTable, window: Window) -> dict[str, _Batches]:
+    """What each worker process made; a batch that it had not finished lasts to the end of the window."""
+    begun = known(table.started_ns)
+    end = np.where(known(table.finished_ns), table.finished_ns, window.end_ns)
+    found = {}
+    for pid in np.unique(table.pid[begun]).tolist():
+        mine = begun & (table.pid == pid)
+        found[str(pid)] = _Batches(
+            table.started_ns[mine], np.maximum(end[mine], table.started_ns[mine]), table.number[mine]
+        )
+    return found
+
+
+def _worker_lane(trace: Trace, tree: StageTree, track: int, made: _Batches | None, texts: _Texts) -> LaneSource:
+    """Depth 0 holds the batches, the depths below them the stages."""
+    here = np.flatnonzero(tree.track == track)
+    stages = [tree.paths[number][-1] for number in tree.node[here].tolist()]
+    nothing = np.zeros(0, dtype=np.int64)
+    batches = made or _Batches(nothing, nothing, nothing)
+    numbers = [f"batch {number}" if number >= 0 else "batch" for number in batches.number.tolist()]
+    return _lane(
+        f"worker:{trace.tracks[track].pid}",
+        "worker",
+        trace.tracks[track].process_name or f"DataLoader worker, process {trace.tracks[track].pid}",
+        np.concatenate((batches.start_ns, tree.start_ns[here])),
+        np.concatenate((batches.end_ns, tree.end_ns[here])),
+        np.concatenate((np.zeros_like(batches.number), tree.depth[here] + 1)),
+        np.concatenate((texts.column(numbers), texts.column([stage.name for stage in stages]))),
+        np.concatenate((texts.column(["batch"] * len(numbers)), texts.column([stage.kind for stage in stages]))),
+    )
 
 
 def _device_lane(trace: Trace, device: DeviceIdle, texts: _Texts) -> LaneSource:

@@ -392,7 +392,7 @@ export interface Diagnostic {
   count: number;
   /** what, why, what to do */
   message: string;
-  /** window | device | loader | steps | stages | blame | throughput | file | capture */
+  /** window | device | loader | steps | stages | blame | throughput | workers | file | */
   topic: string;
 }
 

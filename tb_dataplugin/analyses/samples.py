@@ -1,0 +1,60 @@
+"""The slowest samples: which dataset index, in which worker, and what took the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import Trace
+
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SlowSample:
+    """`index` is -1 for iterable datasets. `stage` has the most self time in the sample, `stage_ns` of it."""
+
+    index: int
+    duration_ns: int
+    worker: int
+    batch: int
+    epoch: int
+    stage: str
+    stage_ns: int
+
+
+def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
+    """The slowest samples of DataLoader workers that start in the window, slowest first; none without their records."""
+    tracks = trace.worker_tracks()
+    is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
+    if not tracks or not is_sample.any():
+        return ()
+    rows = is_sample[tree.node] & np.isin(tree.track, list(tracks))
+    rows &= (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
+    chosen = np.flatnonzero(rows)
+    slowest = chosen[np.argsort(tree.start_ns[chosen] - tree.end_ns[chosen], kind="stable")[:MOST]]
+    return tuple(_describe(trace, tree, row, tracks[int(tree.track[row])].worker) for row in slowest.tolist())
+
+
+def _describe(trace: Trace, tree: StageTree, row: int, worker: int) -> SlowSample:
+    start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
+    pieces = (tree.track[tree.piece_span] == tree.track[row]) & (tree.piece_start >= start) & (tree.piece_end <= end)
+    spent: dict[str, int] = {}
+    lengths = (tree.piece_end - tree.piece_start)[pieces].tolist()
+    for span, length in zip(tree.piece_span[pieces].tolist(), lengths, strict=True):
+        name = tree.paths[tree.node[span]][-1].name
+        spent[name] = spent.get(name, 0) + length
+    stage = max(spent, key=lambda name: spent[name], default="")
+    facts = trace.span_facts
+    return SlowSample(
+        index=int(facts.index[row]),
+        duration_ns=end - start,
+        worker=worker,
+        batch=int(facts.batch[row]),
+        epoch=int(facts.epoch[row]),
+        stage=stage,
+        stage_ns=spent.get(stage, 0),
+    )

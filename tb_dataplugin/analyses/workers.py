@@ -1,0 +1,167 @@
+"""DataLoader workers: what each did, and what became of every batch that they made.
+
+*busy* is making batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
+batch of that worker was drawn and unfinished. *delay* is how long a batch lay ready before the training thread asked for
+it; *blocked* (head of line) is how long it lay ready while the training thread waited for an earlier one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace, WorkerProcess
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTimes:
+    """One worker within the window: ``busy + idle = window``; `starved` and `startup` are parts of idle.
+
+    `outstanding` is when it had an index to work on. `skew` is its busy time over the mean of its loader's workers.
+    """
+
+    process: WorkerProcess
+    batches: int
+    busy: Intervals
+    idle: Intervals
+    outstanding: Intervals
+    starved: Intervals
+    startup: Intervals
+    skew: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTimes:
+    """Per row of the batch table (ns, or `UNKNOWN_NS`): its wait on the training thread, and what it cost.
+
+    `wait_start_ns`, `wait_end_ns` bound the wait that received the batch.
+    """
+
+    table: BatchTable
+    wait_start_ns: Int64Array
+    wait_end_ns: Int64Array
+    delay_ns: Int64Array
+    blocked_ns: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """Of one loader: batches ready and in flight from each time on."""
+
+    loader: int
+    time_ns: Int64Array
+    ready: Int64Array
+    in_flight: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    times: tuple[WorkerTimes, ...]
+    batches: BatchTimes
+    queues: tuple[QueueDepth, ...]
+
+
+def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable) -> Workers | Unavailable:
+    pipeline = trace.info.pipeline
+    if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
+        return _no_records(trace)
+    batches = _match_waits(pipeline.batches, loader)
+    times = tuple(_one_worker(worker, pipeline.batches, window) for worker in pipeline.workers)
+    numbers = sorted({worker.loader for worker in pipeline.workers})
+    return Workers(_with_skew(times), batches, tuple(_queue(pipeline.batches, number, window) for number in numbers))
+
+
+def _no_records(trace: Trace) -> Unavailable:
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    if any(loader.num_workers for loader in loaders):
+        message = (
+            "The loader has DataLoader workers, but none of them recorded anything: enter annotate.profile before the "
+            "workers start (before iter(loader)), and annotate the loader that the loop really uses"
+        )
+        return Unavailable("workers", "no_worker_records", message)
+    message = (
+        "The trace has no records of DataLoader workers: capture with annotate.profile and a loader that has workers"
+    )
+    return Unavailable("workers", "no_workers", message)
+
+
+def known(times: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which times happened and were seen."""
+    mask: np.ndarray[tuple[int], np.dtype[np.bool_]] = times != UNKNOWN_NS
+    return mask
+
+
+def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTimes:
+    """The wait that received a batch is the one in which it was consumed."""
+    start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
+    delay, blocked = start.copy(), start.copy()
+    waits = EMPTY if isinstance(loader, Unavailable) else loader.waits
+    consumed = known(table.consumed_ns)
+    if len(waits) and consumed.any():
+        row = np.searchsorted(waits.start, table.consumed_ns, side="right") - 1
+        inside = consumed & (row >= 0) & (table.consumed_ns <= waits.end[np.maximum(row, 0)])
+        start[inside], end[inside] = waits.start[row[inside]], waits.end[row[inside]]
+        ready = inside & known(table.finished_ns)
+        delay[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
+        asked = np.maximum(start[ready], table.finished_ns[ready])
+        blocked[ready] = waits.overlap(table.finished_ns[ready], asked)
+    return BatchTimes(table, start, end, delay, blocked)
+
+
+def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> WorkerTimes:
+    mine = (table.pid == process.pid) & (table.loader == process.loader)
+    drawn, started, finished = table.drawn_ns[mine], table.started_ns[mine], table.finished_ns[mine]
+    until = np.where(known(finished), finished, window.end_ns)
+    begun, asked = known(started), known(drawn)
+    busy = Intervals.union(started[begun], until[begun]).clip(window)
+    outstanding = Intervals.union_of((Intervals.union(drawn[asked], until[asked]), busy)).clip(window)
+    idle = busy.complement(window)
+    first = int(drawn[asked].min()) if asked.any() else window.start_ns
+    startup = idle.intersect(Intervals.union([first], [process.started_ns]))
+    return WorkerTimes(
+        process=process,
+        batches=int((known(finished) & (finished >= window.start_ns) & (finished < window.end_ns)).sum()),
+        busy=busy,
+        idle=idle,
+        outstanding=outstanding,
+        starved=idle.minus(outstanding).minus(startup),
+        startup=startup,
+        skew=None,
+    )
+
+
+def _with_skew(times: tuple[WorkerTimes, ...]) -> tuple[WorkerTimes, ...]:
+    def mean_busy(loader: int) -> float:
+        return float(np.mean([one.busy.total_ns for one in times if one.process.loader == loader]))
+
+    means = {loader: mean_busy(loader) for loader in {one.process.loader for one in times}}
+
+    def skewed(one: WorkerTimes) -> WorkerTimes:
+        mean = means[one.process.loader]
+        return replace(one, skew=one.busy.total_ns / mean) if mean else one
+
+    return tuple(map(skewed, times))
+
+
+def _queue(table: BatchTable, loader: int, window: Window) -> QueueDepth:
+    """A batch is in flight from its draw to its finish, and ready from there to its consumption."""
+    mine = table.loader == loader
+    drawn, finished, consumed = table.drawn_ns[mine], table.finished_ns[mine], table.consumed_ns[mine]
+    changes = [
+        (drawn[known(drawn)], 0, 1),
+        (finished[known(finished) & known(drawn)], 0, -1),
+        (finished[known(finished)], 1, 0),
+        (consumed[known(consumed) & known(finished)], -1, 0),
+    ]
+    time = np.concatenate([times for times, _, _ in changes])
+    ready = np.concatenate([np.full(len(times), step) for times, step, _ in changes])
+    flying = np.concatenate([np.full(len(times), step) for times, _, step in changes])
+    moments, position = np.unique(time, return_inverse=True)
+    ready_at = np.cumsum(np.bincount(position, ready, minlength=len(moments))).astype(np.int64)
+    flying_at = np.cumsum(np.bincount(position, flying, minlength=len(moments))).astype(np.int64)
+    inside = (moments >= window.start_ns) & (moments <= window.end_ns)
+    return QueueDepth(loader, moments[inside], ready_at[inside], flying_at[inside])

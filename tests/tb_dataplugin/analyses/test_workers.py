@@ -1,0 +1,143 @@
+"""Captures with DataLoader workers, with known answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tb_dataplugin.export.as_json import as_dict
+from tb_dataplugin.pipeline import analyse
+from tests.trace_builder import TraceBuilder
+
+
+def capture_of(builder: TraceBuilder) -> dict[str, Any]:
+    return as_dict(analyse(builder.trace()).capture)
+
+
+def one_wait() -> TraceBuilder:
+    """A step of 100 us that waits from 10 to 60 for batch 0 of worker 0.
+
+    The worker is not ready until 15, gets its index at 20, starts at 25, decodes from 30 to 50 and finishes at 55.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 4}])
+    builder.step(0, 100).wait(10, 50, "wait::DataLoader").worker(0, started=15)
+    return builder.batch(0, 0, 20, 25, 55, 59, {"sample::Pets": (28, 25), "decode::PIL.Image": (30, 20)})
+
+
+def test_a_wait_is_passed_on_to_what_the_worker_was_in() -> None:
+    found = capture_of(one_wait())
+    assert found["loader"]["wait_by_stage_us"] == {
+        "decode::PIL.Image": 20,
+        "sample::Pets": 5,
+        "starved": 10,  # 10 to 20: no index yet
+        "other": 10,  # 20 to 28, between index and sample; 53 to 55, after the sample
+        "transfer": 5,
+    }
+    assert sum(found["loader"]["wait_by_stage_us"].values()) == 50
+
+
+def test_start_up_has_its_own_name() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(0, 60).worker(0, started=40)
+    builder.batch(0, 0, 5, 45, 55, 59, {"sample::Pets": (45, 10)})
+    blame = capture_of(builder)["loader"]["wait_by_stage_us"]
+    assert blame == {"starved": 5, "startup": 35, "other": 5, "sample::Pets": 10, "transfer": 5}
+
+
+def test_each_wait_is_blamed_on_the_worker_that_made_its_batch() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100)
+    builder.wait(0, 20, "wait::DataLoader").wait(50, 20, "wait::DataLoader").worker(0).worker(1)
+    builder.batch(0, 0, 0, 0, 20, 20, {"transform::Slow": (0, 20)})
+    builder.batch(1, 1, 0, 0, 70, 70, {"decode::PIL.Image": (0, 70)})
+    blame = capture_of(builder)["loader"]["wait_by_stage_us"]
+    assert blame == {"transform::Slow": 20, "decode::PIL.Image": 20}
+
+
+def test_a_batch_that_was_ready_costs_only_transfer() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(50, 2, "wait::DataLoader")
+    builder.worker(0).batch(0, 0, 0, 0, 20, 51, {"sample::Pets": (0, 20)})
+    found = capture_of(builder)
+    assert found["loader"]["wait_by_stage_us"] == {"transfer": 2}
+    assert found["batches"][0]["delay_us"] == 30
+    assert found["batches"][0]["wait_us"] == 2
+
+
+def test_a_wait_without_a_record_is_said_to_be_unrecorded() -> None:
+    builder = one_wait().wait(80, 10, "wait::DataLoader")
+    blame = capture_of(builder)["loader"]["wait_by_stage_us"]
+    assert blame["unrecorded"] == 10
+    assert sum(blame.values()) == 60
+
+
+def test_busy_and_idle_fill_the_window_and_starved_is_idle_without_an_index() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(0, 1).worker(0)
+    builder.batch(0, 0, 0, 10, 30, 40).batch(1, 0, 60, 62, 72, 80)
+    worker = capture_of(builder)["workers"][0]
+    assert (worker["busy_us"], worker["idle_us"]) == (30, 70)
+    assert worker["starved_us"] == 30 + 28  # 30 to 60, and 72 to 100
+    assert worker["batches"] == 2
+
+
+def test_uneven_workers_show_their_skew() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100).wait(0, 1).worker(0).worker(1)
+    builder.batch(0, 0, 0, 0, 60, 60).batch(1, 1, 0, 0, 20, 61)
+    assert [worker["skew"] for worker in capture_of(builder)["workers"]] == [1.5, 0.5]
+
+
+def test_a_batch_behind_a_slow_one_is_blocked_while_the_training_thread_waits() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100).wait(10, 50, "wait::DataLoader")
+    builder.wait(70, 1, "wait::DataLoader").worker(0).worker(1)
+    builder.batch(0, 0, 0, 0, 58, 59).batch(1, 1, 0, 0, 20, 70.5)
+    blocked = {batch["number"]: batch["blocked_us"] for batch in capture_of(builder)["batches"]}
+    assert blocked == {0: 0, 1: 40}
+
+
+def test_queue_depth_counts_batches_in_flight_and_ready() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(0, 1).worker(0)
+    builder.batch(0, 0, 5, 10, 30, 40).batch(1, 0, 5, 30, 50, 80)
+    queue = capture_of(builder)["queues"][0]
+    assert list(zip(queue["time_us"], queue["ready"], queue["in_flight"], strict=True)) == [
+        (5, 0, 2), (30, 1, 1), (40, 0, 1), (50, 1, 0), (80, 0, 0),
+    ]  # fmt: skip
+
+
+def test_slow_samples_name_index_worker_and_stage() -> None:
+    found = capture_of(one_wait())["slow_samples"]
+    assert [(one["index"], one["worker"], one["stage"], one["stage_us"]) for one in found] == [
+        (0, 0, "decode::PIL.Image", 20)
+    ]
+
+
+def test_samples_per_second_count_what_the_training_thread_got() -> None:
+    rates = capture_of(one_wait())["throughput"]
+    assert rates["samples"] == 4
+
+
+def test_worker_rows_stand_under_the_training_thread_with_batches_above_their_stages() -> None:
+    timeline = analyse(one_wait().trace()).timeline
+    assert [lane.kind for lane in timeline.lanes] == ["steps", "stages", "worker"]
+    assert timeline.lanes[2].title == "DataLoader worker 0"
+    assert timeline.lanes[2].depth.tolist() == [0, 1, 2]
+
+
+def test_workers_without_records_are_said_loudly() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 4}]).step(0, 100).wait(0, 50)
+    found = capture_of(builder)
+    message = next(one["message"] for one in found["diagnostics"] if one["code"] == "no_worker_records")
+    assert "before the workers start" in message.replace("\n", " ")
+    assert found["workers"] == []
+
+
+@pytest.mark.parametrize("column", ["drawn_us", "finished_us", "consumed_us"])
+def test_missing_times_are_survived(column: str) -> None:
+    builder = one_wait()
+    builder.batches[column] = [None]
+    found = capture_of(builder)
+    assert column not in found["batches"][0]
+    assert sum(found["loader"]["wait_by_stage_us"].values()) in (0, 50)
+
+
+def test_columns_of_different_length_are_said_and_survived() -> None:
+    builder = one_wait()
+    builder.batches["epoch"] = []
+    assert "bad_batches" in {one["code"] for one in capture_of(builder)["diagnostics"]}
