@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.reader import read_trace
 from tb_dataplugin.report.build import Results, build_capture
+from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
 from tb_dataplugin.report.timeline import TimelineSource, build_timeline_source
 
@@ -68,5 +69,7 @@ def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> Analyse
     return AnalysedCapture(build_capture(trace, results, options), timeline)
 
 
-def as_report(captures: Iterable[Capture]) -> Report:
-    return Report(schema_version=SCHEMA_VERSION, captures=captures)
+def as_report(captures: Sequence[Capture], beside: Sequence[Capture] = ()) -> Report:
+    """The report on `captures`; replays among them, or `beside` them, stand beside the runs that they replay."""
+    known = (*captures, *beside)
+    return Report(schema_version=SCHEMA_VERSION, captures=[with_replay(capture, known) for capture in captures])

@@ -44,6 +44,12 @@ def duration(value_us: float | None) -> str:
     return f"{significant(value_us / unit.us)} {unit.name}"
 
 
+def plural(count: int, noun: str) -> str:
+    """``(1, "step") -> "1 step"``, ``(2, "batch") -> "2 batches"``."""
+    ending = "" if count == 1 else "es" if noun.endswith(("s", "ch", "x")) else "s"
+    return f"{count} {noun}{ending}"
+
+
 def percent(share: float | None) -> str:
     """``0.4396 -> "44.0 %"``."""
     if share is None:

@@ -35,7 +35,9 @@ def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[Sl
     rows = is_sample[tree.node] & np.isin(tree.track, list(tracks))
     rows &= (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     chosen = np.flatnonzero(rows)
-    slowest = chosen[np.argsort(tree.start_ns[chosen] - tree.end_ns[chosen], kind="stable")[:MOST]]
+    process = np.array([tracks[track].pid for track in tree.track[chosen].tolist()])
+    order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))
+    slowest = chosen[order[:MOST]]
     return tuple(_describe(trace, tree, row, tracks[int(tree.track[row])].worker) for row in slowest.tolist())
 
 

@@ -1,8 +1,8 @@
 """DataLoader workers: what each did, and what became of every batch that they made.
 
 *busy* is making batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
-batch of that worker was drawn and unfinished. *delay* is how long a batch lay ready before the training thread asked for
-it; *blocked* (head of line) is how long it lay ready while the training thread waited for an earlier one.
+batch of that worker was drawn and unfinished. *delay* is how long a batch lay ready before the training thread asked
+for it; *blocked* (head of line) is how long it lay ready while the training thread waited for an earlier one.
 """
 
 from __future__ import annotations

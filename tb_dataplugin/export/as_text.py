@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import duration, in_unit, percent, significant, unit_for
+from tb_dataplugin.units import duration, in_unit, percent, plural, significant, unit_for
 
 WIDTH = 100
 BAR = 40
@@ -49,10 +49,10 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         return _fit(f"  {name:<22}{value:>10}   {', '.join(filter(None, notes))}", WIDTH)
 
     steps = capture.steps
-    told = f"{steps.count} steps, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
+    told = f"{plural(steps.count, 'step')}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
     yield line("window", duration(window), told if capture.HasField("steps") else "the whole trace: it has no steps")
     for device in capture.devices:
-        gaps = f"{device.gap_count} gaps, longest {duration(device.longest_gap_us)}"
+        gaps = f"{plural(device.gap_count, 'gap')}, longest {duration(device.longest_gap_us)}"
         share = f"{percent(_share(device.idle_us, window))} of the window"
         yield line(f"device {device.id} idle", duration(device.idle_us), share, gaps, device.name)
     if capture.HasField("loader"):
@@ -62,14 +62,19 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
     if capture.environment.HasField("recorder_overhead_us"):
         cost, markers = capture.environment.recorder_overhead_us, capture.environment.marker_count
         yield line(
-            "recording cost", duration(cost), f"{percent(_share(cost, window))} of the window", f"{markers} markers"
+            "recording cost",
+            duration(cost),
+            f"{percent(_share(cost, window))} of the window",
+            plural(markers, "marker"),
         )
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
     loader, window = capture.loader, capture.window_us
     share = f"{percent(_share(loader.wait_us, window))} of the window"
-    waits = f"{loader.wait_count} waits, p50 {duration(loader.wait_p50_us)}, max {duration(loader.wait_max_us)}"
+    waits = (
+        f"{plural(loader.wait_count, 'wait')}, p50 {duration(loader.wait_p50_us)}, max {duration(loader.wait_max_us)}"
+    )
     yield line("data wait", duration(loader.wait_us), share, waits)
     if loader.HasField("exposed_wait_us"):
         exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
@@ -128,6 +133,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     total, single = unit_for(row.total_us for row in rows), unit_for(row.max_us for row in rows)
     whole = capture.loader.wait_us
     names = 41
+    replayed = any(row.HasField("replay_ratio") for row in rows)
     yield from _heading(f"Stages   total and self in {total.name}; p50, p95, max in {single.name}", style)
     yield f"  {'':<{names}}{'count':>7}{'total':>9}{'self':>9}{'p50':>8}{'p95':>8}{'max':>8}{'wait':>8}"
     for row in rows:
@@ -139,6 +145,15 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
         yield "  wait: share of the data wait that this stage has, without the stages inside it"
+    if replayed:
+        yield from _contention(rows)
+
+
+def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:
+    """The stages that take longest, live against replayed."""
+    ratios = sorted((row for row in rows if row.HasField("replay_ratio")), key=lambda row: -row.self_us)[:3]
+    told = ", ".join(f"{row.path[-1]} {significant(row.replay_ratio)}x" for row in ratios)
+    yield from _wrap(f"live against the replay of the same dataset (what contention costs): {told}", "  ")
 
 
 def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:

@@ -66,7 +66,7 @@ def report_route(request: Request, library: CaptureLibrary) -> Response:
     found = library.analysed(_capture_id(request))
     if isinstance(found, Entry):
         return _not_ready(request, found)
-    return _respond(request, as_json(as_report([found.capture])), JSON)
+    return _respond(request, as_json(as_report([found.capture], library.replays())), JSON)
 
 
 def timeline_route(request: Request, library: CaptureLibrary) -> Response:

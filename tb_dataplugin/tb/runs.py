@@ -17,6 +17,7 @@ from typing import Literal
 from tb_dataplugin.errors import DataPipelineError, UnknownCapture
 from tb_dataplugin.pipeline import AnalysedCapture, analyse_file
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
+from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.tb.logdirs import LogDir
 
 SCAN_EVERY_S = 3.0
@@ -101,6 +102,13 @@ class CaptureLibrary:
                 self._wanted = capture_id
         self._wake.set()
         return replace(entry, state="queued") if entry.state == "ready" else entry
+
+    def replays(self) -> list[Capture]:
+        """Replays that are in memory, oldest first."""
+        with self._lock:
+            entries = sorted(self._entries.values(), key=lambda entry: entry.trace.modified_ns)
+            found = [self._analysed[entry.id].capture for entry in entries if entry.id in self._analysed]
+        return [capture for capture in found if capture.mode == "replay"]
 
     def scan(self) -> None:
         """Look at the log directories once: new files are queued, changed ones again, vanished ones dropped."""

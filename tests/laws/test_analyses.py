@@ -37,11 +37,42 @@ def traces(draw: st.DrawFn) -> TraceBuilder:
     return builder
 
 
+@st.composite
+def traces_with_workers(draw: st.DrawFn) -> TraceBuilder:
+    """Workers that make batches one after the other, and a training thread that waits for some of them."""
+    workers = draw(st.integers(1, 3))
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 2}]).step(0, 200).step(200, 200)
+    free = {}
+    for worker in range(workers):
+        free[worker] = draw(st.integers(0, 30))
+        builder.worker(worker, started=free[worker])
+    now = 0
+    for number in range(draw(st.integers(0, 6))):
+        worker = number % workers
+        drawn = draw(st.integers(0, now))
+        started = max(drawn, free[worker]) + draw(st.integers(0, 5))
+        finished = free[worker] = started + draw(st.integers(2, 60))
+        asked = now + draw(st.integers(0, 40))
+        consumed = max(asked, finished) + draw(st.integers(0, 4))
+        now = consumed + 2
+        stages = {
+            "sample::Pets": (started, finished - started),
+            "decode::PIL.Image": (started + 1, finished - started - 2),
+        }
+        builder.wait(asked, now - 1 - asked, "wait::DataLoader")
+        if draw(st.integers(0, 4)):
+            builder.batch(number, worker, drawn, started, finished, consumed, stages)
+        now += draw(st.integers(0, 30))
+    for _ in range(draw(st.integers(0, 4))):
+        builder.kernel(draw(times), draw(lengths))
+    return builder
+
+
 def capture_of(builder: TraceBuilder) -> dict[str, Any]:
     return as_dict(analyse(builder.trace()).capture)
 
 
-@given(traces())
+@given(st.one_of(traces(), traces_with_workers()))
 @settings(deadline=None)
 def test_busy_and_idle_fill_the_window_and_shares_sum(builder: TraceBuilder) -> None:
     found = capture_of(builder)
@@ -74,7 +105,19 @@ def test_steps_are_busy_waiting_or_idle_for_another_reason(builder: TraceBuilder
             assert step["idle_other_us"] >= 0
 
 
-@given(traces(), st.randoms(use_true_random=False))
+@given(traces_with_workers())
+@settings(deadline=None)
+def test_workers_are_busy_or_idle_and_starved_only_while_idle(builder: TraceBuilder) -> None:
+    found = capture_of(builder)
+    for worker in found["workers"]:
+        assert worker["busy_us"] + worker["idle_us"] == pytest.approx(found["window_us"])
+        assert 0 <= worker["starved_us"] + worker["startup_us"] <= worker["idle_us"] + 1e-9
+    blamed = sum(row.get("blame_us", 0) for row in found["stages"])
+    stages = [time for name, time in found.get("loader", {}).get("wait_by_stage_us", {}).items() if "::" in name]
+    assert blamed == pytest.approx(sum(stages))
+
+
+@given(st.one_of(traces(), traces_with_workers()), st.randoms(use_true_random=False))
 @settings(deadline=None)
 def test_the_order_of_events_in_the_file_does_not_matter(builder: TraceBuilder, random: Any) -> None:
     before = capture_of(builder)

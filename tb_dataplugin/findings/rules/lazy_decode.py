@@ -6,7 +6,7 @@ from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HIDDEN_DECODE, INPUT_BOUND
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration, percent, plural
 
 
 def check(signals: Signals) -> Finding | None:
@@ -17,7 +17,8 @@ def check(signals: Signals) -> Finding | None:
     if not hidden:
         return None
     worst = max(hidden, key=lambda row: row.total_ns)
-    transform, share = worst.path[-2], worst.total_ns / totals[worst.path[:-1]]
+    transform, whole = worst.path[-2], totals[worst.path[:-1]]
+    share, calls = worst.total_ns / whole, plural(worst.count, "call")
     return Finding(
         rule="lazy_decode",
         severity="low",
@@ -25,9 +26,7 @@ def check(signals: Signals) -> Finding | None:
         advice=f"PIL decodes when pixels are first asked for, here inside {transform.label}. Replacing "
         f"{transform.label} would gain only the rest; a faster or smaller decode gains the decode.",
         stage=worst.stage.name,
-        evidence=(
-            f"{duration(worst.total_ns / 1e3)} of {duration(totals[worst.path[:-1]] / 1e3)} in {worst.count} calls",
-        ),
+        evidence=(f"{duration(worst.total_ns / 1e3)} of {duration(whole / 1e3)} in {calls}",),
         code="image = Image.open(file)\nimage.draft('RGB', (width, height))  # JPEG: decodes at the next smaller scale",
     )
 

@@ -8,7 +8,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.signals import BlamedStage, Signals
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND, LEADING_STAGE
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration, percent, plural
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
@@ -51,7 +51,7 @@ def _evidence(signals: Signals, leader: BlamedStage) -> tuple[str, ...]:
     whole = "loading" if signals.mode == "replay" else "data wait"
     lines = [f"{duration(leader.blame_us)} of {duration(signals.wait_us)} of {whole}"]
     if count:
-        lines.append(f"{count} calls, {duration(total / count)} each without nested stages")
+        lines.append(f"{plural(count, 'call')}, {duration(total / count)} each without nested stages")
     parents = sorted({row.path[-2].name for row in rows if len(row.path) > 1 and row.path[-2].kind == "transform"})
     if leader.stage is not None and leader.stage.kind == "decode" and parents:
         lines.append(f"it happens inside {', '.join(parents)}")

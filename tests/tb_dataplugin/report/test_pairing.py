@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from tb_dataplugin.pipeline import analyse, as_report
+from tests.trace_builder import TraceBuilder, training_run
+
+
+def live() -> TraceBuilder:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "dataset": "Pets"}]).step(0, 100)
+    builder.wait(0, 60, "wait::DataLoader").worker(0)
+    return builder.batch(0, 0, 0, 0, 58, 59, {"sample::Pets": (0, 58), "transform::RandomCrop": (1, 54)})
+
+
+def test_a_replay_of_the_same_dataset_stands_beside_the_live_stages() -> None:
+    replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Pets"}])
+    captures = [analyse(live().trace()).capture, analyse(replay.trace()).capture]
+    stages = {stage.path[-1]: stage for stage in as_report(captures).captures[0].stages}
+    assert stages["transform::RandomCrop"].replay_mean_us == 6
+    assert stages["transform::RandomCrop"].replay_ratio == 9
+    assert not stages["wait::DataLoader"].HasField("replay_ratio")
+
+
+def test_a_replay_of_another_dataset_does_not() -> None:
+    replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Cars"}])
+    captures = [analyse(live().trace()).capture, analyse(replay.trace()).capture]
+    assert not any(stage.HasField("replay_ratio") for stage in as_report(captures).captures[0].stages)
