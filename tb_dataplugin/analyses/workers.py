@@ -60,9 +60,12 @@ class QueueDepth:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
+    """`clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then."""
+
     times: tuple[WorkerTimes, ...]
     batches: BatchTimes
     queues: tuple[QueueDepth, ...]
+    clock_violations: int
 
 
 def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable) -> Workers | Unavailable:
@@ -72,7 +75,12 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable)
     batches = _match_waits(pipeline.batches, loader)
     times = tuple(_one_worker(worker, pipeline.batches, window) for worker in pipeline.workers)
     numbers = sorted({worker.loader for worker in pipeline.workers})
-    return Workers(_with_skew(times), batches, tuple(_queue(pipeline.batches, number, window) for number in numbers))
+    return Workers(
+        times=_with_skew(times),
+        batches=batches,
+        queues=tuple(_queue(pipeline.batches, number, window) for number in numbers),
+        clock_violations=_clock_violations(pipeline.batches),
+    )
 
 
 def _no_records(trace: Trace) -> Unavailable:
@@ -93,6 +101,11 @@ def known(times: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which times happened and were seen."""
     mask: np.ndarray[tuple[int], np.dtype[np.bool_]] = times != UNKNOWN_NS
     return mask
+
+
+def _clock_violations(table: BatchTable) -> int:
+    both = known(table.arrived_ns) & known(table.finished_ns)
+    return int((both & (table.arrived_ns < table.finished_ns)).sum())
 
 
 def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTimes:

@@ -239,8 +239,7 @@ def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
     yield from trace.diagnostics
     parts = (results.steps, results.devices, results.loader, results.stages, results.throughput)
     yield from (part.as_diagnostic() for part in parts if isinstance(part, Unavailable))
-    if isinstance(results.workers, Unavailable) and results.workers.code == "no_worker_records":
-        yield results.workers.as_diagnostic()
+    yield from _worker_diagnostics(results.workers)
     blame = results.attribution.wait_by_stage_ns
     if isinstance(blame, Unavailable) and not isinstance(results.loader, Unavailable):
         yield blame.as_diagnostic()
@@ -252,6 +251,20 @@ def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
         yield Diagnostic("stages", "overlapping_spans", results.clipped_spans, message)
     if trace.info.pipeline:
         yield from (Diagnostic("capture", "capture_note", 1, note) for note in trace.info.pipeline.notes)
+
+
+def _worker_diagnostics(workers: Workers | Unavailable) -> Iterator[Diagnostic]:
+    if isinstance(workers, Unavailable):
+        if workers.code == "no_worker_records":
+            yield workers.as_diagnostic()
+        return
+    dropped = sum(one.process.dropped_spans for one in workers.times)
+    if dropped:
+        message = "Spans of DataLoader workers were dropped at their limit; stage times are too low by those"
+        yield Diagnostic("workers", "dropped_spans", dropped, message)
+    if workers.clock_violations:
+        message = "Batches arrived before their worker had finished them: the clocks disagree, times are off by that"
+        yield Diagnostic("workers", "clock_violation", workers.clock_violations, message)
 
 
 def _environment(pipeline: PipelineInfo) -> pb.Environment:

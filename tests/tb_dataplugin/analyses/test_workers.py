@@ -137,6 +137,14 @@ def test_missing_times_are_survived(column: str) -> None:
     assert sum(found["loader"]["wait_by_stage_us"].values()) in (0, 50)
 
 
+def test_dropped_spans_and_clocks_that_disagree_are_counted() -> None:
+    builder = one_wait()
+    builder.workers[0]["dropped_spans"] = 7
+    builder.batches["arrived_us"] = [54]
+    found = {one["code"]: one["count"] for one in capture_of(builder)["diagnostics"]}
+    assert (found["dropped_spans"], found["clock_violation"]) == (7, 1)
+
+
 def test_columns_of_different_length_are_said_and_survived() -> None:
     builder = one_wait()
     builder.batches["epoch"] = []
