@@ -47,7 +47,8 @@ def duration(value_us: float | None) -> str:
 def plural(count: int, noun: str) -> str:
     """``(1, "step") -> "1 step"``, ``(2, "batch") -> "2 batches"``."""
     ending = "" if count == 1 else "es" if noun.endswith(("s", "ch", "x")) else "s"
-    return f"{count} {noun}{ending}"
+    grouped = f"{count:,}".replace(",", " ")
+    return f"{grouped} {noun}{ending}"
 
 
 def percent(share: float | None) -> str:
@@ -55,8 +56,3 @@ def percent(share: float | None) -> str:
     if share is None:
         return UNKNOWN
     return f"{share * 100:.1f} %"
-
-
-def points(share: float) -> str:
-    """A share of the window as percentage points, without the sign: ``"33.9"``."""
-    return f"{share * 100:.1f}"

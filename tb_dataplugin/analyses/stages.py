@@ -115,8 +115,8 @@ def tabulate_stages(
     inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     if not (inside & ~_is_wait(tree)).any():
         message = (
-            "The trace has no stage markers, so what the loader spent its time on is unknown: "
-            "instrument it with annotate.loader(loader) and capture again"
+            "The trace has no stage markers, so what the loader spent its time on is unknown: annotate the loader that "
+            "the loop uses, enter annotate.profile before iter(loader), and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
     blame = _blame_per_span(tree, waits_by_track)
@@ -156,7 +156,7 @@ def _row(
         p50_ns=p50,
         p95_ns=p95,
         max_ns=int(duration.max()),
-        blame_ns=None if blame is None or path[-1].kind == "wait" else int(blame[here].sum()),
+        blame_ns=None if blame is None or path[-1].kind in ("wait", "h2d") else int(blame[here].sum()),
         cpu_ns=_sum_if_known(facts.cpu_ns[here]),
         bytes=_extrapolated(facts.bytes[here]),
     )

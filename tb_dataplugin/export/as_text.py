@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 from typing import Protocol
 
 from tb_dataplugin.export.terminal import PLAIN, Style
@@ -28,11 +29,12 @@ def as_text(report: pb.Report, style: Style = PLAIN) -> str:
 
 
 def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
-    facts = (capture.mode, f"torch {capture.torch_version}" if capture.torch_version else "", capture.host)
-    title = " · ".join((capture.name, *filter(None, facts)))
+    mode = "foreign trace" if capture.mode == "foreign" else capture.mode
+    facts = (mode, f"torch {capture.torch_version}" if capture.torch_version else "", capture.host)
+    title = " · ".join((_full_name(capture), *filter(None, facts)))
     yield style.bold(_fit(title, WIDTH))
     yield style.rule * WIDTH
-    yield from map(style.bold, textwrap.wrap(capture.verdict.sentence, WIDTH))
+    yield from map(style.bold, _wrap(capture.verdict.sentence, ""))
     for line in capture.verdict.evidence:
         yield from _wrap(line, "  ")
     yield ""
@@ -42,11 +44,17 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _diagnostics(capture, style)
 
 
+def _full_name(capture: pb.Capture) -> str:
+    """The capture's name with its run: the folder that it lies in, when the name does not say."""
+    folder = PurePath(capture.file).parent.name
+    return capture.name if "/" in capture.name or not folder else f"{folder}/{capture.name}"
+
+
 def _numbers(capture: pb.Capture) -> Iterator[str]:
     window = capture.window_us
 
     def line(name: str, value: str, *notes: str) -> str:
-        return _fit(f"  {name:<22}{value:>10}   {', '.join(filter(None, notes))}", WIDTH)
+        return "\n".join(_wrap(", ".join(filter(None, notes)), f"  {name:<22}{value:>10}   ", " " * 37))
 
     steps = capture.steps
     told = f"{plural(steps.count, 'step')}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
@@ -84,7 +92,9 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield line("  first batch", duration(loader.first_batch_wait_us), "includes iter(loader)")
     if loader.HasField("num_workers"):
         size = f"batches of {loader.batch_size}" if loader.HasField("batch_size") else ""
-        yield line("DataLoader workers", str(loader.num_workers), size, loader.dataset)
+        replayed = capture.mode == "replay" and loader.num_workers
+        note = "of the replayed loader; the replay used none" if replayed else ""
+        yield line("DataLoader workers", str(loader.num_workers), note, size, loader.dataset)
 
 
 def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
@@ -104,17 +114,25 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
     unit = unit_for(step.duration_us for step in items)
     longest = max(step.duration_us for step in items)
     with_device = bool(capture.devices)
-    legend = (
-        f"{style.full} device busy  {style.dark} idle: waits for data  {style.light} idle: other"
-        if with_device
-        else f"{style.dark} waits for data  {style.light} the rest of the step"
-    )
-    yield from _heading(f"Steps ({unit.name})   {legend}", style)
+    yield from _heading(f"Steps ({unit.name})   {_step_legend(capture, style)}", style)
     for step in items:
         bar = _bar(_device_parts(step, style) if with_device else _host_parts(step, style), longest, BAR)
         told = f"data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
         yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar:<{BAR}}  {told}"
     yield from _more(len(capture.steps.items) - len(items), "steps")
+
+
+def _step_legend(capture: pb.Capture, style: Style) -> str:
+    """What the bars are made of; nothing is called waiting where the data wait is unknown."""
+    told = capture.HasField("loader")
+    if not capture.devices:
+        return f"{style.dark} waits for data  {style.light} the rest of the step" if told else ""
+    busy = f"{style.full} device busy"
+    return (
+        f"{busy}  {style.dark} idle: waits for data  {style.light} idle: other"
+        if told
+        else f"{busy}  {style.light} idle"
+    )
 
 
 def _device_parts(step: pb.Step, style: Style) -> list[tuple[float, str]]:
@@ -195,11 +213,11 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
             continue
         unit = unit_for(gap.duration_us for gap in gaps)
         yield from _heading(f"Longest idle gaps of device {device.id} ({unit.name})", style)
-        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause"
+        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause   (start: since the trace's first event)"
         for gap in gaps:
             step = str(gap.step) if gap.HasField("step") else "–"
             cause = " ".join(filter(None, (gap.cause.replace("_", " "), gap.stage)))
-            start = in_unit(gap.start_us - capture.window_start_us, unit)
+            start = in_unit(gap.start_us, unit)
             yield f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  {cause}"
 
 
@@ -249,7 +267,11 @@ def _share(part: float, whole: float) -> float | None:
 
 
 def _wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest)
+    """`text` in lines of at most `WIDTH`; a number and its % stay together."""
+    following = first if rest is None else rest
+    kept = text.replace(" %", "\xa0%")
+    lines = textwrap.wrap(kept, WIDTH, initial_indent=first, subsequent_indent=following) or [first]
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def _fit(text: str, width: int) -> str:

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.throughput import main_loader
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Mode, Trace
+from tb_dataplugin.units import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,13 @@ class Signals:
     def share(self, time_us: float | None) -> float | None:
         """Of the window; None when unknown."""
         return None if time_us is None or not self.window_us else time_us / self.window_us
+
+    @property
+    def felt_words(self) -> str:
+        """What `felt_us` is, with its share."""
+        who = "the device is idle and waits for data" if self.has_device else "the training thread waits for data"
+        share = self.share(self.felt_us)
+        return "" if share is None else f"{who} for {percent(share)} of the window"
 
     def per_step(self, time_us: float) -> float | None:
         return time_us / self.step_count if self.step_count else None

@@ -17,5 +17,8 @@ DEVICE_BUSY: Final = 0.95
 LEADING_STAGE: Final = 0.25
 """Share of the data wait. A stage below it cannot gain a third even if it took no time at all (Amdahl: 1 / 0.75)."""
 
+ONE_CALL: Final = 0.5
+"""Share of a stage's time that one call of several has, from which the stage is an outlier and not a habit."""
+
 HIDDEN_DECODE: Final = 0.20
 """Share of a transform's time that is decoding in disguise, from which its name misleads."""

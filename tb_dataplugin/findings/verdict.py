@@ -9,7 +9,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.signals import BlamedStage, Signals
 from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND
-from tb_dataplugin.units import duration, percent, points
+from tb_dataplugin.units import duration, percent
 
 Bound = Literal["read", "cpu", "transfer", "host", "device", "comm", "balanced", "unknown"]
 
@@ -44,9 +44,9 @@ def _judge_device_run(signals: Signals) -> Verdict:
     if felt is None:
         return Verdict("unknown", f"{opening}; how much of that waits for data is unknown.")
     if felt < INPUT_BOUND:
-        sentence = f"{opening}, but only {points(felt)} points of that wait for data: {NOT_DATA}."
+        sentence = f"{opening}, but it waits for data for only {percent(felt)} of the window: {NOT_DATA}."
         return Verdict("unknown", sentence, _wait_evidence(signals))
-    sentence = f"{opening}; {points(felt)} points of that wait for data{_mostly(signals)}."
+    sentence = f"{opening}; for {percent(felt)} of the window it waits for data{_mostly(signals)}."
     return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
 
 
@@ -70,14 +70,15 @@ def _judge_replay(signals: Signals) -> Verdict:
 
 
 def _leader(signals: Signals) -> BlamedStage | None:
-    """What has the largest part of the wait and a name that helps."""
-    return next((one for one in signals.blamed or () if one.stage is not None or one.name in NAMED), None)
+    """What has the largest part of the wait; None when that is time between all stages."""
+    largest = next(iter(signals.blamed or ()), None)
+    return largest if largest is not None and (largest.stage is not None or largest.name in NAMED) else None
 
 
 def _mostly(signals: Signals) -> str:
     leader = _leader(signals)
     if leader is None:
-        return "; for which stage, the trace does not say"
+        return "; the trace does not say for which stage"
     part = "most of it" if leader.share > 0.5 else "the largest part"
     return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
 

@@ -102,7 +102,7 @@ def _parse_loose(text: bytes, path: Path) -> ChromeTrace:
     try:
         top = json.loads(text.decode("utf-8", "replace"), strict=False, parse_float=str)
     except (ValueError, RecursionError) as error:
-        remedy = "if the job was killed while it wrote, capture again; else check that this is a Chrome trace"
+        remedy = "if a job is still writing it, wait; if the job was killed, capture again"
         raise UnreadableTrace(path, f"its JSON is damaged or cut off ({error})", remedy) from None
     if isinstance(top, list):
         top = {"traceEvents": top}

@@ -30,5 +30,7 @@ def read_bytes(path: Path) -> bytes:
         text: bytes = igzip.decompress(raw)  # type: ignore[no-untyped-call]
     except (EOFError, OSError, isal_zlib.IsalError) as error:  # type: ignore[misc]  # isal's stubs say object
         reason = f"its gzip data is damaged or cut off ({error})"
-        raise UnreadableTrace(path, reason, "capture again, or copy the file again") from None
+        raise UnreadableTrace(
+            path, reason, "if a job is still writing it, wait; else copy it again or capture again"
+        ) from None
     return text

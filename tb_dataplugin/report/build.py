@@ -138,7 +138,7 @@ def _gaps(device: DeviceIdle, blamed: DeviceAttribution, steps: Steps | Unavaila
             cause="data_wait" if 2 * waited > length else "unknown",
             stage=blamed.gap_stage[i],
             step=None if isinstance(steps, Unavailable) else _step_at(steps, start),
-            data_wait_us=_us(waited),
+            data_wait_us=_us(waited) if "data_wait" in blamed.by_cause_ns else None,
         )
 
 
@@ -241,7 +241,7 @@ def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
     yield from (part.as_diagnostic() for part in parts if isinstance(part, Unavailable))
     yield from _worker_diagnostics(results.workers)
     blame = results.attribution.wait_by_stage_ns
-    if isinstance(blame, Unavailable) and not isinstance(results.loader, Unavailable):
+    if isinstance(blame, Unavailable) and not isinstance(results.stages, Unavailable):
         yield blame.as_diagnostic()
     if results.attribution.devices:
         message = "Idle time that does not wait for data is not told apart yet; all of it stands under `unknown`"

@@ -454,7 +454,7 @@ class Gap(_message.Message):
     step: _builtins.int
     """number of the step in which the gap starts"""
     data_wait_us: _builtins.float
-    """how much of the gap the training thread waited for data"""
+    """how much of the gap the training thread waited for data; absent when not known"""
     def __init__(
         self,
         *,
@@ -463,14 +463,19 @@ class Gap(_message.Message):
         cause: _builtins.str = ...,
         stage: _builtins.str = ...,
         step: _builtins.int | None = ...,
-        data_wait_us: _builtins.float = ...,
+        data_wait_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_step", b"_step", "step", b"step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "data_wait_us", b"data_wait_us", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_step", b"_step", "cause", b"cause", "data_wait_us", b"data_wait_us", "duration_us", b"duration_us", "stage", b"stage", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "cause", b"cause", "data_wait_us", b"data_wait_us", "duration_us", b"duration_us", "stage", b"stage", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__step: _TypeAlias = _typing.Literal["step"]  # noqa: Y015
     _WhichOneofArgType__step: _TypeAlias = _typing.Literal["_step", b"_step"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__step) -> _WhichOneofReturnType__step | None: ...
 
 Global___Gap: _TypeAlias = Gap  # noqa: Y015

@@ -165,8 +165,8 @@ export interface Gap {
   step?:
     | number
     | undefined;
-  /** how much of the gap the training thread waited for data */
-  data_wait_us: number;
+  /** how much of the gap the training thread waited for data; absent when not known */
+  data_wait_us?: number | undefined;
 }
 
 export interface Loader {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration
 
 
 def check(signals: Signals) -> Finding | None:
@@ -20,12 +20,13 @@ def check(signals: Signals) -> Finding | None:
         rule="single_process_loading",
         severity=_severity(signals, gain),
         title="The DataLoader has no workers: the training thread makes every batch itself",
-        advice=f"Start with num_workers={workers} ({start}) and measure again; "
-        "the wait then shrinks at most to what that many cores cannot prepare in time.",
+        advice=f"Start with num_workers={workers} ({start}) and measure again: "
+        "batches then come no faster than that many processes make them.",
         gain_us_per_step=gain,
         evidence=(
-            f"num_workers=0, {percent(signals.share(signals.felt_us))} of the window waits for data",
-            f"{duration(signals.wait_us)} of data wait in {duration(signals.window_us)}",
+            "num_workers=0",
+            signals.felt_words,
+            f"{duration(signals.wait_us)} of data wait in all",
         ),
         code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
     )

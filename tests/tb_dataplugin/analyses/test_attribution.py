@@ -31,7 +31,7 @@ def test_without_stage_markers_the_blame_is_unknown_not_zero() -> None:
     found = capture_of(TraceBuilder().step(0, 100).wait(0, 50).kernel(60, 40))
     assert found["loader"]["wait_by_stage_us"] == {}
     assert found["devices"][0]["idle_by_stage_us"] == {}
-    assert "no_stages_in_wait" in {one["code"] for one in found["diagnostics"]}
+    assert "no_stage_markers" in {one["code"] for one in found["diagnostics"]}
 
 
 def test_without_loader_spans_the_data_wait_is_unknown_not_zero() -> None:

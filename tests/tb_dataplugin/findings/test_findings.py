@@ -56,3 +56,26 @@ def test_a_replay_speaks_of_the_replay_and_promises_no_gain() -> None:
     capture = capture_of(builder)
     assert capture.verdict.sentence.startswith("In the replay")
     assert not any(finding.HasField("gain_us_per_step") for finding in capture.findings)
+
+
+def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
+    builder = TraceBuilder().annotated().step(0, 1000).wait(0, 900)
+    for number in range(10):
+        builder.stage("transform::Resize", 1 + number, 1)
+    builder.stage("transform::Resize", 100, 700)
+    finding = next(one for one in capture_of(builder).findings if one.rule == "leading_stage")
+    assert finding.title.startswith("One call of transform::Resize took 700 µs")
+    assert finding.severity == "low" and not finding.HasField("gain_us_per_step")
+
+
+def test_time_between_stages_is_not_pinned_on_the_largest_stage() -> None:
+    builder = TraceBuilder().annotated(mode="replay").step(0, 100).wait(0, 90).stage("sample::Bad", 1, 2)
+    assert "sample::Bad" not in capture_of(builder).verdict.sentence
+
+
+def test_the_decoder_in_use_gets_its_own_advice() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 90)
+    for number in range(8):
+        builder.stage("decode::cv2.imread", 1 + 10 * number, 9)
+    finding = next(one for one in capture_of(builder).findings if one.rule == "leading_stage")
+    assert "cv2" in finding.code and "draft" not in finding.code + finding.advice
