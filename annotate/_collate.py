@@ -26,6 +26,8 @@ class Collate:
     def __call__(self, batch: Any) -> Any:
         if not _spans.RECORDING:
             return self.function(batch)
+        if _spans.call is not None:
+            return _spans.call(self._name, self.function, batch)
         with _spans.marker(self._name):
             return self.function(batch)
 

@@ -105,7 +105,7 @@ def _iterable_methods(base: type) -> dict[str, Method]:
 def _timed_getitem(method: Method, own_name: str) -> Method:
     @wraps(method)
     def __getitem__(self: object, index: Any) -> Any:  # noqa: N807
-        if not _spans.RECORDING:
+        if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
             return method(self, index)
         thread = _spans.thread
         thread.items += 1
@@ -113,6 +113,8 @@ def _timed_getitem(method: Method, own_name: str) -> Method:
             return method(self, index)
         name = thread.sample = thread.batch_sample or own_name
         try:
+            if _spans.sample is not None:
+                return _spans.sample(name, index, method, self, index)
             with _spans.marker(name):
                 return method(self, index)
         finally:
@@ -136,7 +138,9 @@ def _timed_getitems(method: Method, base: type) -> Method:
     def __getitems__(self: object, indices: Any) -> Any:  # noqa: N807
         nonlocal one_by_one
         thread = _spans.thread
-        if not _spans.RECORDING or thread.sample:
+        if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
+            return method(self, indices)
+        if thread.sample:
             return method(self, indices)
         if one_by_one:
             outer, thread.batch_sample = thread.batch_sample, thread.batch_sample or item_name
@@ -147,6 +151,8 @@ def _timed_getitems(method: Method, base: type) -> Method:
         before = thread.items
         thread.sample = batch_name
         try:
+            if _spans.sample is not None:
+                return _spans.sample(batch_name, None, method, self, indices)
             with _spans.marker(batch_name):
                 return method(self, indices)
         finally:

@@ -106,6 +106,8 @@ def _timed_load(load: Method, name: str) -> Method:
     def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not _spans.RECORDING or _is_decoded(self):
             return load(self, *args, **kwargs)
+        if _spans.call is not None:
+            return _spans.call(name, load, self, *args, **kwargs)
         with _spans.marker(name):
             return load(self, *args, **kwargs)
 

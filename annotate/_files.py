@@ -31,24 +31,32 @@ class TimedReader(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         if not _spans.RECORDING or (size is not None and 0 <= size < WORTH_MARKING):
             return super().read(size)
+        if _spans.call is not None:
+            return _spans.call(_READ, super().read, size)
         with _spans.marker(_READ):
             return super().read(size)
 
     def read1(self, size: int = -1, /) -> bytes:
         if not _spans.RECORDING or 0 <= size < WORTH_MARKING:
             return super().read1(size)
+        if _spans.call is not None:
+            return _spans.call(_READ, super().read1, size)
         with _spans.marker(_READ):
             return super().read1(size)
 
     def readinto(self, buffer: Any, /) -> int:
         if not _spans.RECORDING or memoryview(buffer).nbytes < WORTH_MARKING:
             return super().readinto(buffer)
+        if _spans.call is not None:
+            return _spans.call(_READ, super().readinto, buffer)
         with _spans.marker(_READ):
             return super().readinto(buffer)
 
     def readlines(self, hint: int = -1, /) -> list[bytes]:
         if not _spans.RECORDING:
             return super().readlines(hint)
+        if _spans.call is not None:
+            return _spans.call(_READ, super().readlines, hint)
         with _spans.marker(_READ):
             return super().readlines(hint)
 

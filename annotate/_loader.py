@@ -6,9 +6,10 @@ import multiprocessing
 from typing import Any, TypeVar
 
 from annotate._collate import Collate, collate
+from annotate._compose import time_transform
 from annotate._dataset import time_dataset
 from annotate._patching import Patches
-from annotate._registry import register
+from annotate._registry import Role, register
 from annotate.trace_format import LoaderMetadata
 
 L = TypeVar("L")
@@ -42,6 +43,16 @@ def time_loader(patches: Patches, one: object, *, collating: bool) -> None:
     function = getattr(one, "collate_fn", None)
     if collating and function is not None and not isinstance(function, Collate):
         patches.set_attribute(one, "collate_fn", collate(function))
+
+
+def time_registered(patches: Patches, role: Role, obj: object) -> None:
+    """Time what the user registered, until the undo."""
+    if role == "transform":
+        time_transform(patches, obj)
+    elif role == "dataset":
+        time_dataset(patches, obj)
+    else:
+        time_loader(patches, obj, collating=False)
 
 
 def describe(one: Any) -> LoaderMetadata:

@@ -26,6 +26,7 @@ class Patches:
         self._seen: dict[int, object] = {}
         self._done: set[str] = set()
         self._classes: dict[tuple[type, MethodsOf], type | None] = {}
+        self._made: set[type] = set()
         self._globals: list[tuple[ModuleType, str, object, object]] = []
         self.notes: list[str] = []
 
@@ -38,6 +39,13 @@ class Patches:
             return False
         self._seen[id(obj)] = obj
         return True
+
+    def visit_again(self) -> None:
+        """Have `first_visit` be true once more for each object; those with a timed class keep the one they have."""
+        self._seen.clear()
+
+    def has_visited(self, obj: object) -> bool:
+        return id(obj) in self._seen
 
     def once(self, key: str) -> bool:
         """True the first time that `key` is asked for."""
@@ -54,12 +62,15 @@ class Patches:
     def swap_class(self, obj: object, methods_of: MethodsOf) -> bool:
         """Give `obj` the timed subclass of its class; False when it has nothing to time or cannot be changed."""
         base = type(obj)
+        if base in self._made:
+            return True
         key = (base, methods_of)
         if key not in self._classes:
             self._classes[key] = self._timed_class(base, methods_of)
         timed = self._classes[key]
         if timed is None:
             return False
+        self._made.add(timed)
         try:
             set_class(obj, timed)
         except TypeError:
@@ -131,6 +142,12 @@ class Patches:
                 if vars(module).get(name) is before:
                     setattr(module, name, value)
 
+    def set_globals_again(self) -> None:
+        """Put the replaced globals in once more: in a forked process, which began `without_globals`."""
+        for module, name, before, value in self._globals:
+            if vars(module).get(name) is before:
+                setattr(module, name, value)
+
     def set_item(self, items: MutableSequence[Any], index: int, value: object) -> None:
         """``items[index] = value`` until `undo`, wherever it stands in the list by then."""
         before = items[index]
@@ -156,8 +173,13 @@ class Patches:
         self._done.clear()
         self._globals.clear()
         self._classes.clear()
+        self._made.clear()
         if error is not None:
             raise error
+
+
+in_force: Patches | None = None
+"""The changes of the session that is on; in a forked process, of the one that was on in its parent."""
 
 
 def _error_of(action: Callable[[], None]) -> BaseException | None:

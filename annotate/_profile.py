@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 import warnings
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from annotate import _host, _spans, _writer
 from annotate._loader import describe
+from annotate._merge import WorkerRows
 from annotate._session import Session
 from annotate._timed import TimedCallable
-from annotate.options import CaptureOptions, absolute
+from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def profile(
     warmup: int = 2,
     active: int = 10,
     repeat: int = 1,
+    workers: WorkerLimits | None = None,
     **torch_profiler_keywords: Any,
 ) -> Profile:
     """Record some steps of a training loop, and write one trace file per window into `logdir`.
@@ -47,6 +50,7 @@ def profile(
         warmup: steps during which the profiler starts up, thrown away.
         active: steps recorded.
         repeat: windows to record; 0 goes on until the loop ends.
+        workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
             after the trace file has been written.
@@ -56,7 +60,14 @@ def profile(
         OSError: (on entering) the folder cannot be written.
         RuntimeError: (on entering) another capture is running.
     """
-    options = CaptureOptions(logdir=absolute(logdir), wait=wait, warmup=warmup, active=active, repeat=repeat)
+    options = CaptureOptions(
+        logdir=absolute(logdir),
+        wait=wait,
+        warmup=warmup,
+        active=active,
+        repeat=repeat,
+        workers=workers or WorkerLimits(),
+    )
     return Profile(options, **torch_profiler_keywords)
 
 
@@ -89,7 +100,9 @@ class Profile:
         )
         action = torch.profiler.ProfilerAction
         self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
-        self._session = Session()
+        self._last_action: Final = action.RECORD_AND_SAVE
+        self._pid = os.getpid()
+        self._session = Session(options.workers)
         self._notes = notes
         self._loaders = loaders
         self._entered = False
@@ -107,6 +120,7 @@ class Profile:
             self._torch.__enter__()
             self._entered = True
             self._follow_schedule()
+            atexit.register(self._close_at_exit)
         except BaseException:
             self._entered = False
             self._session.end()
@@ -118,7 +132,9 @@ class Profile:
     ) -> None:
         _spans.set_recording(False)
         self._entered = False
+        atexit.unregister(self._close_at_exit)
         try:
+            self._session.workers.close_window()
             self._torch.__exit__(exc_type, exc, traceback)
         except Exception as error:
             if exc is None:
@@ -138,6 +154,8 @@ class Profile:
         self._need_entered("step")
         _spans.set_recording(False)
         self._steps += 1
+        if self._in_window and self._torch.current_action == self._last_action:
+            self._session.workers.close_window()
         with _without_cycle_warning():
             self._torch.step()
         self._follow_schedule()
@@ -172,16 +190,29 @@ class Profile:
             self._windows += 1
             self._session.refresh()
             self._marker_us = _cost_of_a_marker_us()
+            self._session.workers.open_window()
         _spans.set_recording(True)
 
     def _write(self, profiler: Any) -> None:
         self._in_window = False
-        path = _writer.write_trace(profiler, self.options.logdir, _spans.HANDED_OUT, self._metadata)
+        self._session.workers.close_window()
+        rows = WorkerRows(self._session.workers)
+        path = _writer.write_trace(
+            profiler, self.options.logdir, _spans.HANDED_OUT, lambda count: self._metadata(count, rows), rows
+        )
+        for note in rows.notes():
+            warnings.warn(f"annotate.profile: {note}", RuntimeWarning, stacklevel=2)
         self.trace_files.append(str(path))
         if self._on_trace_ready is not None:
             self._on_trace_ready(profiler)
 
-    def _metadata(self, marker_count: int) -> PipelineMetadata:
+    def _close_at_exit(self) -> None:
+        """The program ends without having left the ``with`` block."""
+        if self._entered and os.getpid() == self._pid:
+            self.__exit__(None, None, None)
+
+    def _metadata(self, marker_count: int, rows: WorkerRows) -> PipelineMetadata:
+        workers = rows.workers()
         return {
             "version": FORMAT_VERSION,
             "mode": self.options.mode,
@@ -189,8 +220,10 @@ class Profile:
             "host": _host.describe_host(),
             "versions": _host.describe_versions(),
             "overhead": {"marker_us": round(self._marker_us, 3), "marker_count": marker_count},
-            "dropped_spans": 0,
-            "notes": [*self._notes, *self._session.patches.notes],
+            "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
+            "workers": workers,
+            "batches": rows.batches(),
+            "notes": [*self._notes, *self._session.patches.notes, *rows.notes()],
         }
 
     def _nothing_recorded(self) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import wraps
 from multiprocessing.process import BaseProcess
 
-from annotate import _decoders, _registry, _spans
-from annotate._compose import time_transform
-from annotate._dataset import time_dataset
-from annotate._loader import time_loader
+from annotate import _decoders, _patching, _registry, _spans
+from annotate._collate import Collate
+from annotate._loader import time_loader, time_registered
 from annotate._patching import Patches
+from annotate._worker import WorkerCollate
+from annotate._workers import WorkerCapture
+from annotate.options import WorkerLimits
 
 _on: Session | None = None
 
@@ -17,9 +19,10 @@ _on: Session | None = None
 class Session:
     """Times what is registered between `begin` and `end`. One at a time per process."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: WorkerLimits | None = None) -> None:
         self.patches = Patches()
         self.loaders: list[object] = []
+        self.workers = WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
     def begin(self) -> None:
         """Install every hook.
@@ -33,10 +36,12 @@ class Session:
                 "annotate is recording already: end the running annotate.profile before another profile or replay"
             )
         _on = self
+        _patching.in_force = self.patches
         try:
             _spans.load_marker()
             _decoders.install(self.patches)
             _install_process_start(self.patches)
+            self.workers.begin()
             for role, obj in _registry.registered():
                 self._time(role, obj)
             _registry.listener = self._time
@@ -50,9 +55,13 @@ class Session:
         _spans.set_recording(False)
         if _on is self:
             _registry.listener = None
+            _patching.in_force = None
             _on = None
-        self.loaders.clear()
-        self.patches.undo()
+        try:
+            self.workers.end()
+        finally:
+            self.loaders.clear()
+            self.patches.undo()
 
     def refresh(self) -> None:
         """Hook the libraries that were imported since the session began."""
@@ -62,15 +71,25 @@ class Session:
         """Time a loader for this session only."""
         self._remember(loader)
         time_loader(self.patches, loader, collating=True)
+        self.workers.hook_for_the_session(loader)
 
     def _time(self, role: _registry.Role, obj: object) -> None:
-        if role == "transform":
-            time_transform(self.patches, obj)
-        elif role == "dataset":
-            time_dataset(self.patches, obj)
-        else:
+        time_registered(self.patches, role, obj)
+        if role == "loader":
             self._remember(obj)
-            time_loader(self.patches, obj, collating=False)
+            self.workers.hook_for_the_session(obj)
+
+    def _number_of(self, loader: object) -> int | None:
+        """The place of a loader in `loaders`. One that a framework rebuilt is known by what it has of ours."""
+        for number, known in enumerate(self.loaders):
+            if known is loader:
+                return number
+        if isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate)) or self.patches.has_visited(
+            getattr(loader, "dataset", None)
+        ):
+            self.time_loader(loader)
+            return len(self.loaders) - 1
+        return None
 
     def _remember(self, loader: object) -> None:
         if not any(known is loader for known in self.loaders):

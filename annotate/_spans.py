@@ -13,17 +13,38 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Final
+from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
 from annotate.trace_format import StageKind, span_name
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 MarkerFactory = Callable[[str], AbstractContextManager[object]]
+
+
+class Call(Protocol):
+    def __call__(self, name: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+
+class Sample(Protocol):
+    def __call__(self, name: str, index: object, function: Callable[..., R], /, *args: Any) -> R: ...
+
 
 RECORDING = False
 """True only while torch's profiler records. Read as ``_spans.RECORDING``, never imported by name."""
 
 marker: MarkerFactory = nullcontext
 """Opens a marker; replaced by `load_marker` before the flag can become true."""
+
+call: Call | None = None
+"""In a DataLoader worker: ``call(name, function, *args)`` calls in a span, and sees the result (`_recorder`)."""
+
+sample: Sample | None = None
+"""In a DataLoader worker: ``sample(name, index, function, *args)`` calls in a `sample` span."""
+
+poll: Callable[[], bool] | None = None
+"""In a DataLoader worker: asked before each sample while nothing is recorded; True when a window has opened."""
 
 HANDED_OUT: Final[dict[str, str]] = {}
 """Marker name -> span name, for every name given to torch. They differ only where Kineto could not write the name."""
@@ -115,8 +136,10 @@ def set_recording(on: bool) -> None:
 
 
 def _after_fork() -> None:
-    """A forked child (a DataLoader worker) records nothing: its profiler is gone, and so are the open markers."""
+    """A forked child records nothing before `_worker` says so: its profiler is gone, and so are the open markers."""
+    global call, sample, poll
     set_recording(False)
+    call = sample = poll = None
     thread.sample = thread.batch_sample = ""
     thread.stages = []
 

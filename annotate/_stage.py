@@ -88,6 +88,8 @@ def _timed_function(function: Callable[..., Any], name: str) -> Callable[..., An
     def timed(*args: Any, **kwargs: Any) -> Any:
         if not _spans.RECORDING:
             return function(*args, **kwargs)
+        if _spans.call is not None:
+            return _spans.call(name, function, *args, **kwargs)
         with _spans.marker(name):
             return function(*args, **kwargs)
 

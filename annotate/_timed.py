@@ -79,6 +79,8 @@ def timed_method(method: Method, name: str) -> Method:
     def timed(self: object, *args: Any, **kwargs: Any) -> Any:
         if not _spans.RECORDING:
             return method(self, *args, **kwargs)
+        if _spans.call is not None:
+            return _spans.call(name, method, self, *args, **kwargs)
         with _spans.marker(name):
             return method(self, *args, **kwargs)
 
@@ -105,6 +107,8 @@ class TimedCallable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not _spans.RECORDING:
             return self.target(*args, **kwargs)
+        if _spans.call is not None:
+            return _spans.call(self._name, self.target, *args, **kwargs)
         with _spans.marker(self._name):
             return self.target(*args, **kwargs)
 
@@ -173,10 +177,14 @@ class TimedIterator:
 
     def __next__(self) -> Any:
         thread = _spans.thread
-        if not _spans.RECORDING or thread.sample:  # a dataset inside another one makes no second sample
+        if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
+            return next(self._iterator)
+        if thread.sample:  # a dataset inside another one makes no second sample
             return next(self._iterator)
         thread.sample = self._name
         try:
+            if _spans.sample is not None:
+                return _spans.sample(self._name, None, next, self._iterator)
             with _spans.marker(self._name):
                 return next(self._iterator)
         finally:

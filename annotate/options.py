@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from annotate.trace_format import Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLimits:
+    """What one worker process may use in one window. Spans beyond it are dropped, and counted.
+
+    Raises:
+        ValueError: a limit is not positive.
+    """
+
+    spool_bytes: int = 64 << 20
+    """In the folder for temporary files; a span takes 32."""
+    buffered_spans: int = 4096
+    """In memory before they are written, also in the middle of a batch."""
+
+    def __post_init__(self) -> None:
+        for name in ("spool_bytes", "buffered_spans"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be positive, and is {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +45,7 @@ class CaptureOptions:
     active: int = 10
     repeat: int = 1
     mode: Mode = "train"
+    workers: WorkerLimits = field(default_factory=WorkerLimits)
 
     def __post_init__(self) -> None:
         for name in ("wait", "warmup", "repeat"):
@@ -44,4 +64,4 @@ def absolute(logdir: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(os.fspath(logdir))).absolute()  # noqa: PTH111
 
 
-__all__ = ["CaptureOptions", "absolute"]
+__all__ = ["CaptureOptions", "WorkerLimits", "absolute"]

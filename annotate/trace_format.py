@@ -112,8 +112,8 @@ class WorkerMetadata(TypedDict):
 class BatchRecords(TypedDict):
     """What is known of the batches that workers made: equally long columns, in order of `started_us`.
 
-    Times are the trace's `ts`; None: not (yet) happened, or not seen. Batches from before the recorded window stand here
-    too, if they were consumed in it.
+    Times are the trace's `ts`; None: not (yet) happened, or not seen. Batches from before the recorded window stand
+    here too, if they were consumed in it.
     """
 
     loader: list[int]  # index into `loaders`

@@ -1,0 +1,192 @@
+"""The hot path inside a worker process: spans go into one flat list, and leave it packed, batch by batch.
+
+One process has one recorder, so its state is this module's. A span costs about half a microsecond: two readings of
+``perf_counter_ns`` (CLOCK_MONOTONIC, which all processes of a machine share) and one ``list.extend``.
+
+CPU time is a system call, dearer than all the rest of a span. It is read at a span's boundary only when the last
+reading is older than `STALE_NS`; in between the thread is taken to have been running. So each boundary is off by at
+most `STALE_NS`, and a sum over many short spans by no more than that per reading.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from array import array
+from collections import defaultdict
+from collections.abc import Callable
+from time import perf_counter_ns as clock
+from time import thread_time_ns as cpu_clock
+from typing import Any, Final
+
+STALE_NS: Final = 20_000
+MEASURE_EACH: Final = 16
+"""Calls of one name for each whose result is measured; the first is."""
+UNKNOWN: Final = -1
+FLUSH_NS: Final = 100_000_000
+"""An unfinished batch is written after this long at the end of a sample: what a killed worker, or a window that closes
+in the middle of a long batch, can lose."""
+
+rows: Final[list[Any]] = []
+"""Flat: name, start, end (perf_counter_ns), CPU nanoseconds, extra; spans in order of their ends.
+
+`extra` is the dataset index of a ``sample``, the bytes of any other result, `UNKNOWN` when not measured.
+"""
+_extend: Final = rows.extend
+_left: Final[defaultdict[str, int]] = defaultdict(int)
+
+_thread = 0
+"""The thread whose spans are recorded: the one that the worker loop runs in."""
+_cpu = 0
+_read_at = 0
+_limit = 0
+_last_flush = 0
+_flush: Callable[[], None] = rows.clear
+_still_on: Callable[[], bool] = bool
+other_threads = 0
+"""Spans left out because they ran in another thread of the worker."""
+
+
+def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) -> None:
+    """Record the calling thread from now on.
+
+    Args:
+        flush: writes `rows` away and empties it; called when more than about `limit` spans wait, or `FLUSH_NS` passed.
+        still_on: False when the window has closed.
+    """
+    global _thread, _flush, _still_on, _limit, _read_at, _last_flush
+    rows.clear()
+    _left.clear()
+    _thread, _flush, _still_on, _limit, _read_at = get_ident(), flush, still_on, 5 * limit, 0
+    _last_flush = clock()
+
+
+def call(name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """``function(...)`` in a span."""
+    global _cpu, _read_at, other_threads
+    if get_ident() != _thread:
+        other_threads += 1
+        return function(*args, **kwargs)
+    start = clock()
+    if start - _read_at > STALE_NS:
+        _cpu = cpu_clock()
+        _read_at = start = clock()
+    cpu = _cpu + start - _read_at
+    try:
+        value = function(*args, **kwargs)
+    except BaseException:
+        _close(name, start, cpu, UNKNOWN)
+        raise
+    end = clock()
+    if end - _read_at > STALE_NS:
+        _cpu = cpu_clock()
+        _read_at = end
+    left = _left[name]
+    if left:
+        _left[name] = left - 1
+        _extend((name, start, end, _cpu + end - _read_at - cpu, -1))
+    else:
+        _left[name] = MEASURE_EACH - 1
+        _extend((name, start, end, _cpu + end - _read_at - cpu, size_of(value)))
+        if len(rows) > _limit:
+            _flush()
+    return value
+
+
+def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
+    """``function(...)`` in a `sample` span; also where a window's end is noticed and long batches are written."""
+    if get_ident() != _thread or not _still_on():
+        return function(*args)
+    start, cpu = _open()
+    try:
+        return function(*args)
+    finally:
+        end = _close(name, start, cpu, index if type(index) is int else UNKNOWN)
+        if end - _last_flush > FLUSH_NS or len(rows) > _limit:
+            _flush()
+
+
+def flushed() -> None:
+    """`rows` have been written: the next time is `FLUSH_NS` away."""
+    global _last_flush
+    _last_flush = clock()
+
+
+def _open() -> tuple[int, int]:
+    """Now, in wall-clock and CPU nanoseconds."""
+    global _cpu, _read_at
+    start = clock()
+    if start - _read_at > STALE_NS:
+        _cpu = cpu_clock()
+        _read_at = start = clock()
+    return start, _cpu + start - _read_at
+
+
+def _close(name: str, start: int, cpu: int, extra: int) -> int:
+    global _cpu, _read_at
+    end = clock()
+    if end - _read_at > STALE_NS:
+        _cpu = cpu_clock()
+        _read_at = end
+    _extend((name, start, end, _cpu + end - _read_at - cpu, extra))
+    return end
+
+
+class Span:
+    """A span as a context manager; reusable and nestable, one for each name."""
+
+    __slots__ = ("_name", "_open")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._open: list[tuple[int, int]] = []
+
+    def __enter__(self) -> None:
+        if get_ident() == _thread:
+            self._open.append(_open())
+
+    def __exit__(self, *exc: object) -> None:
+        if self._open and get_ident() == _thread:
+            _close(self._name, *self._open.pop(), UNKNOWN)
+
+
+class _Spans(dict[str, Span]):
+    def __missing__(self, name: str) -> Span:
+        span = self[name] = Span(name)
+        return span
+
+
+marker: Final[Callable[[str], Span]] = _Spans().__getitem__
+"""What `_spans.marker` is in a worker."""
+
+
+def take_rows() -> tuple[list[str], array[int]]:
+    """Names, and start, end, CPU, extra one after the other, of all spans so far; `rows` is empty afterwards."""
+    taken = rows.copy()
+    rows.clear()
+    names = taken[0::5]
+    del taken[0::5]
+    return names, array("q", taken)
+
+
+def size_of(value: Any, depth: int = 4) -> int:
+    """Bytes of a stage's result: arrays, tensors, PIL images, bytes, text, and containers of these; -1: not known."""
+    kind = type(value)
+    if kind in (bytes, bytearray, str):
+        return len(value)
+    if kind in (tuple, list, dict):
+        items = value.values() if kind is dict else value
+        sizes = [size_of(item, depth - 1) for item in list(items)[:1024]] if depth else []
+        known = [size for size in sizes if size >= 0]
+        return sum(known) if known else UNKNOWN
+    if kind in (int, float, bool, type(None)):
+        return UNKNOWN
+    try:
+        nbytes = getattr(value, "nbytes", None)
+        if type(nbytes) is int:
+            return nbytes
+        if hasattr(value, "getbands"):
+            width, height = value.size
+            return int(width * height * len(value.getbands()))
+    except Exception:  # a property of somebody else's class may raise anything
+        pass
+    return UNKNOWN

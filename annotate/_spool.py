@@ -1,0 +1,176 @@
+"""The spool: where workers put their spans until the training process merges them into the trace.
+
+One private folder for each session, in it ``control`` (one byte: the number of the window being recorded, 0 for none)
+and a file ``<window>-<pid>.spans`` for each worker and window, written with one ``write`` per chunk: a worker that dies
+leaves at most one chunk cut off, which readers leave out.
+
+A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
+machine's own byte order: the reader is on the same machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+PREFIX: Final = "annotate-"
+CONTROL: Final = "control"
+SUFFIX: Final = ".spans"
+
+HEAD: Final = struct.Struct("=B3xI")
+BATCH: Final = struct.Struct("=qqqq")
+"""Before the rows of a chunk: iteration and batch number (-1: not known), start and finish (-1: not finished)."""
+WORKER, NAMES, SPANS = 1, 2, 3
+"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; `BATCH` and rows of `ROW`."""
+
+ROW: Final = [("start", "i8"), ("dur", "i8"), ("cpu", "u4"), ("name", "u2"), ("spare", "u2"), ("extra", "i8")]
+"""A span in 32 bytes: nanoseconds (CLOCK_MONOTONIC), CPU in units of 100 ns, number of its name, see `_recorder`."""
+
+
+class Spool:
+    """The training process's side. Made for one session and removed with it."""
+
+    def __init__(self) -> None:
+        """Make the folder, after clearing away those of processes that were killed.
+
+        Raises:
+            OSError: the folder for temporary files cannot be written.
+        """
+        parent = Path(tempfile.gettempdir())
+        sweep(parent)
+        pid = os.getpid()
+        self.folder: Final = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{pid}-{start_time(pid)}-", dir=parent))
+        self._pid = pid
+        self._window = 0
+        try:
+            path = self.folder / CONTROL
+            path.write_bytes(b"\0" * 8)
+            with path.open("r+b") as file:
+                self._control = mmap.mmap(file.fileno(), 8)
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+    def open_window(self) -> None:
+        """Have every worker record."""
+        self._window = self._window % 255 + 1
+        self._control[0] = self._window
+
+    def close_window(self) -> None:
+        """Have every worker stop, each when it begins its next sample."""
+        self._control[0] = 0
+
+    def files(self) -> list[Path]:
+        """What the workers have written in the last window."""
+        return sorted(self.folder.glob(f"{self._window}-*{SUFFIX}"))
+
+    def clear(self) -> None:
+        """Remove what the workers have written."""
+        for path in self.folder.glob(f"*{SUFFIX}"):
+            path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the folder. A forked child that gets here leaves it to its parent."""
+        if os.getpid() != self._pid:
+            return
+        self.close_window()
+        for _ in range(5):  # a worker may be creating a file in it
+            shutil.rmtree(self.folder, ignore_errors=True)
+            if not self.folder.exists():
+                break
+
+
+def start_time(pid: int) -> str:
+    """When a process started, so that a number used again is told apart; "0" where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return "0"
+
+
+def sweep(parent: Path) -> None:
+    """Remove the folders of processes that are gone."""
+    for folder in parent.glob(PREFIX + "*-*-*"):
+        pid, _, rest = folder.name.removeprefix(PREFIX).partition("-")
+        if pid.isdigit() and not _is_alive(int(pid), rest.partition("-")[0]):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int, started: str) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return started == start_time(pid)
+
+
+class SpoolFile:
+    """A worker's side: one file for one window."""
+
+    def __init__(self, folder: str, window: int, limit: int, worker: dict[str, int]) -> None:
+        """Raises: OSError."""
+        self._file = os.open(
+            os.path.join(folder, f"{window}-{os.getpid()}{SUFFIX}"),  # noqa: PTH118
+            os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+            0o600,
+        )
+        self._limit = limit
+        self._size = 0
+        self.names: Final[dict[str, int]] = {}
+        self.write(WORKER, json.dumps(worker).encode())
+
+    def number_names(self, names: list[str], spoken: dict[str, str]) -> None:
+        """Give a number to each name that has none, and write it down as the span name that it stands for."""
+        new = [name for name in dict.fromkeys(names) if name not in self.names]
+        if new:
+            self.write(NAMES, json.dumps([spoken.get(name, name) for name in new]).encode())
+            for name in new:
+                self.names[name] = len(self.names)
+
+    def has_room(self, size: int) -> bool:
+        return self._size + size <= self._limit
+
+    def write(self, kind: int, payload: bytes) -> None:
+        """Raises: OSError, also when only a part could be written."""
+        chunk = HEAD.pack(kind, len(payload)) + payload
+        written = os.write(self._file, chunk)
+        self._size += written
+        if written < len(chunk):
+            raise OSError("a chunk was cut off: no space left")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._file)
+
+
+def chunks(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Kind, begin and end of each whole chunk."""
+    at = 0
+    while at + HEAD.size <= len(data):
+        kind, length = HEAD.unpack_from(data, at)
+        at += HEAD.size
+        if at + length > len(data):
+            return
+        yield kind, at, at + length
+        at += length
+
+
+def view_control(folder: str) -> Any:
+    """A worker's view of the control byte, as item 0.
+
+    Raises:
+        OSError: the session is over.
+    """
+    with open(os.path.join(folder, CONTROL), "rb") as file:  # noqa: PTH118
+        return mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)
