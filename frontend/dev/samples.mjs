@@ -1,12 +1,7 @@
 // Made-up reports in the shape of the contract, the same at every start.
 
-function random(seed) {
-  let state = seed;
-  return () => {
-    state = (state * 1664525 + 1013904223) % 4294967296;
-    return state / 4294967296;
-  };
-}
+import { random, sum } from "./tools.mjs";
+import { workersSample } from "./worker-samples.mjs";
 
 const CAUSES = ["data_wait", "launch", "sync", "host"];
 
@@ -24,10 +19,6 @@ function trainSteps(next) {
     start += busy + wait + other;
   }
   return items;
-}
-
-function sum(items, key) {
-  return items.reduce((total, item) => total + item[key], 0);
 }
 
 function spans(next, items) {
@@ -148,7 +139,12 @@ function replay() {
   return { capture, timeline: { items, kernels: [], gaps: [] } };
 }
 
+const WORKERS = workersSample({ name: "four-workers/gpu01_51.1717960000", workers: 4, perWorker: 40, slowWorker: 3, validation: false });
+const MANY = workersSample({ name: "two-loaders/gpu01_52.1717950000", workers: 12, perWorker: 20, validation: true });
 const SAMPLES = { train: train(), replay: replay() };
+const BY_ID = { [`${WORKERS.capture.name}`]: WORKERS, [`${MANY.capture.name}`]: MANY };
+WORKERS.capture.stages = stageTree(3, WORKERS.capture.loader.wait_us).map((stage, i) =>
+  i === 7 ? stage : { ...stage, replay_mean_us: (stage.self_us / stage.count) / (1.2 + 0.17 * i), replay_ratio: 1.2 + 0.17 * i });
 
 function entry(run, name, state, mode, age, error = null) {
   return { id: `${run}/${name}`, run, name, state, error, bytes: 35_123_456, modified: 1_718_000_000 - age, mode };
@@ -160,9 +156,11 @@ const ENTRIES = [
   entry("resnet50-replay", "cpu_77.1718000100", "ready", "replay", 9500),
   entry("baseline/plain-profiler", "gpu01_3999.1717980000", "loading", null, 20_000),
   entry("baseline/plain-profiler", "gpu01_3999.1717970000", "error", null, 30_000, "gpu01_3999.1717970000.pt.trace.json.gz: the gzip stream ends early at byte 1,048,576; the file was cut off while it was written. Capture it again."),
+  entry("four-workers", "gpu01_51.1717960000", "ready", "train", 40_000),
+  entry("two-loaders", "gpu01_52.1717950000", "ready", "train", 50_000),
 ];
 
-const FIRST = { train: 0, replay: 2, loading: 3 };
+const FIRST = { train: 0, replay: 2, loading: 3, workers: 5, loaders: 6 };
 
 function columns(id, kind, title, boxes, names, range, width) {
   const lane = { id, kind, title, start_us: [], duration_us: [], name: [], depth: [], merged: [], color: [] };
@@ -204,7 +202,7 @@ function workerBoxes(items, worker) {
   return boxes.sort((a, b) => a.start_us - b.start_us);
 }
 
-function timeline({ capture, timeline: { items, kernels, gaps } }, query) {
+function timeline({ capture, timeline: { items, kernels, gaps, lanes: workerLanes = [] } }, query) {
   const window = { start: capture.window_start_us, end: capture.window_start_us + capture.window_us };
   const range = { start: Number(query.get("start_us") ?? window.start), end: Number(query.get("end_us") ?? window.end) };
   const names = [];
@@ -212,8 +210,9 @@ function timeline({ capture, timeline: { items, kernels, gaps } }, query) {
   const lane = (id, kind, title, boxes) => columns(id, kind, title, boxes, names, range, width);
   const lanes = [
     lane("steps", "steps", "Steps", items.map((s) => ({ ...s, name: `ProfilerStep#${s.number}`, color: "step" }))),
-    lane("wait", "wait", "Training thread", items.map((s) => ({ start_us: s.start_us, duration_us: s.data_wait_us, name: "wait::DataLoader", color: "wait" }))),
+    lane("thread:1", "stages", "Training thread", items.map((s) => ({ start_us: s.start_us, duration_us: s.data_wait_us, name: "wait::DataLoader", color: "wait" }))),
   ];
+  for (const { id, title, boxes } of workerLanes) lanes.push(lane(id, "worker", title, boxes));
   if (capture.devices.length > 0) {
     for (const w of [0, 1, 2]) lanes.push(lane(`worker:${w}`, "worker", `DataLoader worker ${w}`, workerBoxes(items, w)));
     lanes.push(lane("device:0:7", "device", "Device 0, stream 7", kernels.map((k) => ({ ...k, name: k.copy ? "Memcpy HtoD" : "volta_scudnn_128x64_relu_interior_nn_v1", color: k.copy ? "copy" : "kernel" }))));
@@ -233,7 +232,7 @@ export function answer(scenario, route, query) {
   if (item === undefined) return { status: 404, json: { error: `no capture ${query.get("id")}; press Refresh.` } };
   if (item.state === "loading") return { status: 202, json: { state: "loading" } };
   if (item.state === "error") return { status: 422, json: { error: item.error } };
-  const sample = item.mode === "replay" ? SAMPLES.replay : SAMPLES.train;
+  const sample = BY_ID[item.id] ?? (item.mode === "replay" ? SAMPLES.replay : SAMPLES.train);
   if (route === "report") return { status: 200, json: { schema_version: 1, captures: [sample.capture] } };
   if (route === "timeline") return { status: 200, json: timeline(sample, query) };
   return { status: 404, json: { error: "no such route" } };

@@ -1,5 +1,5 @@
 // A stand-in for TensorBoard while the page is being worked on: same iframe page, same Content-Security-Policy, sample
-// reports. http://localhost:6010/<scenario>/ with scenario train, replay, loading, empty, down; ?dark=1 for dark.
+// reports. http://localhost:6010/<scenario>/ with scenario train, replay, workers, loaders, loading, empty, down; ?dark=1 for dark.
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
 // Builders of report parts: defaults first, what a test is about on top.
 
-import type { Capture, Device, Gap, Lane, Stage, Step, Timeline } from "../src/contract/report";
+import type { Batch, Capture, Device, Gap, Lane, Stage, Step, Timeline, Worker } from "../src/contract/report";
 import { decodeReport } from "../src/data/decode";
 import type { CaptureEntry, Runs } from "../src/data/runs";
 
@@ -24,6 +24,14 @@ export function device(over: Partial<Device>): Device {
     id: 0, name: "", busy_us: 60, kernel_busy_us: 50, idle_us: 40, gap_count: 2, longest_gap_us: 30,
     idle_by_cause_us: { data_wait: 30, unknown: 10 }, idle_by_stage_us: {}, gaps: [], ...over,
   };
+}
+
+export function worker(over: Partial<Worker>): Worker {
+  return { worker: 0, pid: 1, batches: 1, busy_us: 60, idle_us: 40, loader: 0, ...over };
+}
+
+export function batch(over: Partial<Batch>): Batch {
+  return { number: 0, epoch: 0, loader: 0, worker: 0, ...over };
 }
 
 export function capture(over: Partial<Capture>): Capture {

@@ -1,5 +1,6 @@
 // Draws one frame of the timeline. Knows nothing of events or state.
 
+import type { Link, Mark } from "../model/batches";
 import { hit, visible, type LaneRows, type Row, type TimelineModel } from "../model/lanes";
 import { AXIS_PX, ROW_PX, type Layout, type PlacedLane } from "../model/lane-layout";
 import { inkOn } from "../model/color";
@@ -12,6 +13,8 @@ const FONT = "11px system-ui, sans-serif";
 const BOX_PX = ROW_PX - 2;
 const MIN_LABEL_PX = 20;
 const TICK_SPACING_PX = 110;
+const FOLD_PX = 12;
+const ARROW_PX = 7;
 
 export type Frame = {
   readonly model: TimelineModel;
@@ -21,6 +24,7 @@ export type Frame = {
   readonly widthPx: number;
   readonly heightPx: number;
   readonly selected: TimeRange | null;
+  readonly link: Link | null;
   readonly hover: Hit | null;
 };
 
@@ -41,6 +45,7 @@ export function paintTimeline(context: CanvasRenderingContext2D, frame: Frame): 
     const lane = lanes.get(placed.lane.id);
     if (lane !== undefined) paintLane(context, frame, placed, lane);
   }
+  if (frame.link !== null) paintLink(context, frame, frame.link);
   context.restore();
   paintTitles(context, frame);
 }
@@ -78,14 +83,26 @@ function paintSelection(context: CanvasRenderingContext2D, frame: Frame): void {
 function paintTitles(context: CanvasRenderingContext2D, frame: Frame): void {
   context.fillStyle = frame.palette["ink-muted"];
   context.textAlign = "left";
-  for (const { lane, topPx } of frame.layout.lanes) {
-    const text = fitText(context, lane.title, frame.scale.leftPx - 16);
-    if (text !== "") context.fillText(text, 0, topPx + ROW_PX / 2);
+  for (const { lane, topPx, folded } of frame.layout.lanes) {
+    const middle = topPx + ROW_PX / 2;
+    const room = frame.scale.leftPx - 16;
+    const left = folded === null ? 0 : FOLD_PX;
+    if (folded !== null) context.fillText(folded ? "▸" : "▾", 0, middle);
+    const text = fitTitle(context, lane.title, room - left);
+    if (text !== "") context.fillText(text, left, middle);
   }
 }
 
+/** The number at a title's end is what tells lanes apart: it stays. */
+function fitTitle(context: CanvasRenderingContext2D, title: string, room: number): string {
+  const [, tail = ""] = /( \d+)$/.exec(title) ?? [];
+  if (tail === "" || context.measureText(title).width <= room) return fitText(context, title, room);
+  return fitText(context, title.slice(0, -tail.length), room - context.measureText(tail).width) + tail;
+}
+
 function paintLane(context: CanvasRenderingContext2D, frame: Frame, placed: PlacedLane, lane: LaneRows): void {
-  lane.rows.forEach((row, depth) => {
+  const rows = placed.folded === true ? lane.rows.slice(0, 1) : lane.rows;
+  rows.forEach((row, depth) => {
     const topPx = placed.topPx + depth * ROW_PX;
     if (lane.kind === "gaps") paintGaps(context, frame, row, topPx);
     else paintBoxes(context, frame, row, topPx, lane.kind);
@@ -138,9 +155,9 @@ function paintLabel(
   const left = Math.max(extent.left, frame.scale.leftPx) + 4;
   const room = Math.min(extent.right, frame.scale.rightPx) - left - 4;
   const name = frame.model.names[row.name[index] ?? -1] ?? "";
-  // A step that is cut short loses the word before the number.
-  const isStep = token === "step" && context.measureText(name).width > room;
-  const text = fitText(context, isStep ? name.replace(/^\D+/, "") : name, room);
+  // A step or a batch that is cut short loses the word before the number.
+  const isNumbered = (token === "step" || token === "batch") && context.measureText(name).width > room;
+  const text = fitText(context, isNumbered ? name.replace(/^\D+/, "") : name, room);
   if (text === "" || (isHatched(token) && text !== name)) return;
   const { palette } = frame;
   const fill = colorOf(palette, token);
@@ -184,6 +201,45 @@ function paintHover(
   context.strokeStyle = frame.palette.ink;
   context.lineWidth = 1.5;
   context.strokeRect(left, placed.topPx + hover.row * ROW_PX, Math.max(2, right - left - 1), BOX_PX);
+}
+
+/** Both ends framed, and an arrow between them: what was made here was received there. */
+function paintLink(context: CanvasRenderingContext2D, frame: Frame, { from, to }: Link): void {
+  const start = paintMark(context, frame, from);
+  const end = paintMark(context, frame, to);
+  if (start === null || end === null) return;
+  const up = end.topPx < start.topPx;
+  const fromY = start.topPx + (up ? 0 : BOX_PX);
+  const toY = end.topPx + (up ? BOX_PX : 0);
+  const sign = up ? 1 : -1;
+  const bend = Math.max(12, Math.abs(fromY - toY) / 2);
+  for (const [color, width] of [[frame.palette.paper, 5], [frame.palette.accent, 2]] as const) {
+    context.strokeStyle = color;
+    context.lineWidth = width;
+    context.beginPath();
+    context.moveTo(start.xPx, fromY);
+    context.bezierCurveTo(start.xPx, fromY - sign * bend, end.xPx, toY + sign * bend, end.xPx, toY + sign * ARROW_PX);
+    context.stroke();
+  }
+  context.fillStyle = frame.palette.accent;
+  context.beginPath();
+  context.moveTo(end.xPx, toY);
+  context.lineTo(end.xPx - ARROW_PX * 0.6, toY + sign * ARROW_PX * 1.4);
+  context.lineTo(end.xPx + ARROW_PX * 0.6, toY + sign * ARROW_PX * 1.4);
+  context.fill();
+}
+
+/** Frames one end; says where on the canvas the arrow meets it. */
+function paintMark(context: CanvasRenderingContext2D, frame: Frame, mark: Mark): { readonly xPx: number; readonly topPx: number } | null {
+  const placed = frame.layout.lanes.find(({ lane }) => lane.id === mark.laneId);
+  if (placed === undefined) return null;
+  const { scale, palette } = frame;
+  const left = Math.max(scale.leftPx - 4, usToPx(scale, mark.startUs));
+  const right = Math.min(scale.rightPx + 4, usToPx(scale, mark.endUs));
+  context.strokeStyle = palette.accent;
+  context.lineWidth = 2;
+  if (right >= left) context.strokeRect(left, placed.topPx, Math.max(1, right - left), BOX_PX);
+  return { xPx: usToPx(scale, mark.atUs), topPx: placed.topPx };
 }
 
 /** As much of `text` as `room` pixels hold, with an ellipsis; "" when not even that fits. */

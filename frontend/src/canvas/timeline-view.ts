@@ -1,7 +1,8 @@
 // The timeline: what is on screen, and how wheel, drag and keys change it.
 
-import { buildHover, type HoverInfo } from "../model/hover";
-import { placeLanes, rowAt, type Layout } from "../model/lane-layout";
+import type { Link } from "../model/batches";
+import { boxAt, buildHover, type BoxInfo, type HoverInfo } from "../model/hover";
+import { gutterPx, placeLanes, rowAt, type Layout } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
 import {
   clampRange, covers, lengthUs, panBy, pxToUs, zoomAround, type TimeRange, type TimeScale,
@@ -15,6 +16,9 @@ export type TimelineInput = {
   readonly detail: TimelineModel | null;
   readonly range: TimeRange | null;
   readonly selected: TimeRange | null;
+  readonly link: Link | null;
+  /** Ids of the lanes that show their first row only. */
+  readonly folded: ReadonlySet<string>;
   readonly palette: Palette;
 };
 
@@ -22,17 +26,24 @@ export type TimelineEvents = {
   readonly onRange: (range: TimeRange | null) => void;
   readonly onHover: (info: HoverInfo | null, clientX: number, clientY: number) => void;
   readonly onResize: (plotPx: number) => void;
+  /** A click, not a drag, on a box; null where there is none. */
+  readonly onPick: (box: BoxInfo | null) => void;
+  /** A click on the title of a lane that can be folded. */
+  readonly onTitle: (laneId: string) => void;
 };
 
 const WHEEL_ZOOM_PER_PX = 0.002;
 const KEY_ZOOM = 0.7;
 const KEY_PAN = 0.15;
+/** A hand that clicks moves a little. */
+const CLICK_SLACK_PX = 3;
 
 export class TimelineView extends CanvasView {
   private input: TimelineInput | null = null;
   private layout: Layout = { lanes: [], heightPx: 0 };
   private hover: Hit | null = null;
   private dragFromPx: number | null = null;
+  private draggedPx = 0;
 
   constructor(canvas: HTMLCanvasElement, private readonly events: TimelineEvents) {
     super(canvas);
@@ -42,6 +53,7 @@ export class TimelineView extends CanvasView {
     canvas.addEventListener("pointerup", this.onPointerUp);
     canvas.addEventListener("pointercancel", this.onPointerUp);
     canvas.addEventListener("pointerleave", this.onPointerLeave);
+    canvas.addEventListener("click", this.onClick);
     canvas.addEventListener("keydown", this.onKey);
   }
 
@@ -54,12 +66,13 @@ export class TimelineView extends CanvasView {
     canvas.removeEventListener("pointerup", this.onPointerUp);
     canvas.removeEventListener("pointercancel", this.onPointerUp);
     canvas.removeEventListener("pointerleave", this.onPointerLeave);
+    canvas.removeEventListener("click", this.onClick);
     canvas.removeEventListener("keydown", this.onKey);
   }
 
   update(input: TimelineInput): void {
     this.input = input;
-    this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail]);
+    this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail], input.folded);
     this.canvas.style.height = `${this.layout.heightPx}px`;
     const { startUs, endUs } = this.shown(input);
     this.canvas.dataset["startUs"] = String(startUs);
@@ -83,7 +96,7 @@ export class TimelineView extends CanvasView {
   }
 
   private get gutterPx(): number {
-    return this.widthPx < 720 ? 104 : 152;
+    return gutterPx(this.widthPx);
   }
 
   private shown(input: TimelineInput): TimeRange {
@@ -104,8 +117,8 @@ export class TimelineView extends CanvasView {
   private frame(widthPx: number, heightPx: number): Frame | null {
     const { input, layout, hover } = this;
     if (input === null) return null;
-    const { palette, selected } = input;
-    return { model: this.modelFor(input), layout, scale: this.scale(input), palette, widthPx, heightPx, selected, hover };
+    const { palette, selected, link } = input;
+    return { model: this.modelFor(input), layout, scale: this.scale(input), palette, widthPx, heightPx, selected, link, hover };
   }
 
   private change(next: (range: TimeRange, bounds: TimeRange, scale: TimeScale) => TimeRange): void {
@@ -132,6 +145,7 @@ export class TimelineView extends CanvasView {
   };
 
   private readonly onPointerDown = (event: PointerEvent): void => {
+    this.draggedPx = 0;
     if (event.button !== 0 || event.offsetX < this.gutterPx) return;
     this.dragFromPx = event.offsetX;
     this.canvas.setPointerCapture(event.pointerId);
@@ -141,15 +155,37 @@ export class TimelineView extends CanvasView {
   private readonly onPointerMove = (event: PointerEvent): void => {
     if (this.dragFromPx !== null) {
       const movedPx = event.offsetX - this.dragFromPx;
+      this.draggedPx = Math.max(this.draggedPx, Math.abs(movedPx));
+      if (this.draggedPx <= CLICK_SLACK_PX) return;
       this.dragFromPx = event.offsetX;
       this.change((range, bounds) => panBy(range, (-movedPx * lengthUs(range)) / this.plotPx, bounds));
       return;
     }
+    this.canvas.classList.toggle("on-title", this.foldableAt(event) !== null);
+    this.setHover(this.hitOf(event), event.clientX, event.clientY);
+  };
+
+  private hitOf({ offsetX, offsetY }: MouseEvent): Hit | null {
     const { input } = this;
-    if (input === null) return;
-    const at = event.offsetX < this.gutterPx ? null : rowAt(this.layout, event.offsetY);
-    const frame = { model: this.modelFor(input), scale: this.scale(input) };
-    this.setHover(at === null ? null : hitAt(frame, at.placed.lane.id, at.row, event.offsetX), event.clientX, event.clientY);
+    const at = input === null || offsetX < this.gutterPx ? null : rowAt(this.layout, offsetY);
+    if (input === null || at === null) return null;
+    return hitAt({ model: this.modelFor(input), scale: this.scale(input) }, at.placed.lane.id, at.row, offsetX);
+  }
+
+  private foldableAt({ offsetX, offsetY }: MouseEvent): string | null {
+    if (offsetX >= this.gutterPx) return null;
+    const placed = rowAt(this.layout, offsetY)?.placed;
+    return placed === undefined || placed.folded === null ? null : placed.lane.id;
+  }
+
+  private readonly onClick = (event: MouseEvent): void => {
+    const { input } = this;
+    if (input === null || this.draggedPx > CLICK_SLACK_PX) return;
+    const laneId = this.foldableAt(event);
+    if (laneId !== null) return this.events.onTitle(laneId);
+    if (event.offsetX < this.gutterPx) return;
+    const found = this.hitOf(event);
+    this.events.onPick(found === null ? null : boxAt(this.modelFor(input), found));
   };
 
   private readonly onPointerUp = (event: PointerEvent): void => {

@@ -1,8 +1,8 @@
 // JSON of the routes -> the generated contract types, with proto3's defaults filled in.
 
 import type {
-  Capture, Device, Diagnostic, Environment, Finding, Gap, IdleByCause, Lane, Loader, Report, Stage, Step, Steps,
-  Throughput, Timeline, Verdict, Worker,
+  Batch, Capture, Device, Diagnostic, Environment, Finding, Gap, IdleByCause, Lane, Loader, QueueDepth, Report, SlowSample,
+  Stage, Step, Steps, Throughput, Timeline, Verdict, Worker,
 } from "../contract/report";
 import { message, number, numberMap, numbers, objects, optBoolean, optNumber, text, textMap, texts, asObject } from "./json";
 import type { JsonObject } from "./json";
@@ -41,7 +41,7 @@ const gap = (o: JsonObject): Gap => ({
   cause: text(o, "cause"),
   stage: text(o, "stage"),
   step: optNumber(o, "step"),
-  data_wait_us: number(o, "data_wait_us"),
+  data_wait_us: optNumber(o, "data_wait_us"),
 });
 
 const device = (o: JsonObject): Device => ({
@@ -90,6 +90,8 @@ const stage = (o: JsonObject): Stage => ({
   bytes: optNumber(o, "bytes"),
   blame_us: optNumber(o, "blame_us"),
   path: texts(o, "path"),
+  replay_mean_us: optNumber(o, "replay_mean_us"),
+  replay_ratio: optNumber(o, "replay_ratio"),
 });
 
 const worker = (o: JsonObject): Worker => ({
@@ -98,6 +100,42 @@ const worker = (o: JsonObject): Worker => ({
   batches: number(o, "batches"),
   busy_us: number(o, "busy_us"),
   idle_us: number(o, "idle_us"),
+  starved_us: optNumber(o, "starved_us"),
+  startup_us: optNumber(o, "startup_us"),
+  loader: number(o, "loader"),
+  skew: optNumber(o, "skew"),
+  dropped_spans: optNumber(o, "dropped_spans"),
+});
+
+const batch = (o: JsonObject): Batch => ({
+  number: number(o, "number"),
+  epoch: number(o, "epoch"),
+  loader: number(o, "loader"),
+  worker: number(o, "worker"),
+  drawn_us: optNumber(o, "drawn_us"),
+  started_us: optNumber(o, "started_us"),
+  finished_us: optNumber(o, "finished_us"),
+  arrived_us: optNumber(o, "arrived_us"),
+  consumed_us: optNumber(o, "consumed_us"),
+  wait_us: optNumber(o, "wait_us"),
+  delay_us: optNumber(o, "delay_us"),
+  blocked_us: optNumber(o, "blocked_us"),
+});
+
+const queueDepth = (o: JsonObject): QueueDepth => ({
+  time_us: numbers(o, "time_us"),
+  ready: numbers(o, "ready"),
+  in_flight: numbers(o, "in_flight"),
+});
+
+const slowSample = (o: JsonObject): SlowSample => ({
+  index: number(o, "index"),
+  duration_us: number(o, "duration_us"),
+  worker: number(o, "worker"),
+  batch: number(o, "batch"),
+  epoch: number(o, "epoch"),
+  stage: text(o, "stage"),
+  stage_us: number(o, "stage_us"),
 });
 
 const throughput = (o: JsonObject): Throughput => ({
@@ -164,6 +202,10 @@ const capture = (o: JsonObject): Capture => ({
   diagnostics: objects(o, "diagnostics", diagnostic),
   environment: message(o, "environment", environment),
   file: text(o, "file"),
+  batches: objects(o, "batches", batch),
+  batch_count: number(o, "batch_count"),
+  queues: objects(o, "queues", queueDepth),
+  slow_samples: objects(o, "slow_samples", slowSample),
 });
 
 export function decodeReport(value: unknown): Report {

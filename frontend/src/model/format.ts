@@ -26,6 +26,11 @@ export function formatPercent(share: number): string {
   return `${sig3(share * 100, 2)}${NBSP}%`;
 }
 
+/** How many times as much: "1.8x". */
+export function ratioWords(ratio: number): string {
+  return `${sig3(ratio, ratio < 0.1 ? 2 : ratio < 10 ? 1 : 0)}x`;
+}
+
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)}${NBSP}${count === 1 ? one : many}`;
 }

@@ -1,9 +1,24 @@
 // What the timeline says about the box under the pointer.
 
 import { exactUs, formatDuration, plural } from "./format";
-import type { TimelineModel } from "./lanes";
+import type { LaneRows, TimelineModel } from "./lanes";
 
-export type HoverInfo = { readonly title: string; readonly lines: readonly string[]; readonly token: string };
+/** A box of the timeline with what its columns say of it. */
+export type BoxInfo = {
+  readonly lane: LaneRows;
+  readonly row: number;
+  readonly name: string;
+  readonly token: string;
+  readonly startUs: number;
+  readonly durationUs: number;
+  readonly merged: number;
+};
+export type HoverInfo = {
+  readonly box: BoxInfo;
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly token: string;
+};
 export type BoxAddress = { readonly laneId: string; readonly row: number; readonly index: number };
 
 export const CAUSE_WORDS: Readonly<Record<string, string>> = {
@@ -20,20 +35,26 @@ export function causeWords(cause: string): string {
   return CAUSE_WORDS[cause] ?? cause;
 }
 
-export function buildHover(model: TimelineModel, box: BoxAddress): HoverInfo | null {
-  const lane = model.lanes.find((item) => item.id === box.laneId);
-  const row = lane?.rows[box.row];
-  const startUs = row?.startUs[box.index];
-  const durationUs = row?.durationUs[box.index];
+export function boxAt(model: TimelineModel, { laneId, row: rowNumber, index }: BoxAddress): BoxInfo | null {
+  const lane = model.lanes.find((item) => item.id === laneId);
+  const row = lane?.rows[rowNumber];
+  const startUs = row?.startUs[index];
+  const durationUs = row?.durationUs[index];
   if (lane === undefined || row === undefined || startUs === undefined || durationUs === undefined) return null;
-  const name = model.names[row.name[box.index] ?? -1] ?? "";
-  const token = model.names[row.color[box.index] ?? -1] ?? "";
-  const merged = row.merged[box.index] ?? 1;
+  const name = model.names[row.name[index] ?? -1] ?? "";
+  const token = model.names[row.color[index] ?? -1] ?? "";
+  return { lane, row: rowNumber, name, token, startUs, durationUs, merged: row.merged[index] ?? 1 };
+}
+
+export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo | null {
+  const box = boxAt(model, address);
+  if (box === null) return null;
+  const { lane, name, token, startUs, durationUs, merged } = box;
   const rounded = formatDuration(durationUs);
   const exact = exactUs(durationUs);
   const lines = [rounded === exact ? exact : `${rounded} (${exact})`, `starts at ${exactUs(startUs)}`];
   if (merged > 1) lines.push(`stands for ${plural(merged, "span")}, too short to draw one by one`);
-  return { title: titleOf(lane.kind, name, token, merged), lines, token };
+  return { box, title: titleOf(lane.kind, name, token, merged), lines, token };
 }
 
 function titleOf(kind: string, name: string, token: string, merged: number): string {

@@ -6,22 +6,45 @@ import { rowCounts } from "./lanes";
 export const AXIS_PX = 24;
 export const ROW_PX = 18;
 const LANE_GAP_PX = 8;
+/** Folded lanes stand close, so that what they do together is seen together. */
+const FOLDED_GAP_PX = 2;
 
-export type PlacedLane = { readonly lane: LaneRows; readonly topPx: number; readonly heightPx: number };
+/** Width of the lane titles, left of what carries time. */
+export function gutterPx(widthPx: number): number {
+  return widthPx < 720 ? 104 : 152;
+}
+
+export type PlacedLane = {
+  readonly lane: LaneRows;
+  readonly topPx: number;
+  readonly heightPx: number;
+  /** null: the lane has but one row. */
+  readonly folded: boolean | null;
+};
 export type Layout = { readonly lanes: readonly PlacedLane[]; readonly heightPx: number };
 
+const NONE_FOLDED: ReadonlySet<string> = new Set();
+
 /** `order` gives the lanes (the whole window knows them all); `others` may only add rows to them. */
-export function placeLanes(order: TimelineModel, others: readonly TimelineModel[]): Layout {
+export function placeLanes(order: TimelineModel, others: readonly TimelineModel[], foldedIds: ReadonlySet<string> = NONE_FOLDED): Layout {
   const counts = rowCounts([order, ...others]);
   const lanes: PlacedLane[] = [];
   let topPx = AXIS_PX + LANE_GAP_PX;
   order.lanes.forEach((lane, index) => {
-    const heightPx = (counts.get(lane.id) ?? 1) * ROW_PX;
-    lanes.push({ lane, topPx, heightPx });
-    // Gaps belong to the device above them: nothing stands between the two.
-    topPx += heightPx + (order.lanes[index + 1]?.kind === "gaps" ? 0 : LANE_GAP_PX);
+    const rows = counts.get(lane.id) ?? 1;
+    const isFolded = foldedIds.has(lane.id);
+    const heightPx = (isFolded ? 1 : rows) * ROW_PX;
+    const canFold = lane.kind === "worker" && rows > 1;
+    lanes.push({ lane, topPx, heightPx, folded: canFold ? isFolded : null });
+    topPx += heightPx + gapAfter(lane, order.lanes[index + 1], foldedIds);
   });
   return { lanes, heightPx: topPx };
+}
+
+function gapAfter(lane: LaneRows, next: LaneRows | undefined, foldedIds: ReadonlySet<string>): number {
+  // Gaps belong to the device above them: nothing stands between the two.
+  if (next?.kind === "gaps") return 0;
+  return next !== undefined && foldedIds.has(lane.id) && foldedIds.has(next.id) ? FOLDED_GAP_PX : LANE_GAP_PX;
 }
 
 /** The lane and row under a point; null between lanes. */

@@ -1,6 +1,6 @@
 // A Timeline message as typed columns: one row per lane and depth, sorted by start, ready to be culled and hit.
 
-import type { Lane, Timeline } from "../contract/report";
+import type { Lane, Timeline, Worker } from "../contract/report";
 import type { TimeRange } from "./time-scale";
 
 export type Row = {
@@ -105,4 +105,52 @@ export function rowCounts(models: readonly TimelineModel[]): Map<string, number>
   for (const model of models)
     for (const lane of model.lanes) counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.rows.length));
   return counts;
+}
+
+/** The lanes that `keep` lets through; the model itself when that is all of them. */
+export function keepLanes(model: TimelineModel, keep: (lane: LaneRows) => boolean): TimelineModel {
+  const lanes = model.lanes.filter(keep);
+  return lanes.length === model.lanes.length ? model : { ...model, lanes };
+}
+
+/** Theme tokens that occur in what is drawn of the lanes. */
+export function tokensIn(model: TimelineModel, folded: ReadonlySet<string>): Set<string> {
+  const numbers = new Set<number>();
+  for (const lane of model.lanes) {
+    const rows = folded.has(lane.id) ? lane.rows.slice(0, 1) : lane.rows;
+    for (const row of rows) for (const color of row.color) numbers.add(color);
+  }
+  return new Set([...numbers].map((number) => model.names[number] ?? ""));
+}
+
+/** The lane in which the training thread waits; analyses put it before those of other threads. */
+export function trainingLane(lanes: readonly LaneRows[]): LaneRows | null {
+  return lanes.find((lane) => lane.kind === "stages" || lane.kind === "wait") ?? null;
+}
+
+/** Number of the device that a lane belongs to ("device:0", "gaps:0"); null for other lanes. */
+export function deviceOfLane({ kind, id }: LaneRows): number | null {
+  const found = kind === "device" || kind === "gaps" ? /^\w+:(\d+)/.exec(id)?.[1] : undefined;
+  return found === undefined ? null : Number(found);
+}
+
+export type LaneOwner = { readonly worker: number; readonly loader: number | null };
+
+/** Whose lane it is: by the process in its id ("worker:<pid>"), else by its title; null for lanes of no worker. */
+export function ownerOf({ kind, id, title }: LaneRows, workers: readonly Worker[]): LaneOwner | null {
+  if (kind !== "worker") return null;
+  const known = workers.find((worker) => id === `worker:${worker.pid}`);
+  if (known !== undefined) return known;
+  const named = /worker (\d+)/.exec(title)?.[1];
+  return named === undefined ? null : { worker: Number(named), loader: null };
+}
+
+/** With more DataLoader workers than this, their lanes show batches only, so that all are on screen together. */
+export const OPEN_WORKER_LANES = 8;
+
+/** Ids of the lanes that are folded to their first row; `turned` are those that the user turned over. */
+export function foldedLanes(lanes: readonly LaneRows[], turned: ReadonlySet<string>): Set<string> {
+  const own = lanes.filter((lane) => lane.kind === "worker");
+  const many = own.length > OPEN_WORKER_LANES;
+  return new Set(own.filter((lane) => turned.has(lane.id) !== many).map((lane) => lane.id));
 }

@@ -2,7 +2,8 @@
 
 import type { Stage } from "../contract/report";
 
-export type StageColumn = "count" | "total_us" | "self_us" | "p50_us" | "p95_us" | "max_us" | "blame_us" | "cpu_us";
+export type StageColumn =
+  | "count" | "total_us" | "self_us" | "p50_us" | "p95_us" | "max_us" | "blame_us" | "cpu_us" | "replay_mean_us" | "replay_ratio";
 export type StageSort = { readonly column: StageColumn | "name"; readonly descending: boolean };
 
 export type StageNode = { readonly stage: Stage; readonly key: string; readonly children: StageNode[] };

@@ -3,8 +3,8 @@
 import { batch } from "@preact/signals";
 import { fetchReport, fetchRuns } from "../data/api";
 import {
-  captureId, capturesOpen, deviceIndex, EMPTY_TIMELINE, entry, gapRows, range, reports, runs, runsError, selectedGapUs,
-  stagesFolded, timeline, versionOf, view, type ReportState, type View,
+  batchRows, captureId, capturesOpen, deviceIndex, EMPTY_TIMELINE, entry, gapRows, lanesTurned, loaderNumber, range, reports,
+  runs, runsError, selectedBatch, selectedGapUs, stagesFolded, timeline, versionOf, view, type ReportState, type View,
 } from "./atoms";
 import { writePlace } from "./location";
 
@@ -30,6 +30,10 @@ function forgetCaptureState(): void {
   deviceIndex.value = 0;
   gapRows.value = 50;
   stagesFolded.value = new Set();
+  loaderNumber.value = 0;
+  selectedBatch.value = null;
+  batchRows.value = 50;
+  lanesTurned.value = new Set();
 }
 
 function setReport(id: string, state: ReportState): void {

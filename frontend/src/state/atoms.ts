@@ -3,12 +3,13 @@
 import { computed, signal } from "@preact/signals";
 import type { Capture } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
+import type { BatchSort } from "../model/batches";
 import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
 import type { TimelineModel } from "../model/lanes";
 import type { ThemeName } from "../theme/theme";
 
-export const VIEWS = ["overview", "stages", "gaps", "trace"] as const;
+export const VIEWS = ["overview", "stages", "workers", "gaps", "trace"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** `version` is the file's size and time stamp: a report of an older version is fetched again. */
@@ -62,6 +63,16 @@ export const gapSort = signal<{ readonly column: "start_us" | "duration_us"; rea
 });
 /** Rows of the gap list on screen; grows on request. */
 export const gapRows = signal(50);
+
+/** `loader` number of the DataLoader that the Workers view is about; one that the capture lacks stands for its first. */
+export const loaderNumber = signal(0);
+/** Key of the batch whose arrow is drawn; null = none. */
+export const selectedBatch = signal<string | null>(null);
+export const batchSort = signal<BatchSort>({ column: "wait", descending: true });
+/** Rows of the batch list on screen; grows on request. */
+export const batchRows = signal(50);
+/** Ids of the timeline lanes that were opened or folded by hand, against what their number suggests. */
+export const lanesTurned = signal<ReadonlySet<string>>(new Set());
 
 // --- the host ---
 

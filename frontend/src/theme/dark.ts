@@ -26,6 +26,7 @@ export const dark: Palette = {
   kernel: "#9DB0C8",
   copy: "#6F8299",
   step: "#34383D",
+  batch: "#4C4941",
   "idle:data_wait": "#F0705F",
   "idle:h2d": "#F08A45",
   "idle:launch": "#E8C14A",

@@ -26,6 +26,7 @@ export const light: Palette = {
   kernel: "#44546A",
   copy: "#7A8CA3",
   step: "#E6E9EE",
+  batch: "#D8D3C8",
   "idle:data_wait": "#C0392B",
   "idle:h2d": "#D55E00",
   "idle:launch": "#D9A400",

@@ -5,8 +5,8 @@ export const TOKENS = [
   "paper", "ink", "ink-muted", "ink-faint", "rule", "rule-strong", "accent", "hover", "selected", "code-paper",
   // stage kinds; "sample" and "startup", "starved", "other" are blame that belongs to no single kind
   "read", "decode", "transform", "collate", "transfer", "h2d", "user", "wait", "sample", "startup", "starved", "other",
-  // device activity and steps
-  "kernel", "copy", "step",
+  // device activity, steps and the batches of DataLoader workers
+  "kernel", "copy", "step", "batch",
   // causes of idle time
   "idle:data_wait", "idle:h2d", "idle:launch", "idle:sync", "idle:host", "idle:comm", "idle:unknown",
 ] as const;

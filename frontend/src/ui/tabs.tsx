@@ -1,7 +1,9 @@
 import { selectView } from "../state/actions";
 import { view, VIEWS, type View } from "../state/atoms";
 
-const LABELS: Readonly<Record<View, string>> = { overview: "Overview", stages: "Stages", gaps: "Idle gaps", trace: "Trace" };
+const LABELS: Readonly<Record<View, string>> = {
+  overview: "Overview", stages: "Stages", workers: "Workers", gaps: "Idle gaps", trace: "Trace",
+};
 
 export function Tabs() {
   const onKey = (event: KeyboardEvent): void => {

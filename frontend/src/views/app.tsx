@@ -12,6 +12,7 @@ import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
 import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
+import { Workers } from "./workers/workers";
 
 export function App() {
   const known = runs.value;
@@ -84,6 +85,8 @@ function View({ capture, item, perfetto }: { capture: Capture; item: CaptureEntr
       return <Overview capture={capture} />;
     case "stages":
       return <Stages capture={capture} />;
+    case "workers":
+      return <Workers capture={capture} id={item.id} />;
     case "gaps":
       return <Gaps capture={capture} id={item.id} />;
     case "trace":

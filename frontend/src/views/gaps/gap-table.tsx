@@ -10,7 +10,7 @@ import { Swatch } from "../../ui/swatch";
 
 type Units = { readonly start: TimeUnit; readonly duration: TimeUnit };
 
-export function GapTable({ device, noWaitReason }: { device: Device; noWaitReason: string | null }) {
+export function GapTable({ device, noWaitReason }: { device: Device; noWaitReason: string }) {
   const { gaps } = device;
   if (gaps.length === 0) return null;
   const units = {
@@ -72,7 +72,7 @@ function show(gap: Gap): void {
   document.querySelector("[data-testid=timeline-panel]")?.scrollIntoView({ block: "nearest" });
 }
 
-type LineProps = { readonly gap: Gap; readonly units: Units; readonly idleUs: number; readonly noWaitReason: string | null };
+type LineProps = { readonly gap: Gap; readonly units: Units; readonly idleUs: number; readonly noWaitReason: string };
 
 function GapLine({ gap, units, idleUs, noWaitReason }: LineProps) {
   return (
@@ -91,10 +91,10 @@ function GapLine({ gap, units, idleUs, noWaitReason }: LineProps) {
       </td>
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>{inUnit(gap.duration_us, units.duration)}</td>
       <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
-      {noWaitReason === null ? (
-        <td class="num" data-value-us={gap.data_wait_us} title={exactUs(gap.data_wait_us)}>{inUnit(gap.data_wait_us, units.duration)}</td>
-      ) : (
+      {gap.data_wait_us === undefined ? (
         <td class="num"><Unknown reason={noWaitReason} /></td>
+      ) : (
+        <td class="num" data-value-us={gap.data_wait_us} title={exactUs(gap.data_wait_us)}>{inUnit(gap.data_wait_us, units.duration)}</td>
       )}
       <td title="The cause with the largest share of this gap"><Swatch token={`idle:${gap.cause || "unknown"}`} />{causeWords(gap.cause || "unknown")}</td>
       <td class="mono">{gap.stage === "" ? <Unknown reason="No stage is blamed: the training thread did not wait for data here, or the capture has no stages." /> : gap.stage}</td>

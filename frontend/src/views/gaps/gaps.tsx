@@ -2,10 +2,14 @@ import type { Capture, Device } from "../../contract/report";
 import { exactUs, formatCount, formatDuration } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { deviceName, gapsSentence, shareWords } from "../../model/summary";
+import { deviceOfLane } from "../../model/lanes";
+import type { TimeRange } from "../../model/time-scale";
 import { deviceIndex, gapRows, range, selectedGapUs } from "../../state/atoms";
 import { BigNumber, NumberRow } from "../../ui/numbers";
+import { TimelinePanel } from "../../ui/timeline-panel";
 import { GapTable } from "./gap-table";
-import { TimelinePanel } from "./timeline-panel";
+
+const LABEL = "Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text.";
 
 export function Gaps({ capture, id }: { capture: Capture; id: string }) {
   const device = capture.devices[deviceIndex.value] ?? capture.devices[0];
@@ -24,10 +28,22 @@ export function Gaps({ capture, id }: { capture: Capture; id: string }) {
           <GapNumbers device={device} windowUs={capture.window_us} />
         </>
       )}
-      <TimelinePanel id={id} device={device} />
-      {device !== undefined && <GapTable device={device} noWaitReason={capture.loader === undefined ? reasonFor(capture, "loader") : null} />}
+      <TimelinePanel
+        id={id}
+        label={LABEL}
+        keep={(lane) => device === undefined || (deviceOfLane(lane) ?? device.id) === device.id}
+        keepKey={`device ${device?.id}`}
+        selected={selectedRange(device)}
+      />
+      {device !== undefined && <GapTable device={device} noWaitReason={reasonFor(capture, "loader")} />}
     </>
   );
+}
+
+function selectedRange(device: Device | undefined): TimeRange | null {
+  const start = selectedGapUs.value;
+  const gap = start === null ? undefined : device?.gaps.find((item) => item.start_us === start);
+  return gap === undefined ? null : { startUs: gap.start_us, endUs: gap.start_us + gap.duration_us };
 }
 
 function DeviceSelect({ devices }: { devices: readonly Device[] }) {

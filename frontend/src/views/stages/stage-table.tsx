@@ -1,5 +1,5 @@
 import type { Capture, Stage } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatCount, inUnit, ratioWords, type TimeUnit } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow } from "../../model/stage-tree";
 import { shareWords } from "../../model/summary";
@@ -8,7 +8,15 @@ import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { fillStyle } from "../../ui/swatch";
 
-type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit; readonly blame: TimeUnit };
+/** Whether a replay of the same dataset stands beside the live times. */
+function isReplayed(stages: readonly Stage[]): boolean {
+  return stages.some((stage) => stage.replay_ratio !== undefined);
+}
+
+const REPLAY_TITLE = "Mean self time of a call in a replay: the same dataset alone, without training and without DataLoader workers";
+const RATIO_TITLE = "Mean self time of a call in this run over that in the replay: what contention costs. At 1.7x a call takes 1.7 times as long while DataLoader workers and the training share processor, memory and disk.";
+
+type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit; readonly blame: TimeUnit; readonly replay: TimeUnit };
 
 /** Sums, single calls and blame differ by orders of magnitude: each group of columns has one unit of its own. */
 function unitsOf(stages: readonly Stage[]): Units {
@@ -16,6 +24,7 @@ function unitsOf(stages: readonly Stage[]): Units {
     sums: chooseTimeUnit(stages.map((stage) => stage.total_us)),
     calls: chooseTimeUnit(stages.map((stage) => stage.max_us)),
     blame: chooseTimeUnit(stages.map((stage) => stage.blame_us)),
+    replay: chooseTimeUnit(stages.map((stage) => stage.replay_mean_us)),
   };
 }
 
@@ -38,7 +47,7 @@ export function StageTable({ capture }: { capture: Capture }) {
       </div>
       <div class="scroll-x">
         <table class="stages" data-testid="stage-table">
-          <StageHead units={units} />
+          <StageHead units={units} replayed={isReplayed(stages)} />
           <tbody>
             {rows.map((row) => <StageLine key={row.key} row={row} units={units} largestUs={largestUs} capture={capture} flat={flat} />)}
           </tbody>
@@ -58,7 +67,7 @@ function Head({ column, label, unit, title }: { column: StageColumn | "name"; la
   return <SortHeader label={label} active={active} descending={sort.descending} numeric={column !== "name"} onSort={onSort} {...extra} />;
 }
 
-function StageHead({ units }: { units: Units }) {
+function StageHead({ units, replayed }: { units: Units; replayed: boolean }) {
   return (
     <thead>
       <tr>
@@ -72,6 +81,8 @@ function StageHead({ units }: { units: Units }) {
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
         <Head column="blame_us" label="Blame" unit={units.blame} title="Its part of the data wait: what the producing process was in while the training thread waited" />
         <th scope="col" class="num" title="Blame as a share of the data wait">of wait</th>
+        {replayed && <Head column="replay_mean_us" label="replay, mean" unit={units.replay} title={REPLAY_TITLE} />}
+        {replayed && <Head column="replay_ratio" label="live / replay" title={RATIO_TITLE} />}
       </tr>
     </thead>
   );
@@ -98,7 +109,27 @@ function StageLine({ row, units, largestUs, capture, flat }: LineProps) {
       {time("max_us", units.calls)}
       {time("blame_us", units.blame)}
       <td class="num">{stage.blame_us === undefined ? <Unknown reason={blameReason(capture, stage)} /> : shareWords(stage.blame_us, capture.loader?.wait_us)}</td>
+      {isReplayed(capture.stages) && <ReplayCells stage={stage} unit={units.replay} />}
     </tr>
+  );
+}
+
+const NOT_REPLAYED = "The replay has no such stage.";
+
+function ReplayCells({ stage: { replay_mean_us: meanUs, replay_ratio: ratio }, unit }: { stage: Stage; unit: TimeUnit }) {
+  return (
+    <>
+      {meanUs === undefined ? (
+        <td class="num" data-column="replay_mean_us"><Unknown reason={NOT_REPLAYED} /></td>
+      ) : (
+        <td class="num" data-column="replay_mean_us" data-value-us={meanUs} title={exactUs(meanUs)}>{inUnit(meanUs, unit)}</td>
+      )}
+      {ratio === undefined ? (
+        <td class="num" data-column="replay_ratio"><Unknown reason={NOT_REPLAYED} /></td>
+      ) : (
+        <td class="num" data-column="replay_ratio" data-value={ratio} title={String(ratio)}>{ratioWords(ratio)}</td>
+      )}
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Capture } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, formatDuration, inUnit } from "../../model/format";
+import { exactUs, formatCount, formatDuration } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { isWork, selfByKind } from "../../model/stage-tree";
 import { shareWords, stagesSentence } from "../../model/summary";
@@ -18,7 +18,6 @@ export function Stages({ capture }: { capture: Capture }) {
       <StageNumbers capture={capture} />
       <KindStrip capture={capture} />
       <StageTable capture={capture} />
-      {capture.workers.length > 0 && <WorkerTable capture={capture} />}
     </>
   );
 }
@@ -59,34 +58,5 @@ function KindStrip({ capture }: { capture: Capture }) {
         ))}
       </ul>
     </figure>
-  );
-}
-
-function WorkerTable({ capture }: { capture: Capture }) {
-  const unit = chooseTimeUnit(capture.workers.map((worker) => worker.busy_us));
-  return (
-    <table class="workers" data-testid="workers">
-      <caption>DataLoader workers</caption>
-      <thead>
-        <tr>
-          <th scope="col">DataLoader worker</th>
-          <th scope="col" class="num">Process</th>
-          <th scope="col" class="num">Batches</th>
-          <th scope="col" class="num">Busy<span class="unit">, {unit}</span></th>
-          <th scope="col" class="num">Busy, of its time</th>
-        </tr>
-      </thead>
-      <tbody>
-        {capture.workers.map((worker) => (
-          <tr key={worker.pid} data-testid="worker-row">
-            <th scope="row">DataLoader worker {worker.worker}</th>
-            <td class="num">{worker.pid}</td>
-            <td class="num" data-value={worker.batches}>{formatCount(worker.batches)}</td>
-            <td class="num" data-value-us={worker.busy_us} title={exactUs(worker.busy_us)}>{inUnit(worker.busy_us, unit)}</td>
-            <td class="num">{shareWords(worker.busy_us, worker.busy_us + worker.idle_us)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

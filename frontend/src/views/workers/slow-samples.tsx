@@ -1,0 +1,65 @@
+import type { Capture, SlowSample } from "../../contract/report";
+import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
+import { shareWords, stageToken } from "../../model/summary";
+import { loaderNumbers, type LoaderPart } from "../../model/workers";
+import { Unknown } from "../../ui/numbers";
+import { Swatch } from "../../ui/swatch";
+import { showBatch } from "./show-batch";
+
+export function SlowSamples({ capture, part }: { capture: Capture; part: LoaderPart }) {
+  const samples = capture.slow_samples;
+  if (samples.length === 0) return null;
+  const unit = chooseTimeUnit(samples.map((sample) => sample.duration_us));
+  return (
+    <section>
+      <h2>Slowest samples</h2>
+      {loaderNumbers(capture).length > 1 && <p class="muted">Of all DataLoaders together.</p>}
+      <div class="scroll-x">
+        <table class="slow-samples" data-testid="slow-samples">
+          <thead>
+            <tr>
+              <th scope="col" class="num" title="Index in the dataset: dataset[index] gives the sample">Dataset index</th>
+              <th scope="col" class="num">Duration<span class="unit">, {unit}</span></th>
+              <th scope="col" class="num">DataLoader worker</th>
+              <th scope="col" class="num">Batch</th>
+              <th scope="col" class="num">Epoch</th>
+              <th scope="col" title="The stage with most time of its own in this sample">Slowest stage</th>
+              <th scope="col" class="num" title="That stage's own time">Stage<span class="unit">, {unit}</span></th>
+              <th scope="col" class="num" title="That stage's own time, as a share of the sample">of sample</th>
+            </tr>
+          </thead>
+          <tbody>
+            {samples.map((sample) => (
+              <SampleLine key={`${sample.index} ${sample.epoch} ${sample.batch} ${sample.duration_us}`} sample={sample} unit={unit} part={part} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit; part: LoaderPart }) {
+  const { index, batch: number, epoch, worker, stage } = sample;
+  const batch = part.batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
+  return (
+    <tr data-testid="slow-sample-row" data-index={index}>
+      <td class="num" data-column="index" data-value={index}>
+        {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+      </td>
+      <td class="num" data-column="duration_us" data-value-us={sample.duration_us} title={exactUs(sample.duration_us)}>{inUnit(sample.duration_us, unit)}</td>
+      <td class="num" data-column="worker" data-value={worker}>{worker}</td>
+      <td class="num" data-column="batch" data-value={number}>
+        {batch === undefined ? number : (
+          <button type="button" class="link tabular" aria-label={`Show batch ${number} in the timeline`} onClick={() => showBatch(batch)}>{number}</button>
+        )}
+      </td>
+      <td class="num" data-column="epoch" data-value={epoch}>{epoch}</td>
+      <td class="mono">
+        {stage === "" ? <Unknown reason="No stage was recorded inside this sample." /> : <><Swatch token={stageToken(stage)} />{stage}</>}
+      </td>
+      <td class="num" data-column="stage_us" data-value-us={sample.stage_us} title={exactUs(sample.stage_us)}>{inUnit(sample.stage_us, unit)}</td>
+      <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
+    </tr>
+  );
+}
