@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import io
+import os
 import random
 import sys
+import tempfile
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -24,7 +26,7 @@ import torchvision_cpu  # noqa: F401  (before torchvision)
 
 import torchvision.io.image  # noqa: F401  # isort: skip
 
-from annotate import _registry, _session, _spans
+from annotate import _parcel, _patching, _registry, _session, _spans
 from annotate._decoders import HOOKS
 
 
@@ -49,6 +51,10 @@ def installed() -> dict[str, object]:
         "batch sample": _spans.thread.batch_sample,
         "stages": list(_spans.thread.stages),
         "session": _session.is_on(),
+        "DataLoader.__iter__": torch.utils.data.DataLoader.__iter__,
+        "arrivals": _parcel.arrived,
+        "in force": _patching.in_force,
+        "temporary folders": sorted(Path(tempfile.gettempdir()).glob(f"annotate-{os.getpid()}-*")),
     }
     for hook in HOOKS:
         found[f"{hook.module}.{hook.function}"] = getattr(sys.modules[hook.module], hook.function, None)
