@@ -170,6 +170,7 @@ class Profile:
         """
         self._need_entered("steps")
         self._session.time_loader(loader)
+        self._session.stepped = loader
         return Steps(self, loader)
 
     def __getattr__(self, name: str) -> Any:
@@ -216,7 +217,7 @@ class Profile:
         return {
             "version": FORMAT_VERSION,
             "mode": self.options.mode,
-            "loaders": [describe(loader) for loader in self._loaders or self._session.loaders],
+            "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
             "host": _host.describe_host(),
             "versions": _host.describe_versions(),
             "overhead": {"marker_us": round(self._marker_us, 3), "marker_count": marker_count},

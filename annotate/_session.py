@@ -7,11 +7,12 @@ from multiprocessing.process import BaseProcess
 
 from annotate import _decoders, _patching, _registry, _spans
 from annotate._collate import Collate
-from annotate._loader import time_loader, time_registered
+from annotate._loader import describe, time_loader, time_registered
 from annotate._patching import Patches
 from annotate._worker import WorkerCollate
 from annotate._workers import WorkerCapture
 from annotate.options import WorkerLimits
+from annotate.trace_format import LoaderMetadata
 
 _on: Session | None = None
 
@@ -22,6 +23,8 @@ class Session:
     def __init__(self, limits: WorkerLimits | None = None) -> None:
         self.patches = Patches()
         self.loaders: list[object] = []
+        self.stepped: object = None
+        """The loader whose batches drive the steps."""
         self.workers = WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
     def begin(self) -> None:
@@ -61,6 +64,7 @@ class Session:
             self.workers.end()
         finally:
             self.loaders.clear()
+            self.stepped = None
             self.patches.undo()
 
     def refresh(self) -> None:
@@ -72,6 +76,16 @@ class Session:
         self._remember(loader)
         time_loader(self.patches, loader, collating=True)
         self.workers.hook_for_the_session(loader)
+
+    def describe_loaders(self) -> list[LoaderMetadata]:
+        """The settings of every loader, and which of them were in use."""
+        found = []
+        for loader in self.loaders:
+            facts = describe(loader)
+            facts["iterated"] = self.workers.iterated.get(id(loader), 0)
+            facts["stepped"] = loader is self.stepped
+            found.append(facts)
+        return found
 
     def _time(self, role: _registry.Role, obj: object) -> None:
         time_registered(self.patches, role, obj)

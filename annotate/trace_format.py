@@ -79,6 +79,8 @@ class LoaderMetadata(TypedDict, total=False):
     start_method: str  # fork | spawn | forkserver
     in_order: bool
     drop_last: bool
+    iterated: int  # how often iter(loader) was called while the capture was on
+    stepped: bool  # its batches drove the steps: it was given to prof.steps
 
 
 class HostMetadata(TypedDict, total=False):

@@ -65,10 +65,12 @@ def find_throughput(
 
 
 def main_loader(trace: Trace) -> LoaderInfo | None:
-    """The loader that the capture is about: the first that was recorded; else what torch's own spans tell of it."""
+    """The loader that the capture is about: the one whose batches drove the steps, else one that was iterated, else the
+    first; without any record what torch's own spans tell of it.
+    """
     pipeline = trace.info.pipeline
     if pipeline and pipeline.loaders:
-        return pipeline.loaders[0]
+        return max(pipeline.loaders, key=lambda loader: (bool(loader.stepped), loader.iterated or 0))
     return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
 
 

@@ -45,6 +45,8 @@ class LoaderInfo:
     persistent_workers: bool | None = None
     start_method: str = ""
     in_order: bool | None = None
+    iterated: int | None = None
+    stepped: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
