@@ -92,6 +92,7 @@ class WorkerRows:
         self._files: list[WorkerFile] = []
         self._last_span: dict[tuple[int, int], tuple[int, int]] = {}
         """Iteration and batch -> pid, and a moment in the last span of the batch."""
+        self._known: dict[tuple[int, int], Batch] = {}
         self.span_count = 0
 
     def look(self, text: bytes) -> None:
@@ -104,6 +105,7 @@ class WorkerRows:
         self._clock = self._capture.anchors.clock()
         if self._clock is None or self._capture.spool is None:
             return
+        self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
         for path in self._capture.spool.files():
             file = read_worker_file(path)
             if file is not None:
@@ -183,10 +185,8 @@ class WorkerRows:
 
     def _prepare(self, file: WorkerFile) -> None:
         """Learn of the batches that are in a file, and keep it."""
-        iterations = self._batches.iterations
         for end, (number, batch, started, finished) in zip(file.ends, file.batches, strict=True):
-            iteration = iterations.get(number)
-            known = iteration.outstanding.get(batch) if iteration is not None else None
+            known = self._known.get((number, batch))
             if known is not None and known.arrived is None:  # in work, on its way, or lost with its worker
                 known.worker, known.pid, known.started = file.worker, file.pid, started or None
                 known.finished = finished if finished >= 0 else None

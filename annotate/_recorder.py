@@ -97,12 +97,16 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     if get_ident() != _thread or not _still_on():
         return function(*args)
     start, cpu = _open()
+    number = index if type(index) is int else UNKNOWN
     try:
-        return function(*args)
-    finally:
-        end = _close(name, start, cpu, index if type(index) is int else UNKNOWN)
-        if end - _last_flush > FLUSH_NS or len(rows) > _limit:
-            _flush()
+        value = function(*args)
+    except BaseException:
+        _close(name, start, cpu, number)
+        _flush()  # nothing more may come: the batch raises in the training process
+        raise
+    if _close(name, start, cpu, number) - _last_flush > FLUSH_NS or len(rows) > _limit:
+        _flush()
+    return value
 
 
 def flushed() -> None:

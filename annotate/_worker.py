@@ -62,8 +62,14 @@ class WorkerCollate:
         self.function = function
 
     def __call__(self, batch: Any) -> Any:
-        data = self.function(batch)
-        return data if current is None else current.finish(data)
+        if current is None:
+            return self.function(batch)
+        try:
+            data = self.function(batch)
+        except BaseException:
+            current.flush()
+            raise
+        return current.finish(data)
 
     @property
     def __name__(self) -> str:

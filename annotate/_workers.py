@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -46,6 +45,8 @@ class WorkerCapture:
         self.spool: Spool | None = None
         self.window: tuple[int, int] | None = None
         """perf_counter_ns of the beginning and (0 while it is open) the end of the window."""
+        self.iterated: Final[dict[int, int]] = {}
+        """Identity of a DataLoader -> how often it has been iterated in the session."""
         self._number_of = number_of
         self._patches = patches
         self._limits = limits
@@ -64,6 +65,7 @@ class WorkerCapture:
 
         @wraps(original)
         def __iter__(self: Any) -> Any:  # noqa: N807
+            capture.iterated[id(self)] = capture.iterated.get(id(self), 0) + 1
             if not getattr(self, "num_workers", 0) or os.getpid() != capture._pid:
                 return original(self)
             with capture._followed(self):
@@ -78,7 +80,6 @@ class WorkerCapture:
         if _parcel.arrived == self.batches.arrive:
             _parcel.arrived = None
         if self.spool is not None:
-            atexit.unregister(self.spool.remove)
             self.spool.remove()
             self.spool = None
 
@@ -173,7 +174,6 @@ class WorkerCapture:
             except OSError as error:
                 self._failed = str(error)
                 return False
-            atexit.register(self.spool.remove)
             if self.window is not None and not self.window[1]:
                 self.spool.open_window()
         return self.spool is not None

@@ -1,0 +1,300 @@
+"""Whatever is lost, what had been recorded up to then is in the trace, and nothing stays behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capture_helpers import load, record_all
+from torch.utils.data import DataLoader
+from worker_helpers import Books, as_tensor, batches_of, check_nesting, check_order, consumed, run, worker_spans
+
+import annotate
+from annotate import _spool
+from annotate.options import WorkerLimits
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files of the test's own; ours must have gone from it in the end."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def ours(folder: Path) -> list[Path]:
+    return list(folder.glob("annotate-*"))
+
+
+class Killed(Books):
+    def __getitem__(self, index: int) -> list[int]:
+        if index == 13:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(index)
+
+
+class Raising(Books):
+    def __getitem__(self, index: int) -> list[int]:
+        if index == 13:
+            raise LookupError("number 13")
+        return super().__getitem__(index)
+
+
+def last_trace(folder: Path) -> dict[str, Any]:
+    (path,) = folder.glob("*.gz")
+    return load(path)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "error", "message"),
+    [(Killed(), RuntimeError, r"DataLoader worker \(pid.*\d+\) "), (Raising(), LookupError, "Caught LookupError in")],
+)
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_worker_that_dies_or_raises(
+    dataset: Books, error: type[Exception], message: str, persistent: bool, tmp_path: Path, temporary: Path
+) -> None:
+    loader = DataLoader(
+        dataset, batch_size=2, num_workers=2, collate_fn=as_tensor, persistent_workers=persistent, prefetch_factor=1
+    )
+    annotate.loader(loader)
+    done = []
+    with pytest.raises(error, match=message), annotate.profile(tmp_path / "run", schedule=record_all) as prof:
+        for batch in loader:
+            done.append(batch[:, 0].tolist())
+            prof.step()
+    trace = last_trace(tmp_path / "run")
+    check_order(trace)
+    check_nesting(trace)
+    assert len(done) >= 4
+    by_batch = [
+        [
+            s["args"]["index"]
+            for s in spans
+            if s["name"].startswith("sample::") and s["args"]["batch"] == record["batch"]
+        ]
+        for record in consumed(trace)
+        for spans in [worker_spans(trace).get(record["pid"], [])]
+        if record["worker"] is not None
+    ]
+    assert by_batch[: len(done)] == done
+    assert ours(temporary) == []
+    if dataset.__class__ is Raising:
+        raised = [b for b in batches_of(trace) if b["batch"] == 6]
+        assert [b["finished_us"] for b in raised] == [None]
+
+
+def test_the_next_batches_after_one_that_raised(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Raising(), batch_size=2, num_workers=2, collate_fn=as_tensor))
+    done: list[int] = []
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        iterator = iter(loader)
+        while True:
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                break
+            except LookupError:
+                continue
+            done.append(int(batch[0][0]) // 2)
+            prof.step()
+    trace = load(prof.trace_files[0])
+    assert done == [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]
+    assert [record["batch"] for record in consumed(trace)] == list(range(12))
+    check_order(trace)
+
+
+class DiskFull:
+    """A worker_init_fn after which our third chunk, and all later ones, find no space."""
+
+    def __call__(self, worker: int) -> None:
+        write, calls = os.write, [0]
+
+        def full(file: int, data: bytes) -> int:
+            calls[0] += 1
+            if calls[0] > 4:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return write(file, data)
+
+        os.write = full
+
+
+class CutOff:
+    """A worker_init_fn after which files may have 600 bytes."""
+
+    def __call__(self, worker: int) -> None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+
+
+@pytest.mark.parametrize("init", [DiskFull(), CutOff()])
+def test_a_full_disk(init: Any, tmp_path: Path, temporary: Path) -> None:
+    loader = annotate.loader(
+        DataLoader(Books(), batch_size=2, num_workers=2, collate_fn=as_tensor, worker_init_fn=init)
+    )
+    trace, seen = run(tmp_path / "run", loader)
+    assert [batch.indices for batch in seen] == [[i, i + 1] for i in range(0, 24, 2)]
+    assert trace["dataPipeline"]["dropped_spans"] > 0
+    records = consumed(trace)
+    assert [record["batch"] for record in records] == list(range(12))
+    assert all(record["finished_us"] is not None for record in records)
+    spans = [span for spans in worker_spans(trace).values() for span in spans]
+    assert {span["args"]["batch"] for span in spans} >= {0, 1}
+    check_order(trace)
+    check_nesting(trace)
+    assert ours(temporary) == []
+
+
+def test_a_limit_of_the_spool_drops_and_counts(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Books(), batch_size=2, num_workers=1, collate_fn=as_tensor))
+    trace, _ = run(tmp_path, loader, workers=WorkerLimits(spool_bytes=1000))
+    kept = sum(map(len, worker_spans(trace).values()))
+    assert kept > 0
+    assert trace["dataPipeline"]["dropped_spans"] + kept == 12 * (2 * 3 + 1)
+
+
+def test_many_spans_are_written_in_the_middle_of_a_batch(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Books(), batch_size=24, num_workers=1, collate_fn=as_tensor))
+    trace, _ = run(tmp_path, loader, workers=WorkerLimits(buffered_spans=5))
+    (spans,) = worker_spans(trace).values()
+    assert len(spans) == 24 * 3 + 1
+    check_nesting(trace)
+
+
+def test_no_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    loader = annotate.loader(DataLoader(Books(), batch_size=2, num_workers=2, collate_fn=list))
+    with (
+        pytest.warns(RuntimeWarning, match="no worker records.*temporary files.*missing.*Set TMPDIR"),
+        annotate.profile(tmp_path / "run", schedule=record_all) as prof,
+    ):
+        assert len(list(prof.steps(loader))) == 12
+    trace = load(prof.trace_files[0])
+    assert "no worker records" in trace["dataPipeline"]["notes"][0]
+    assert trace["dataPipeline"]["workers"] == []
+
+
+SCRIPT = """
+import os, signal, sys
+sys.path.insert(0, {here!r})
+from torch.utils.data import DataLoader
+from worker_helpers import Books, as_tensor
+from capture_helpers import record_all
+import annotate
+
+if __name__ == "__main__":
+    loader = annotate.loader(
+        DataLoader(Books(), batch_size=2, num_workers=2, collate_fn=as_tensor, persistent_workers={persistent})
+    )
+    prof = annotate.profile({folder!r}, schedule=record_all)
+    {body}
+"""
+
+BODIES = {
+    "exit in the block": ("with prof:\n        for b in loader:\n            prof.step(); n = b[0, 0] // 2 == 5 and sys.exit(3)", 3),
+    "never closed": ("prof.__enter__()\n    for b in loader:\n        prof.step()\n        if b[0, 0] // 2 == 5: break", 0),
+    "ctrl-c": (
+        "with prof:\n        for b in loader:\n            prof.step()\n"
+        "            if b[0, 0] // 2 == 5: os.killpg(0, signal.SIGINT)",
+        -signal.SIGINT,
+    ),
+}  # fmt: skip
+
+
+def start(body: str, tmp_path: Path, temporary: Path, *, persistent: bool) -> subprocess.Popen[str]:
+    script = tmp_path / "script.py"
+    folder = str(tmp_path / "run")
+    script.write_text(SCRIPT.format(here=str(HERE), body=body, folder=folder, persistent=persistent))
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(script)],
+        env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(HERE.parents[1])},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_program_that_ends_early(body: str, persistent: bool, tmp_path: Path, temporary: Path) -> None:
+    code, status = BODIES[body]
+    process = start(code, tmp_path, temporary, persistent=persistent)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == status, errors
+    trace = last_trace(tmp_path / "run")
+    check_order(trace)
+    check_nesting(trace)
+    assert [record["batch"] for record in consumed(trace)] == list(range(6))
+    spans = [span for spans in worker_spans(trace).values() for span in spans]
+    assert {span["args"]["batch"] for span in spans} >= set(range(6))
+    assert ours(temporary) == []
+    assert list((tmp_path / "run").glob(".*")) == []
+
+
+def test_the_folder_of_a_killed_program_is_cleared_away_by_the_next(tmp_path: Path, temporary: Path) -> None:
+    process = start(
+        "with prof:\n        for b in loader:\n            os.kill(os.getpid(), signal.SIGKILL)",
+        tmp_path,
+        temporary,
+        persistent=False,
+    )
+    assert process.stderr is not None
+    process.stderr.close()  # its workers hold the other end until they notice
+    assert process.wait(timeout=60) == -signal.SIGKILL
+    assert len(ours(temporary)) == 1
+    mine = temporary / f"annotate-{os.getpid()}-{_spool.start_time(os.getpid())}-mine"
+    mine.mkdir()
+    (temporary / "annotate-other").mkdir()
+    spool = _spool.Spool()
+    assert set(ours(temporary)) == {mine, spool.folder, temporary / "annotate-other"}
+    assert spool.folder.stat().st_mode & 0o777 == 0o700
+    spool.remove()
+    assert not spool.folder.exists()
+
+
+def test_a_cut_off_file_is_read_up_to_the_cut(tmp_path: Path) -> None:
+    from annotate._merge import read_worker_file
+
+    file = _spool.SpoolFile(str(tmp_path), 1, 1 << 20, {"loader": 0, "worker": 1, "pid": 2, "started": 3})
+    file.number_names(["a", "b"], {"b": "user::b"})
+    for batch in range(3):
+        file.write(_spool.SPANS, _spool.BATCH.pack(0, batch, 1, 2) + bytes(64))
+    file.close()
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    counts = set()
+    for length in range(len(whole) + 1):
+        path.write_bytes(whole[:length])
+        found = read_worker_file(path)
+        counts.add(None if found is None else len(found.rows))
+    assert counts == {None, 0, 2, 4, 6}
+    assert found is not None
+    assert found.names == ["a", "user::b"]
+    assert found.ends == [2, 4, 6]
+
+
+def test_nobody_waits_for_a_worker_that_hangs(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Hanging(), batch_size=2, num_workers=1, timeout=1, collate_fn=as_tensor))
+    begin = time.monotonic()
+    with pytest.raises(RuntimeError, match="timed out after 1"):
+        run(tmp_path, loader)
+    assert time.monotonic() - begin < 20
+    assert len(consumed(last_trace(tmp_path))) == 1
+
+
+class Hanging(Books):
+    def __getitem__(self, index: int) -> list[int]:
+        if index == 2:
+            time.sleep(3)
+        return super().__getitem__(index)
