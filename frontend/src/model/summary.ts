@@ -36,6 +36,7 @@ const BLAME_WORDS: Readonly<Record<string, string>> = {
   startup: "startup (not yet running)",
   starved: "starved (no index in its queue)",
   transfer: "transfer (result on its way)",
+  unrecorded: "unrecorded (no record of who made the batch)",
   other: "other (between stages)",
 };
 

@@ -22,6 +22,7 @@ export const dark: Palette = {
   sample: "#59626D",
   startup: "#93A1B8",
   starved: "#6A6A6A",
+  unrecorded: "#7C7C7C",
   other: "#5A5A5A",
   kernel: "#9DB0C8",
   copy: "#6F8299",

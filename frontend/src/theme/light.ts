@@ -22,6 +22,7 @@ export const light: Palette = {
   sample: "#B8C0CA",
   startup: "#5E6C84",
   starved: "#BDBDBD",
+  unrecorded: "#A9A9A9",
   other: "#C8C8C8",
   kernel: "#44546A",
   copy: "#7A8CA3",

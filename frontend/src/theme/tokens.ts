@@ -3,8 +3,9 @@
 export const TOKENS = [
   // page
   "paper", "ink", "ink-muted", "ink-faint", "rule", "rule-strong", "accent", "hover", "selected", "code-paper",
-  // stage kinds; "sample" and "startup", "starved", "other" are blame that belongs to no single kind
-  "read", "decode", "transform", "collate", "transfer", "h2d", "user", "wait", "sample", "startup", "starved", "other",
+  // stage kinds; "sample" and "startup", "starved", "unrecorded", "other" are blame that belongs to no single kind
+  "read", "decode", "transform", "collate", "transfer", "h2d", "user", "wait", "sample", "startup", "starved", "unrecorded",
+  "other",
   // device activity, steps and the batches of DataLoader workers
   "kernel", "copy", "step", "batch",
   // causes of idle time
@@ -17,7 +18,7 @@ export type Palette = Readonly<Record<Token, string>>;
 /** Loud on purpose: a token nobody defined must be seen, not guessed. */
 export const MISSING_COLOR = "#FF1493";
 
-const HATCHED: ReadonlySet<string> = new Set(["wait", "idle:unknown", "starved", "other"]);
+const HATCHED: ReadonlySet<string> = new Set(["wait", "idle:unknown", "starved", "unrecorded", "other"]);
 
 export function isHatched(token: string): boolean {
   return HATCHED.has(token);

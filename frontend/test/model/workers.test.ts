@@ -11,7 +11,7 @@ function said(over: Partial<Capture>): string {
 }
 
 const busy = (...shares: number[]): Capture["workers"] =>
-  shares.map((busy_us, n) => worker({ worker: n, pid: 10 + n, busy_us, idle_us: 100 - busy_us }));
+  shares.map((busy_us, n) => worker({ worker: n, pid: 10 + n, batches: 9, busy_us, idle_us: 100 - busy_us }));
 
 describe("the sentence", () => {
   it("says that busy workers cannot keep up when the training thread still waits", () => {
@@ -26,6 +26,13 @@ describe("the sentence", () => {
     const text = said({ workers: busy(12, 12), loader: { ...loader, wait_us: 40 } });
     expect(text).toContain("yet the training thread waits 40.0 % of it: the wait is not for want of DataLoader workers.");
   });
+  it("does not say that they cannot keep up where the batches lay ready", () => {
+    const over = { workers: busy(96), loader: { ...loader, wait_us: 38 }, batch_count: 2 };
+    const waits = (delay_us: number): Capture["batches"] => [batch({ wait_us: 30, delay_us }), batch({ number: 1, wait_us: 8, delay_us: 0 })];
+    expect(said({ ...over, batches: waits(5) })).toContain("waits 38.0 % of it, but mostly for batches that lay ready: making them is not what it waits for.");
+    expect(said({ ...over, batches: waits(0) })).toContain("it cannot keep up");
+    expect(said({ ...over, batches: waits(5), batch_count: 99 }), "batches are left out of the report").toContain("it cannot keep up");
+  });
   it("says nothing of a wait that is not known", () => {
     expect(said({ workers: busy(96) })).toBe("1 DataLoader worker is busy 96.0 % of the window.");
   });
@@ -36,6 +43,7 @@ describe("the sentence", () => {
     const workers = busy(80, 20).map((item, n) => ({ ...item, skew: n === 0 ? 1.82 : 0.4 }));
     expect(said({ workers })).toContain(" DataLoader worker 0 has 1.8x the mean work.");
     expect(said({ workers: busy(50, 50).map((item) => ({ ...item, skew: 1.2 })) })).not.toContain("mean work");
+    expect(said({ workers: workers.map((item) => ({ ...item, batches: 1 })) }), "too few batches to compare").not.toContain("mean work");
   });
 });
 

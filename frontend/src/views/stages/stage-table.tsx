@@ -46,7 +46,7 @@ export function StageTable({ capture }: { capture: Capture }) {
         </div>
       </div>
       <div class="scroll-x">
-        <table class="stages" data-testid="stage-table">
+        <table class={isReplayed(stages) ? "stages replayed" : "stages"} data-testid="stage-table">
           <StageHead units={units} replayed={isReplayed(stages)} />
           <tbody>
             {rows.map((row) => <StageLine key={row.key} row={row} units={units} largestUs={largestUs} capture={capture} flat={flat} />)}

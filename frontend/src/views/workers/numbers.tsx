@@ -2,7 +2,7 @@ import type { Capture } from "../../contract/report";
 import { exactUs, formatCount, formatDuration, formatPercent, plural } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { share, shareWords } from "../../model/summary";
-import { loaderNumbers, workerTotals, type LoaderPart } from "../../model/workers";
+import { batchesMade, loaderNumbers, workerTotals, type LoaderPart } from "../../model/workers";
 import { BigNumber, NumberRow } from "../../ui/numbers";
 
 const NO_STARVED = "It is not known when the DataLoader workers had no index to work on: the capture does not tell when indices were put into their queues.";
@@ -36,7 +36,7 @@ export function WorkerNumbers({ capture, part }: { capture: Capture; part: Loade
   return (
     <NumberRow>
       <BigNumber label="DataLoader workers" testId="number-workers" value={count} text={formatCount(count)}
-        note={`${processes}${plural(batchSum(part), "batch", "batches")}`} reason="" />
+        note={`${processes}${plural(batchesMade(part.workers), "batch", "batches")}`} reason="" />
       <BigNumber label="Busy" testId="number-workers-busy" {...asShare(busyUs, windowUs)} note={`${ofWindow(busyUs, windowUs)}${each}`} reason="" />
       <BigNumber label="Starved" testId="number-workers-starved" {...asShare(starvedUs, windowUs)}
         note={starvedUs === undefined ? "" : `${formatDuration(starvedUs)}${each}, without an index to work on`} reason={NO_STARVED} />
@@ -45,13 +45,14 @@ export function WorkerNumbers({ capture, part }: { capture: Capture; part: Loade
       <BigNumber label="Head of line" testId="number-head-of-line" {...asDuration(blockedUs)}
         note={`summed over batches: ready while an earlier one was waited for${coverWords(capture)}`} reason={NO_BLOCKED} />
       <BigNumber label="Longest start-up" testId="number-startup" {...asDuration(startupUs)}
-        note={startupUs === undefined || share(startupUs, windowUs) === undefined ? "" : `${shareWords(startupUs, windowUs)} of the window, before the slowest was ready`} reason={NO_STARTUP} />
+        note={startupWords(startupUs, windowUs)} reason={NO_STARTUP} />
     </NumberRow>
   );
 }
 
-function batchSum({ workers }: LoaderPart): number {
-  return workers.reduce((sum, worker) => sum + worker.batches, 0);
+function startupWords(us: number | undefined, windowUs: number | undefined): string {
+  if (us === 0) return "in the window all were ready from the start";
+  return us === undefined || share(us, windowUs) === undefined ? "" : `${shareWords(us, windowUs)} of the window, before the slowest was ready`;
 }
 
 function coverWords({ batches, batch_count }: Capture): string {
