@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.traceback:
             traceback.print_exc()
         else:
-            hint = "" if isinstance(error, UsageError) else " (--traceback shows where)"
+            hint = "" if isinstance(error, (UsageError, OSError)) else " (--traceback shows where)"
             print(f"annotate replay: {_one_line(error)}{hint}", file=sys.stderr)
         return 2
 
@@ -70,6 +70,9 @@ def load_target(target: str) -> Any:
     module_name, separator, path = target.partition(":")
     if not separator or not module_name or not path:
         raise UsageError(f"{target!r} is not of the form package.module:name")
+    if module_name.endswith(".py") or "/" in module_name:
+        dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
+        raise UsageError(f"{target!r} names a file; give the module: {dotted}:{path}")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
@@ -84,14 +87,14 @@ def load_target(target: str) -> Any:
         found = getattr(found, name)
     loader = found() if callable(found) and not hasattr(found, "dataset") else found
     if not hasattr(loader, "dataset"):
-        raise UsageError(f"{target} gives a {type(loader).__name__}, not a DataLoader")
+        raise UsageError(f"{target} gives no DataLoader but {type(loader).__name__!r}")
     return loader
 
 
 def _one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, (UsageError, OSError)) and text:
-        return text
+        return text.partition("] ")[2] or text if text.startswith("[Errno") else text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

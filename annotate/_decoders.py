@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from annotate import _files, _spans
 from annotate._patching import Patches
-from annotate._timed import Method, TimedGlobal
+from annotate._timed import Method, TimedGlobal, timed_method
 from annotate.trace_format import StageKind
 
 
@@ -58,12 +58,22 @@ def install(patches: Patches) -> None:
             continue
         name = _spans.hand_out(hook.kind, hook.label)
         patches.set_global(module, hook.function, TimedGlobal(function, name, hook.module, hook.function))
+    if "numpy" in sys.modules and patches.once("numpy.NpzFile"):
+        _install_npz(patches)
     image = sys.modules.get("PIL.Image")
     if image is not None and patches.once("PIL.Image"):
         # PIL itself imports this only when it opens the first file, which may be in the window.
         _install_pil(patches, image, import_module("PIL.ImageFile"))
     if patches.once("open"):
         _files.install(patches)
+
+
+def _install_npz(patches: Patches) -> None:
+    """Time the arrays of an npz file: each is read and unzipped when it is asked for, not by ``numpy.load``."""
+    npz: Any = getattr(import_module("numpy.lib.npyio"), "NpzFile", None)
+    if npz is not None and "__getitem__" in vars(npz):
+        name = _spans.hand_out("decode", "numpy.NpzFile")
+        patches.set_attribute(npz, "__getitem__", timed_method(npz.__getitem__, name))
 
 
 def _install_pil(patches: Patches, image: ModuleType, image_file: ModuleType) -> None:

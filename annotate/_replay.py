@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import random
 import sys
@@ -13,7 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from annotate import _writer
 from annotate._collate import collate
+from annotate._isolated import isolated_copy
 from annotate._profile import Profile
 from annotate._rng import Snapshot
 from annotate.options import CaptureOptions, absolute
@@ -25,6 +26,11 @@ HOW_IT_DIFFERS: Final = (
     "A replay loads the batches one after the other in the main process with one torch thread and no training step: "
     "trust the shares of the stages, not the wall-clock time; several workers run side by side, compete for cores and "
     "disk, and pass each batch through shared memory, and files read before may come from the page cache."
+)
+
+NOT_ISOLATED: Final = (
+    "The dataset cannot be pickled, so the replay shares its inner objects: state that they keep, such as random "
+    "generators or caches of their own, goes on from where the replay left it."
 )
 
 _NEEDED: Final = ("dataset", "collate_fn", "num_workers", "sampler", "batch_sampler", "generator", "worker_init_fn")
@@ -69,23 +75,28 @@ def _replay(loader: Any, options: CaptureOptions, progress: bool) -> str:
     count = options.active if indices is None else len(indices)
     if count == 0:
         raise _no_batch(loader)
-    stand_in = _zero_worker_loader(loader, indices)
-    notes = (HOW_IT_DIFFERS, *_left_out(loader))
+    _writer.check_writable(options.logdir)
+    dataset, is_isolated = isolated_copy(loader.dataset)
+    stand_in = _zero_worker_loader(loader, dataset, indices)
+    notes = (HOW_IT_DIFFERS, *_left_out(loader), *(() if is_isolated else (NOT_ISOLATED,)))
     if progress:
-        print(HOW_IT_DIFFERS, file=sys.stderr)
+        print(*notes[:1], *(() if is_isolated else (NOT_ISOLATED,)), sep="\n", file=sys.stderr)
     done = 0
     capture = Profile(options, schedule=_record_all(count), notes=notes, loaders=(loader,))
-    with _as_worker(loader, stand_in.dataset, base_seed), capture as prof:
-        if loader.worker_init_fn is not None:
-            loader.worker_init_fn(0)
-        for done in _progress(prof.steps(stand_in), count, show=progress and sys.stderr.isatty()):
-            if done == count:  # before the step that would begin one step too many
-                break
-    path = prof.trace_files[-1]
+    try:
+        with _as_worker(loader, stand_in.dataset, base_seed), capture as prof:
+            if loader.worker_init_fn is not None:
+                loader.worker_init_fn(0)
+            for done in _progress(prof.steps(stand_in), count, show=progress and sys.stderr.isatty()):
+                if done == count:  # before the step that would begin one step too many
+                    break
+    finally:
+        if done == 0:  # a trace without a batch says nothing
+            for path in capture.trace_files:
+                Path(path).unlink(missing_ok=True)
     if done == 0:
-        Path(path).unlink()
         raise _no_batch(loader)
-    return path
+    return capture.trace_files[-1]
 
 
 class NoBatchError(ValueError):
@@ -121,8 +132,8 @@ def _next_indices(loader: Any, batches: int) -> tuple[int, list[Any] | None]:
     return int(base_seed), None if sampler_iterator is None else list(islice(sampler_iterator, batches))
 
 
-def _zero_worker_loader(loader: Any, indices: list[Any] | None) -> Any:
-    """A loader of zero workers over a copy of the dataset: its ``worker_init_fn`` may change the copy."""
+def _zero_worker_loader(loader: Any, dataset: Any, indices: list[Any] | None) -> Any:
+    """A loader of zero workers over `dataset`, a copy: its ``worker_init_fn`` and its transforms may change it."""
     import torch
     from torch.utils.data import DataLoader
 
@@ -139,7 +150,7 @@ def _zero_worker_loader(loader: Any, indices: list[Any] | None) -> Any:
     else:
         keywords["batch_size"] = None
         keywords["sampler"] = indices
-    return DataLoader(copy.copy(loader.dataset), num_workers=0, **keywords)
+    return DataLoader(dataset, num_workers=0, **keywords)
 
 
 def _has_accelerator() -> bool:

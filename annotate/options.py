@@ -37,6 +37,7 @@ class CaptureOptions:
 
     Raises:
         ValueError: a count is negative, or `active` is not positive.
+        TypeError: a count is no whole number.
     """
 
     logdir: Path
@@ -48,9 +49,12 @@ class CaptureOptions:
     workers: WorkerLimits = field(default_factory=WorkerLimits)
 
     def __post_init__(self) -> None:
-        for name in ("wait", "warmup", "repeat"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, and is {getattr(self, name)}")
+        for name in ("wait", "warmup", "active", "repeat"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} is a number of steps, and cannot be {value!r}")
+            if value < 0:
+                raise ValueError(f"{name} must not be negative, and is {value}")
         if self.active < 1:
             raise ValueError(f"active must be at least 1, and is {self.active}")
 
@@ -60,7 +64,13 @@ class CaptureOptions:
 
 
 def absolute(logdir: str | os.PathLike[str]) -> Path:
-    """The folder as an absolute path: the program may change its working directory while it trains."""
+    """The folder as an absolute path: the program may change its working directory while it trains.
+
+    Raises:
+        ValueError: it is empty.
+    """
+    if not os.fspath(logdir):
+        raise ValueError("logdir is empty: give the folder that the trace is written to")
     return Path(os.path.expanduser(os.fspath(logdir))).absolute()  # noqa: PTH111
 
 

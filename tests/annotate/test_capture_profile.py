@@ -255,6 +255,8 @@ def test_one_file_per_window_with_steps_waits_and_metadata(tmp_path: Path) -> No
             "num_workers": 0,
             "pin_memory": False,
             "drop_last": True,
+            "iterated": 1,
+            "stepped": True,
         }
     ]
     assert metadata["host"]["cores"] >= 1

@@ -249,7 +249,7 @@ def test_the_command_replays_a_function_or_a_loader(
         (f"{__name__}:nothing", 2, "has no 'nothing'"),
         ("no_such_module:x", 2, "there is no module 'no_such_module'"),
         ("no colon", 2, "not of the form package.module:name"),
-        (f"{__name__}:rng_state", 2, "gives a tuple, not a DataLoader"),
+        (f"{__name__}:rng_state", 2, "gives no DataLoader but 'tuple'"),
         (f"{__name__}:init_worker", 2, "TypeError"),
     ],
 )

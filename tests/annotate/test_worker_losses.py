@@ -267,7 +267,7 @@ def test_a_cut_off_file_is_read_up_to_the_cut(tmp_path: Path) -> None:
     from annotate._merge import read_worker_file
 
     file = _spool.SpoolFile(str(tmp_path), 1, 1 << 20, {"loader": 0, "worker": 1, "pid": 2, "started": 3})
-    file.number_names(["a", "b"], {"b": "user::b"})
+    file.write_names(["a", "b"], {"b": "user::b"})
     for batch in range(3):
         file.write(_spool.SPANS, _spool.BATCH.pack(0, batch, 1, 2) + bytes(64))
     file.close()
