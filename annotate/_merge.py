@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from annotate import _spool
 from annotate._batches import Batch, Batches
 from annotate._clock import Clock
+from annotate._recorder import CPU_BITS
 from annotate.trace_format import (
     ARG_BATCH,
     ARG_BYTES,
@@ -192,7 +193,7 @@ class WorkerRows:
                 known.finished = finished if finished >= 0 else None
             if finished >= 0:
                 last = file.rows[end - 1]
-                moment = int(last["start"]) + max(0, int(last["dur"]) - 1)
+                moment = max(int(last["start"]), int(last["end"]) - 1)
                 self._last_span[number, batch] = (file.pid, moment)
         self.span_count += len(file.rows)
         self._files.append(file)
@@ -215,18 +216,20 @@ class WorkerRows:
         window = self._capture.window or (0, 0)
         rows = file.rows
         chunk = np.repeat(np.arange(len(file.ends)), np.diff(file.ends, prepend=0))
-        ends = rows["start"] + rows["dur"]
+        ends = rows["end"]
+        names = rows["name_cpu"] >> CPU_BITS
         kept = np.flatnonzero((ends >= window[0]) & (rows["start"] <= window[1]))
         # Parents first: they begin no later, end no earlier, and were recorded after their children.
         kept = kept[np.lexsort((-kept, -ends[kept], rows["start"][kept]))]
-        index = _enclosing_index(rows[kept], file.names)
+        is_sample = np.array([_is_sample(name) for name in file.names] or [False])
+        index = _enclosing_index(rows[kept], is_sample[names[kept]])
         start = clock.ts_ns(rows["start"][kept])
         dur = clock.ts_ns(ends[kept]) - start
         heads = [_head(name, file.pid) for name in file.names]
         tails = [self._tail(file, facts) for facts in file.batches]
-        is_sample = np.array([_is_sample(name) for name in file.names] or [False])
-        size = np.where(is_sample[rows["name"][kept]], -1, rows["extra"][kept])
-        columns = (rows["name"][kept], start, dur, chunk[kept], rows["cpu"][kept], index, size)
+        size = np.where(is_sample[names[kept]], -1, rows["extra"][kept])
+        cpu = (rows["name_cpu"][kept] & ((1 << CPU_BITS) - 1)) // 100
+        columns = (names[kept], start, dur, chunk[kept], cpu, index, size)
         for at in range(0, len(kept), _AT_ONCE):
             yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
 
@@ -264,16 +267,15 @@ def _is_sample(name: str) -> bool:
     return stage is not None and stage.kind == "sample"
 
 
-def _enclosing_index(rows: Any, names: list[str]) -> Any:
+def _enclosing_index(rows: Any, is_sample: Any) -> Any:
     """For each row (by start) the dataset index of the sample that it lies in, or -1."""
     import numpy as np
 
     result = np.full(len(rows), -1, dtype=np.int64)
-    is_sample = np.array([_is_sample(name) for name in names] or [False])[rows["name"]]
     samples = rows[is_sample]
     if len(samples):
         at = np.searchsorted(samples["start"], rows["start"], side="right") - 1
-        inside = (at >= 0) & (rows["start"] + rows["dur"] <= (samples["start"] + samples["dur"])[at])
+        inside = (at >= 0) & (rows["end"] <= samples["end"][at])
         result[inside] = samples["extra"][at[inside]]
     return result
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from _thread import get_ident
 from array import array
-from collections import defaultdict
 from collections.abc import Callable
 from time import perf_counter_ns as clock
 from time import thread_time_ns as cpu_clock
@@ -26,13 +25,32 @@ FLUSH_NS: Final = 100_000_000
 """An unfinished batch is written after this long at the end of a sample: what a killed worker, or a window that closes
 in the middle of a long batch, can lose."""
 
-rows: Final[list[Any]] = []
-"""Flat: name, start, end (perf_counter_ns), CPU nanoseconds, extra; spans in order of their ends.
+CPU_BITS: Final = 44
+"""Of CPU nanoseconds in a span's first number (4.8 hours); the number of its name stands above them."""
+_MOST_NAMES: Final = 1 << 18
+
+rows: Final[list[int]] = []
+"""Flat, four numbers a span: name and CPU time, start, end (perf_counter_ns), extra; in order of their ends.
 
 `extra` is the dataset index of a ``sample``, the bytes of any other result, `UNKNOWN` when not measured.
 """
 _extend: Final = rows.extend
-_left: Final[defaultdict[str, int]] = defaultdict(int)
+
+names: Final[list[str]] = []
+"""By number, the names of all spans of this process so far."""
+
+
+class _Names(dict[str, list[int]]):
+    """Name -> [calls until a result is measured, number of the name, shifted]."""
+
+    def __missing__(self, name: str) -> list[int]:
+        if len(names) < _MOST_NAMES:
+            names.append(name)
+        state = self[name] = [0, (len(names) - 1) << CPU_BITS]
+        return state
+
+
+_states: Final = _Names()
 
 _thread = 0
 """The thread whose spans are recorded: the one that the worker loop runs in."""
@@ -55,8 +73,9 @@ def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) 
     """
     global _thread, _flush, _still_on, _limit, _read_at, _last_flush
     rows.clear()
-    _left.clear()
-    _thread, _flush, _still_on, _limit, _read_at = get_ident(), flush, still_on, 5 * limit, 0
+    for state in _states.values():
+        state[0] = 0
+    _thread, _flush, _still_on, _limit, _read_at = get_ident(), flush, still_on, 4 * limit, 0
     _last_flush = clock()
 
 
@@ -80,15 +99,18 @@ def call(name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     if end - _read_at > STALE_NS:
         _cpu = cpu_clock()
         _read_at = end
-    left = _left[name]
-    if left:
-        _left[name] = left - 1
-        _extend((name, start, end, _cpu + end - _read_at - cpu, -1))
-    else:
-        _left[name] = MEASURE_EACH - 1
-        _extend((name, start, end, _cpu + end - _read_at - cpu, size_of(value)))
-        if len(rows) > _limit:
-            _flush()
+    cpu = _cpu + end - _read_at - cpu
+    if cpu < 0:
+        cpu = 0
+    state = _states[name]
+    if state[0]:
+        state[0] -= 1
+        _extend((state[1] + cpu, start, end, -1))
+        return value
+    state[0] = MEASURE_EACH - 1
+    _extend((state[1] + cpu, start, end, size_of(value)))
+    if len(rows) > _limit:
+        _flush()
     return value
 
 
@@ -131,7 +153,7 @@ def _close(name: str, start: int, cpu: int, extra: int) -> int:
     if end - _read_at > STALE_NS:
         _cpu = cpu_clock()
         _read_at = end
-    _extend((name, start, end, _cpu + end - _read_at - cpu, extra))
+    _extend((_states[name][1] + max(0, _cpu + end - _read_at - cpu), start, end, extra))
     return end
 
 
@@ -163,13 +185,11 @@ marker: Final[Callable[[str], Span]] = _Spans().__getitem__
 """What `_spans.marker` is in a worker."""
 
 
-def take_rows() -> tuple[list[str], array[int]]:
-    """Names, and start, end, CPU, extra one after the other, of all spans so far; `rows` is empty afterwards."""
-    taken = rows.copy()
+def take_rows() -> bytes:
+    """All spans so far, 32 bytes each; `rows` is empty afterwards."""
+    packed = array("q", rows).tobytes()
     rows.clear()
-    names = taken[0::5]
-    del taken[0::5]
-    return names, array("q", taken)
+    return packed
 
 
 def size_of(value: Any, depth: int = 4) -> int:

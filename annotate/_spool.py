@@ -31,8 +31,8 @@ BATCH: Final = struct.Struct("=qqqq")
 WORKER, NAMES, SPANS = 1, 2, 3
 """Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; `BATCH` and rows of `ROW`."""
 
-ROW: Final = [("start", "i8"), ("dur", "i8"), ("cpu", "u4"), ("name", "u2"), ("spare", "u2"), ("extra", "i8")]
-"""A span in 32 bytes: nanoseconds (CLOCK_MONOTONIC), CPU in units of 100 ns, number of its name, see `_recorder`."""
+ROW: Final = [("name_cpu", "i8"), ("start", "i8"), ("end", "i8"), ("extra", "i8")]
+"""A span in 32 bytes; see `_recorder.rows`."""
 
 
 class Spool:
@@ -127,16 +127,14 @@ class SpoolFile:
         )
         self._limit = limit
         self._size = 0
-        self.names: Final[dict[str, int]] = {}
+        self._names = 0
         self.write(WORKER, json.dumps(worker).encode())
 
-    def number_names(self, names: list[str], spoken: dict[str, str]) -> None:
-        """Give a number to each name that has none, and write it down as the span name that it stands for."""
-        new = [name for name in dict.fromkeys(names) if name not in self.names]
-        if new:
-            self.write(NAMES, json.dumps([spoken.get(name, name) for name in new]).encode())
-            for name in new:
-                self.names[name] = len(self.names)
+    def write_names(self, names: list[str], spoken: dict[str, str]) -> None:
+        """Write down the names that are not yet, as the span names that they stand for."""
+        if len(names) > self._names:
+            self.write(NAMES, json.dumps([spoken.get(name, name) for name in names[self._names :]]).encode())
+            self._names = len(names)
 
     def has_room(self, size: int) -> bool:
         return self._size + size <= self._limit

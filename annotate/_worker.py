@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import struct
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
@@ -173,7 +172,7 @@ class Worker:
 
     def _flush(self, started: int, finished: int) -> None:
         """Write what has been recorded. Any failure ends the recording, and what could not be written is counted."""
-        count = len(_recorder.rows) // 5
+        count = len(_recorder.rows) // 4
         file = self._file
         if file is None or not count:
             _recorder.rows.clear()
@@ -184,42 +183,14 @@ class Worker:
             _recorder.rows.clear()
             return
         try:
-            names, numbers = _recorder.take_rows()
-            file.number_names(names, _spans.HANDED_OUT)
+            packed = _recorder.take_rows()
+            file.write_names(_recorder.names, _spans.HANDED_OUT)
             batch = _spool.BATCH.pack(self._iteration, self._batch, started, finished)
-            file.write(_spool.SPANS, batch + pack(names, numbers, file.names))
-        except Exception:  # a full disk, more names than a row can number
+            file.write(_spool.SPANS, batch + packed)
+        except Exception:  # a full disk
             self._dropped += count
             self._close()
 
-
-def pack(names: list[str], numbers: Any, ids: dict[str, int]) -> bytes:
-    """The rows in `_spool.ROW`'s form."""
-    count = len(names)
-    if count <= _FEW:
-        row = _ROW.pack
-        starts, ends, cpus, extras = numbers[0::4], numbers[1::4], numbers[2::4], numbers[3::4]
-        return b"".join(
-            [
-                row(start, end - start, min(max(cpu, 0) // 100, 0xFFFFFFFF), ids[name], 0, extra)
-                for name, start, end, cpu, extra in zip(names, starts, ends, cpus, extras, strict=True)
-            ]
-        )
-    import numpy as np
-
-    table = np.frombuffer(numbers, dtype=np.int64).reshape(-1, 4)
-    rows = np.zeros(count, dtype=_spool.ROW)
-    rows["start"] = table[:, 0]
-    rows["dur"] = table[:, 1] - table[:, 0]
-    rows["cpu"] = (table[:, 2].clip(0) // 100).clip(max=0xFFFFFFFF)
-    rows["name"] = list(map(ids.__getitem__, names))
-    rows["extra"] = table[:, 3]
-    return rows.tobytes()
-
-
-_FEW: Final = 48
-"""Rows up to which packing one by one is faster than numpy."""
-_ROW: Final = struct.Struct("=qqIHHq")
 
 current: Worker | None = None
 """This process as a worker; None in every other process, and in workers that could not record."""

@@ -202,8 +202,14 @@ if __name__ == "__main__":
 """
 
 BODIES = {
-    "exit in the block": ("with prof:\n        for b in loader:\n            prof.step(); n = b[0, 0] // 2 == 5 and sys.exit(3)", 3),
-    "never closed": ("prof.__enter__()\n    for b in loader:\n        prof.step()\n        if b[0, 0] // 2 == 5: break", 0),
+    "exit in the block": (
+        "with prof:\n        for b in loader:\n            prof.step()\n            if b[0, 0] // 2 == 5: sys.exit(3)",
+        3,
+    ),
+    "never closed": (
+        "prof.__enter__()\n    for b in loader:\n        prof.step()\n        if b[0, 0] // 2 == 5: break",
+        0,
+    ),
     "ctrl-c": (
         "with prof:\n        for b in loader:\n            prof.step()\n"
         "            if b[0, 0] // 2 == 5: os.killpg(0, signal.SIGINT)",

@@ -1,0 +1,347 @@
+"""What recording in DataLoader workers costs: per span, in throughput, and when a window closes.
+
+    python benchmarks/worker_overhead.py [--pairs 10] [--spans 1000000] [span | throughput | close]
+
+Everything that is compared is taken in one run, in turns. No accelerator is needed.
+
+span        a wrapped function that does nothing, in a worker that records: all in, that is with CPU time, result size,
+            packing and writing; beside `record_function` while torch's profiler records (in the main process: it cannot
+            record in workers), and beside the same calls under VizTracer, if that is installed
+throughput  batches per second of a loader with recording on against off (annotated, session on, no window open): the
+            window opens and closes again and again over one run of persistent workers, and the medians over the pairs
+            of neighbours are taken
+close       seconds and peak memory of merging a window of a million spans, and bytes per span in the spool
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import PIL.Image
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+from torch.utils.data import DataLoader, Dataset
+
+import annotate
+from annotate import _recorder, _spans, _spool, _worker
+from annotate._patching import Patches
+from annotate._session import Session
+from annotate._timed import TimedCallable
+
+FIVE_US = 5_000
+
+
+class Jpeg(Dataset[np.ndarray]):
+    """About 5 ms a sample: decode, crop, flip, to float."""
+
+    def __init__(self, length: int) -> None:
+        rng = np.random.default_rng(0)
+        small = PIL.Image.fromarray(rng.integers(0, 255, (48, 64, 3), dtype=np.uint8))
+        file = io.BytesIO()
+        small.resize((800, 600), PIL.Image.Resampling.BICUBIC).save(file, "jpeg", quality=90)
+        self.data = file.getvalue()
+        self.length = length
+        self.transform = annotate.compose([crop, flip, to_float])
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        image = PIL.Image.open(io.BytesIO(self.data)).convert("RGB")
+        result: np.ndarray = self.transform(image)
+        return result
+
+
+def crop(image: PIL.Image.Image) -> PIL.Image.Image:
+    return image.resize((224, 224), box=(80, 60, 640, 540))
+
+
+def flip(image: PIL.Image.Image) -> PIL.Image.Image:
+    return image.transpose(PIL.Image.Transpose.FLIP_LEFT_RIGHT)
+
+
+def to_float(image: PIL.Image.Image) -> np.ndarray:
+    return np.asarray(image, dtype=np.float32) / 255
+
+
+class Spin:
+    """Takes five microseconds."""
+
+    def __call__(self, value: int) -> int:
+        end = time.perf_counter_ns() + FIVE_US
+        while time.perf_counter_ns() < end:
+            pass
+        return value
+
+
+class Tiny(Dataset[int]):
+    """The worst case: twenty transforms of five microseconds."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        self.transform = annotate.compose([Spin() for _ in range(20)])
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> int:
+        result: int = self.transform(index)
+        return result
+
+
+def nothing() -> None:
+    pass
+
+
+def plain_record_function() -> None:
+    with record_function("plain"):
+        pass
+
+
+def per_call_us(function: Callable[[], object], calls: int) -> float:
+    begin = time.perf_counter_ns()
+    for _ in range(calls):
+        function()
+    return (time.perf_counter_ns() - begin) / calls / 1000
+
+
+def median_of_7(measure: Callable[[], float]) -> float:
+    return statistics.median(measure() for _ in range(7))
+
+
+class RecordingHere:
+    """Makes this process a recording worker, as `_worker.begin` does in a real one."""
+
+    def __enter__(self) -> _worker.Worker:
+        self.spool = _spool.Spool()
+        self.spool.open_window()
+        place = _worker.Place(str(self.spool.folder), 0, 1 << 32, 4096)
+        worker = _worker.Worker(place, 0, time.perf_counter_ns(), Patches())
+        self.before = _spans.marker
+        _spans.call, _spans.sample, _spans.marker = _recorder.call, _recorder.sample, _recorder.marker
+        worker.begin(0, 0)
+        return worker
+
+    def __exit__(self, *exc: object) -> None:
+        _spans.set_recording(False)
+        _spans.call = _spans.sample = None
+        _spans.marker = self.before
+        self.spool.remove()
+
+
+def cost_of_a_span(batch: int, calls: int) -> float:
+    """Microseconds per span in a worker, all in, with `batch` spans to a batch, less the bare call."""
+    timed = TimedCallable(nothing, _spans.hand_out("transform", "nothing"))
+    with RecordingHere() as worker:
+
+        def batches() -> float:
+            begin = time.perf_counter_ns()
+            for number in range(calls // batch):
+                worker.begin(0, number)
+                for _ in range(batch):
+                    timed()
+                worker.finish(None)
+            return (time.perf_counter_ns() - begin) / (calls // batch * batch) / 1000
+
+        return median_of_7(batches) - median_of_7(lambda: per_call_us(nothing, calls))
+
+
+def span(calls: int) -> None:
+    _spans.load_marker()
+    bare = median_of_7(lambda: per_call_us(nothing, calls))
+
+    def under_torch() -> float:
+        with profile(activities=[ProfilerActivity.CPU]):
+            return per_call_us(plain_record_function, calls // 10)
+
+    plain = median_of_7(under_torch) - bare
+    print(f"{'record_function, recording':46}{plain:8.3f} us")
+    for batch in (21, 168, 1344):
+        cost = cost_of_a_span(batch, calls)
+        print(f"{f'a span in a worker, {batch} to a batch, all in':46}{cost:8.3f} us{cost / plain:8.2f} of it")
+    try:
+        from viztracer import VizTracer
+    except ImportError:
+        print("viztracer is not installed")
+        return
+
+    def under_viztracer() -> float:
+        tracer = VizTracer(verbose=0, tracer_entries=2_000_000)
+        tracer.start()
+        cost = per_call_us(nothing, calls)
+        tracer.stop()
+        tracer.clear()
+        return cost
+
+    cost = median_of_7(under_viztracer) - bare
+    print(f"{'a call under VizTracer (in memory only)':46}{cost:8.3f} us{cost / plain:8.2f} of it")
+
+
+def throughput(pairs: int) -> None:
+    for name, dataset, batch, seconds in (
+        ("(a) JPEG, about 5 ms a sample", Jpeg(10**9), 8, 0.5),
+        ("(b) 20 transforms of 5 us", Tiny(10**9), 64, 0.25),
+    ):
+        for workers in (1, 2):
+            ratios, rate = on_against_off(dataset, batch, workers, seconds, pairs)
+            low, _, high = statistics.quantiles(ratios, n=4)
+            loss = 1 - statistics.median(ratios)
+            print(
+                f"{name:32}{workers} workers{rate:10.0f} samples/s off"
+                f"   lost while recording: {loss:7.2%}   (quartiles {1 - high:.2%} .. {1 - low:.2%}, {pairs} pairs)"
+            )
+
+
+def on_against_off(
+    dataset: Dataset[Any], batch: int, workers: int, seconds: float, pairs: int
+) -> tuple[list[float], float]:
+    """Throughput on / off of each pair of neighbours, in ABBA order; and samples per second when off."""
+    loader = annotate.loader(DataLoader(dataset, batch_size=batch, num_workers=workers, prefetch_factor=4))
+    session = Session()
+    session.begin()
+    try:
+        iterator = iter(loader)
+        for _ in range(16):
+            next(iterator)
+        spool = session.workers.spool
+        assert spool is not None
+
+        def rate(on: bool) -> float:
+            if on:
+                spool.open_window()
+            for _ in range(4 * workers + 1):  # what was prepared before
+                next(iterator)
+            begin, count = time.perf_counter(), 0
+            while time.perf_counter() - begin < seconds:
+                next(iterator)
+                count += 1
+            result = count * batch / (time.perf_counter() - begin)
+            if on:
+                spool.close_window()
+                spool.clear()
+            return result
+
+        ratios, offs = [], []
+        for number in range(pairs):
+            order = (True, False) if number % 2 else (False, True)
+            found = {on: rate(on) for on in order}
+            ratios.append(found[True] / found[False])
+            offs.append(found[False])
+        return ratios, statistics.median(offs)
+    finally:
+        session.end()
+
+
+class Made(Dataset[int]):
+    """Samples with many spans, made as fast as they can be."""
+
+    def __init__(self, samples: int, each: int) -> None:
+        self.samples = samples
+        self.transform = annotate.compose([int] * (each - 1))
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def __getitem__(self, index: int) -> int:
+        result: int = self.transform(index)
+        return result
+
+
+def close(spans: int) -> None:
+    """Record about `spans` spans in real workers, and time what happens when the window closes."""
+    from annotate import _merge, _profile, _writer
+
+    times: dict[str, float] = {}
+    disk: list[int] = []
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            begin = time.perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                times[name] = times.get(name, 0) + time.perf_counter() - begin
+
+        return call
+
+    read = _merge.WorkerRows.read
+
+    def look_and_read(self: _merge.WorkerRows) -> None:
+        assert self._capture.spool is not None
+        disk.append(sum(path.stat().st_size for path in self._capture.spool.files()))
+        read(self)
+
+    _merge.WorkerRows.read = look_and_read  # type: ignore[method-assign]
+    with tempfile.TemporaryDirectory() as folder:
+        loader = annotate.loader(DataLoader(Made(spans // 20, 20), batch_size=256, num_workers=2))
+        every: Callable[[int], Any] = record_all
+        with annotate.profile(folder, schedule=every, workers=annotate_limits()) as prof:
+            for _ in loader:
+                pass
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            _writer.write_trace = _profile._writer.write_trace = timed("write", _writer.write_trace)
+            prof.step()
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        size = Path(prof.trace_files[0]).stat().st_size
+        count = count_spans(prof.trace_files[0])
+    print(f"window of {count:,} spans from 2 workers: closed in {times['write']:.2f} s (Kineto's own export included)")
+    print(
+        f"peak memory before {before / 1024:.0f} MB, after {after / 1024:.0f} MB: {(after - before) / 1024:.0f} MB more"
+    )
+    print(f"{disk[0] / count:.1f} bytes per span in the spool; trace file {size / 1e6:.0f} MB")
+
+
+def record_all(step: int) -> Any:
+    from torch.profiler import ProfilerAction
+
+    return ProfilerAction.RECORD_AND_SAVE if step == 0 else ProfilerAction.NONE
+
+
+def annotate_limits() -> Any:
+    from annotate.options import WorkerLimits
+
+    return WorkerLimits(spool_bytes=1 << 32)
+
+
+def count_spans(path: str) -> int:
+    return sum(block.count(b'"worker":') for block in blocks(path))
+
+
+def blocks(path: str) -> Iterator[bytes]:
+    import gzip
+
+    with gzip.open(path) as file:
+        yield from file
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", choices=["span", "throughput", "close"], default=[])
+    parser.add_argument("--calls", type=int, default=100_000)
+    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--spans", type=int, default=1_000_000)
+    options = parser.parse_args()
+    what = options.what or ["span", "throughput", "close"]
+    print(f"python {sys.version.split()[0]}, torch {torch.__version__}, {os.cpu_count()} cores")
+    if "span" in what:
+        span(options.calls)
+    if "throughput" in what:
+        throughput(options.pairs)
+    if "close" in what:
+        close(options.spans)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
