@@ -43,7 +43,8 @@ def _reference(key: tuple[Role, int], obj: object) -> _Reference:
 
 def registered() -> Iterator[tuple[Role, object]]:
     """What is still alive, in the order of registration."""
-    for (role, _), reference in list(_registered.items()):
+    known = _registered.copy()  # in one go: a list of its items may run the garbage collector, and that `forget`
+    for (role, _), reference in known.items():
         obj = reference()
         if obj is not None:
             yield role, obj

@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 MOST = 20
 
@@ -19,6 +19,7 @@ class SlowSample:
 
     index: int
     duration_ns: int
+    loader: int
     worker: int
     batch: int
     epoch: int
@@ -38,10 +39,10 @@ def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[Sl
     process = np.array([tracks[track].pid for track in tree.track[chosen].tolist()])
     order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))
     slowest = chosen[order[:MOST]]
-    return tuple(_describe(trace, tree, row, tracks[int(tree.track[row])].worker) for row in slowest.tolist())
+    return tuple(_describe(trace, tree, row, tracks[int(tree.track[row])]) for row in slowest.tolist())
 
 
-def _describe(trace: Trace, tree: StageTree, row: int, worker: int) -> SlowSample:
+def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess) -> SlowSample:
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
     pieces = (tree.track[tree.piece_span] == tree.track[row]) & (tree.piece_start >= start) & (tree.piece_end <= end)
     spent: dict[str, int] = {}
@@ -54,7 +55,8 @@ def _describe(trace: Trace, tree: StageTree, row: int, worker: int) -> SlowSampl
     return SlowSample(
         index=int(facts.index[row]),
         duration_ns=end - start,
-        worker=worker,
+        loader=process.loader,
+        worker=process.worker,
         batch=int(facts.batch[row]),
         epoch=int(facts.epoch[row]),
         stage=stage,

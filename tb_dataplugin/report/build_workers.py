@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, Workers, WorkerTimes
@@ -69,15 +70,29 @@ def _batches(found: BatchTimes) -> Iterator[pb.Batch]:
 
 
 def _queue(depth: QueueDepth) -> pb.QueueDepth:
-    """Every change, or evenly chosen ones where there are too many to draw."""
+    """Every change; where there are too many to draw, of each stretch the moments of fewest and of most ready."""
+    rows = _telling_rows(depth)
+    return pb.QueueDepth(
+        loader=depth.loader,
+        time_us=depth.time_ns[rows] / 1e3,
+        ready=depth.ready[rows],
+        in_flight=depth.in_flight[rows],
+    )
+
+
+def _telling_rows(depth: QueueDepth) -> npt.NDArray[np.intp]:
     count = len(depth.time_ns)
-    rows = np.arange(count) if count <= MAX_QUEUE_POINTS else np.linspace(0, count - 1, MAX_QUEUE_POINTS).astype(int)
-    return pb.QueueDepth(time_us=depth.time_ns[rows] / 1e3, ready=depth.ready[rows], in_flight=depth.in_flight[rows])
+    if count <= MAX_QUEUE_POINTS:
+        return np.arange(count)
+    stretches = np.array_split(np.arange(count), MAX_QUEUE_POINTS // 2)
+    chosen = [(rows[depth.ready[rows].argmin()], rows[depth.ready[rows].argmax()]) for rows in stretches]
+    return np.unique(np.array(chosen))
 
 
 def _slow_sample(sample: SlowSample) -> pb.SlowSample:
     return pb.SlowSample(
         index=sample.index,
+        loader=sample.loader,
         duration_us=sample.duration_ns / 1e3,
         worker=sample.worker,
         batch=sample.batch,

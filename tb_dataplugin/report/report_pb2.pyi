@@ -8,7 +8,9 @@ capture's first event. A field that cannot be known is absent (declared `optiona
 `diagnostics` says why; it is never 0 or NaN. Counts are int32 so that JSON carries them as numbers.
 
 A stage is named "<kind>::<label>" ("transform::RandomCrop"), as in the trace; kinds: wait, sample, read, decode,
-transform, collate, transfer, h2d, user. Besides stages, blame may name "startup", "starved", "transfer", "other".
+transform, collate, transfer, h2d, user. Besides stages, blame may name "startup" (the
+DataLoader worker was not ready), "starved" (it had no index), "transfer", "other" (between stages), "unrecorded" (a
+batch without a record).
 """
 
 from collections import abc as _abc
@@ -819,9 +821,9 @@ class Batch(_message.Message):
     consumed_us: _builtins.float
     """the training thread got it"""
     wait_us: _builtins.float
-    """how long the training thread waited for it"""
+    """the whole wait that received it; consumed_us lies inside"""
     delay_us: _builtins.float
-    """how long it lay ready: consumed - finished, when it was not waited for"""
+    """how long it lay ready before that wait began; 0 when it was waited for"""
     blocked_us: _builtins.float
     """head of line: it was ready while the training thread waited for an earlier one"""
     def __init__(
@@ -888,6 +890,8 @@ class QueueDepth(_message.Message):
     TIME_US_FIELD_NUMBER: _builtins.int
     READY_FIELD_NUMBER: _builtins.int
     IN_FLIGHT_FIELD_NUMBER: _builtins.int
+    LOADER_FIELD_NUMBER: _builtins.int
+    loader: _builtins.int
     @_builtins.property
     def time_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
     @_builtins.property
@@ -904,10 +908,11 @@ class QueueDepth(_message.Message):
         time_us: _abc.Iterable[_builtins.float] | None = ...,
         ready: _abc.Iterable[_builtins.int] | None = ...,
         in_flight: _abc.Iterable[_builtins.int] | None = ...,
+        loader: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_flight", b"in_flight", "ready", b"ready", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_flight", b"in_flight", "loader", b"loader", "ready", b"ready", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -924,6 +929,7 @@ class SlowSample(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     STAGE_FIELD_NUMBER: _builtins.int
     STAGE_US_FIELD_NUMBER: _builtins.int
+    LOADER_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -933,6 +939,7 @@ class SlowSample(_message.Message):
     stage: _builtins.str
     """the stage with most self time in it"""
     stage_us: _builtins.float
+    loader: _builtins.int
     def __init__(
         self,
         *,
@@ -943,10 +950,11 @@ class SlowSample(_message.Message):
         epoch: _builtins.int = ...,
         stage: _builtins.str = ...,
         stage_us: _builtins.float = ...,
+        loader: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "stage", b"stage", "stage_us", b"stage_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1266,6 +1274,8 @@ Global___Timeline: _TypeAlias = Timeline  # noqa: Y015
 
 @_typing.final
 class Lane(_message.Message):
+    """Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "device:<id>"; "gaps:<id>"."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
@@ -1277,6 +1287,7 @@ class Lane(_message.Message):
     DEPTH_FIELD_NUMBER: _builtins.int
     MERGED_FIELD_NUMBER: _builtins.int
     COLOR_FIELD_NUMBER: _builtins.int
+    INDEX_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     kind: _builtins.str
     """steps | stages | worker | device | gaps; a worker's depth 0 are its batches"""
@@ -1302,6 +1313,12 @@ class Lane(_message.Message):
     def color(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """index into Timeline.names of the theme token: a stage kind, "kernel", "copy", "step","""
 
+    @_builtins.property
+    def index(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """"batch", or an idle cause ("idle:data_wait")
+        dataset index of a sample's box, -1 for all others; empty when there are none
+        """
+
     def __init__(
         self,
         *,
@@ -1314,10 +1331,11 @@ class Lane(_message.Message):
         depth: _abc.Iterable[_builtins.int] | None = ...,
         merged: _abc.Iterable[_builtins.int] | None = ...,
         color: _abc.Iterable[_builtins.int] | None = ...,
+        index: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["color", b"color", "depth", b"depth", "duration_us", b"duration_us", "id", b"id", "kind", b"kind", "merged", b"merged", "name", b"name", "start_us", b"start_us", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["color", b"color", "depth", b"depth", "duration_us", b"duration_us", "id", b"id", "index", b"index", "kind", b"kind", "merged", b"merged", "name", b"name", "start_us", b"start_us", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

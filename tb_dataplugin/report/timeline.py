@@ -37,6 +37,7 @@ class LaneSource:
     depth: Int64Array
     name: Int64Array
     color: Int64Array
+    index: Int64Array  # dataset index of samples, -1 for all other boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def build_timeline_source(
 ) -> TimelineSource:
     texts = _Texts()
     made = {} if isinstance(workers, Unavailable) else _batches_by_pid(workers.batches.table, window)
-    lanes = [*_step_lane(trace, texts), *_stage_lanes(trace, tree, made, texts)]
+    lanes = [*_step_lane(trace, texts), *_stage_lanes(trace, tree, texts), *_worker_lanes(trace, tree, made, texts)]
     if not isinstance(devices, Unavailable):
         for device in devices:
             lanes += [_device_lane(trace, device, texts), _gap_lane(device, loader, texts)]
@@ -87,9 +88,12 @@ def _lane(
     depth: Int64Array,
     name: Int64Array,
     color: Int64Array,
+    index: Int64Array | None = None,
 ) -> LaneSource:
     order = np.lexsort((start, depth))
-    return LaneSource(lane_id, kind, title, start[order], end[order], depth[order], name[order], color[order])
+    known_index = np.full(len(start), -1, dtype=np.int64) if index is None else index
+    columns = (start, end, depth, name, color, known_index)
+    return LaneSource(lane_id, kind, title, *(column[order] for column in columns))
 
 
 def _step_lane(trace: Trace, texts: _Texts) -> Iterator[LaneSource]:
@@ -102,20 +106,10 @@ def _step_lane(trace: Trace, texts: _Texts) -> Iterator[LaneSource]:
     yield _lane("steps", "steps", "Steps", start, end, np.zeros_like(start), names, color)
 
 
-def _stage_lanes(trace: Trace, tree: StageTree, made: Mapping[str, _Batches], texts: _Texts) -> Iterator[LaneSource]:
-    """One lane per thread with stages: the training thread, then DataLoader workers, then the rest."""
-    workers = trace.worker_tracks()
-
-    def place(track: int) -> tuple[int, int, int]:
-        process = workers.get(track)
-        if process is not None:
-            return 1, process.loader, process.worker
-        return 0 if track == trace.training_track else 2, 0, track
-
-    for track in sorted(np.unique(tree.track).tolist(), key=place):
-        if track in workers:
-            yield _worker_lane(trace, tree, track, made.get(trace.tracks[track].pid), texts)
-            continue
+def _stage_lanes(trace: Trace, tree: StageTree, texts: _Texts) -> Iterator[LaneSource]:
+    """One lane per thread with stages that is no DataLoader worker, the training thread first."""
+    own = set(np.unique(tree.track).tolist()) - trace.worker_tracks().keys()
+    for track in sorted(own, key=lambda track: (track != trace.training_track, track)):
         here = np.flatnonzero(tree.track == track)
         stages = [tree.paths[number][-1] for number in tree.node[here].tolist()]
         training = track == trace.training_track
@@ -138,35 +132,49 @@ class _Batches:
     number: Int64Array
 
 
-def _batches_by_pid(table: BatchTable, window: Window) -> dict[str, _Batches]:
+def _batches_by_pid(table: BatchTable, window: Window) -> dict[int, _Batches]:
     """What each worker process made; a batch that it had not finished lasts to the end of the window."""
     begun = known(table.started_ns)
     end = np.where(known(table.finished_ns), table.finished_ns, window.end_ns)
     found = {}
     for pid in np.unique(table.pid[begun]).tolist():
         mine = begun & (table.pid == pid)
-        found[str(pid)] = _Batches(
-            table.started_ns[mine], np.maximum(end[mine], table.started_ns[mine]), table.number[mine]
-        )
+        found[pid] = _Batches(table.started_ns[mine], np.maximum(end[mine], table.started_ns[mine]), table.number[mine])
     return found
 
 
-def _worker_lane(trace: Trace, tree: StageTree, track: int, made: _Batches | None, texts: _Texts) -> LaneSource:
+def _worker_lanes(trace: Trace, tree: StageTree, made: Mapping[int, _Batches], texts: _Texts) -> Iterator[LaneSource]:
+    """One lane per DataLoader worker, with or without spans."""
+    tracks = {process.pid: track for track, process in trace.worker_tracks().items()}
+    processes = trace.info.pipeline.workers if trace.info.pipeline else ()
+    several = len({process.loader for process in processes}) > 1
+    for process in sorted(processes, key=lambda process: (process.loader, process.worker, process.pid)):
+        title = f"DataLoader worker {process.worker}" + (f", loader {process.loader}" if several else "")
+        track = tracks.get(process.pid, -1)
+        yield _worker_lane(trace, tree, track, f"worker:{process.pid}", title, made.get(process.pid), texts)
+
+
+def _worker_lane(
+    trace: Trace, tree: StageTree, track: int, lane_id: str, title: str, made: _Batches | None, texts: _Texts
+) -> LaneSource:
     """Depth 0 holds the batches, the depths below them the stages."""
     here = np.flatnonzero(tree.track == track)
+    is_sample = np.array([stage.kind == "sample" for stage in trace.stage_spans.stages], dtype=np.bool_)
+    index = np.where(is_sample[trace.stage_spans.stage[here]], trace.span_facts.index[here], -1)
     stages = [tree.paths[number][-1] for number in tree.node[here].tolist()]
     nothing = np.zeros(0, dtype=np.int64)
     batches = made or _Batches(nothing, nothing, nothing)
     numbers = [f"batch {number}" if number >= 0 else "batch" for number in batches.number.tolist()]
     return _lane(
-        f"worker:{trace.tracks[track].pid}",
+        lane_id,
         "worker",
-        trace.tracks[track].process_name or f"DataLoader worker, process {trace.tracks[track].pid}",
+        title,
         np.concatenate((batches.start_ns, tree.start_ns[here])),
         np.concatenate((batches.end_ns, tree.end_ns[here])),
         np.concatenate((np.zeros_like(batches.number), tree.depth[here] + 1)),
         np.concatenate((texts.column(numbers), texts.column([stage.name for stage in stages]))),
         np.concatenate((texts.column(["batch"] * len(numbers)), texts.column([stage.kind for stage in stages]))),
+        np.concatenate((np.full(len(numbers), -1), index)),
     )
 
 
@@ -231,6 +239,7 @@ def _slice_lane(lane: LaneSource, known: tuple[str, ...], window: Window, width:
         depth=lane.depth[groups.longest],
         merged=groups.count,
         color=texts.column([known[number] for number in lane.color[groups.longest].tolist()]),
+        index=lane.index[groups.longest] if (lane.index >= 0).any() else (),
     )
 
 

@@ -305,11 +305,11 @@ export interface Batch {
   consumed_us?:
     | number
     | undefined;
-  /** how long the training thread waited for it */
+  /** the whole wait that received it; consumed_us lies inside */
   wait_us?:
     | number
     | undefined;
-  /** how long it lay ready: consumed - finished, when it was not waited for */
+  /** how long it lay ready before that wait began; 0 when it was waited for */
   delay_us?:
     | number
     | undefined;
@@ -324,6 +324,7 @@ export interface QueueDepth {
   ready: number[];
   /** drawn, not finished */
   in_flight: number[];
+  loader: number;
 }
 
 export interface SlowSample {
@@ -336,6 +337,7 @@ export interface SlowSample {
   /** the stage with most self time in it */
   stage: string;
   stage_us: number;
+  loader: number;
 }
 
 /** Samples per second. A rate that the trace does not tell is absent. */
@@ -440,6 +442,7 @@ export interface Timeline {
   names: string[];
 }
 
+/** Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "device:<id>"; "gaps:<id>". */
 export interface Lane {
   id: string;
   /** steps | stages | worker | device | gaps; a worker's depth 0 are its batches */
@@ -456,4 +459,6 @@ export interface Lane {
   merged: number[];
   /** index into Timeline.names of the theme token: a stage kind, "kernel", "copy", "step", */
   color: number[];
+  /** "batch", or an idle cause ("idle:data_wait") */
+  index: number[];
 }
