@@ -57,11 +57,12 @@ class Host:
 
 @pytest.fixture(scope="session")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A live capture of the demo (made now) beside a trace of a real GPU."""
+    """Live captures of the demo (made now), without and with DataLoader workers, beside a trace of a real GPU."""
     root = tmp_path_factory.mktemp("logdir")
-    sizes = ["--photos", "24", "--batch-size", "4", "--steps", "4", "--batches", "3"]
-    command = [sys.executable, "examples/demo.py", "--logdir", str(root), *sizes]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    sizes = ["--photos", "48", "--batch-size", "4", "--steps", "4", "--batches", "3", "--data", str(root / ".data")]
+    for logdir, workers in ((root, "0"), (root / "two", "2")):
+        command = [sys.executable, "examples/demo.py", "--logdir", str(logdir), *sizes, "--workers", workers]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (root / "gpu").mkdir()
     shutil.copy(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz", root / "gpu")
     return root

@@ -56,8 +56,12 @@ def tab(browser: Any, host: Host) -> Iterator[Tab]:
     assert opened.errors == []
 
 
-def live(host: Host, mode: str) -> tuple[str, dict[str, Any]]:
-    return next((name, report) for name, report in host.reports.items() if report["mode"] == mode)
+def live(host: Host, mode: str, workers: int = 0) -> tuple[str, dict[str, Any]]:
+    return next(
+        (name, report)
+        for name, report in host.reports.items()
+        if report["mode"] == mode and report["loader"]["num_workers"] == workers
+    )
 
 
 def test_the_overview_of_a_gpu_trace(tab: Tab, host: Host) -> None:
@@ -145,6 +149,38 @@ def test_a_capture_without_a_device_says_why_there_are_no_gaps(tab: Tab, host: H
     tab.open(name, "gaps")
     reason = next(one["message"] for one in report["diagnostics"] if one["code"] == "no_device_activity")
     assert reason.lower() in tab.find("unavailable-state").inner_text(timeout=TIMEOUT_MS).lower()
+
+
+def test_the_workers_of_a_live_capture(tab: Tab, host: Host) -> None:
+    name, report = live(host, "train", workers=2)
+    tab.open(name, "workers")
+    tab.find("worker-row").first.wait_for(timeout=TIMEOUT_MS)
+    shown = {
+        int(row.get_attribute("data-worker")): {
+            cell.get_attribute("data-column"): cell.get_attribute("data-value-us")
+            for cell in row.locator("td[data-column]").all()
+        }
+        for row in tab.find("worker-row").all()
+    }
+    assert sorted(shown) == [worker["worker"] for worker in report["workers"]] == [0, 1]
+    for worker in report["workers"]:
+        cells = shown[worker["worker"]]
+        assert float(cells["busy_us"]) == worker["busy_us"]
+        assert float(cells["starved_us"]) == worker["starved_us"]
+    assert tab.find("batch-row").count() == report["batch_count"] > 4
+    indices = [int(row.get_attribute("data-index")) for row in tab.find("slow-sample-row").all()]
+    assert indices == [sample["index"] for sample in report["slow_samples"]]
+    assert tab.find("timeline-canvas").count() == 1
+
+
+def test_the_stages_of_a_run_with_workers_stand_beside_its_replay(tab: Tab, host: Host) -> None:
+    name, report = live(host, "train", workers=2)
+    mask = next(stage for stage in report["stages"] if stage["label"] == "RandomMask")
+    assert mask["replay_ratio"] > 0
+    tab.open(name, "stages")
+    row = tab.find("stage-row").filter(has_text="RandomMask").first
+    row.wait_for(timeout=TIMEOUT_MS)
+    assert mask["blame_us"] == float(row.locator('td[data-column="blame_us"]').get_attribute("data-value-us"))
 
 
 def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:
