@@ -163,7 +163,7 @@ const ENTRIES = [
 const FIRST = { train: 0, replay: 2, loading: 3, workers: 5, loaders: 6 };
 
 function columns(id, kind, title, boxes, names, range, width) {
-  const lane = { id, kind, title, start_us: [], duration_us: [], name: [], depth: [], merged: [], color: [] };
+  const lane = { id, kind, title, start_us: [], duration_us: [], name: [], depth: [], merged: [], color: [], index: [] };
   const grain = (2 * (range.end - range.start)) / width;
   const index = (text) => (names.includes(text) ? names.indexOf(text) : names.push(text) - 1);
   const last = new Map();
@@ -182,6 +182,7 @@ function columns(id, kind, title, boxes, names, range, width) {
     lane.depth.push(depth);
     lane.merged.push(1);
     lane.color.push(index(box.color));
+    lane.index.push(box.index ?? -1);
   }
   return lane;
 }

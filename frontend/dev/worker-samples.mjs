@@ -43,11 +43,11 @@ function play({ loader, workers, count, prefetch, stepUs, makeUs, startUs, slowS
   return { batches, startups, endUs: now };
 }
 
-function queueOf(batches) {
+function queueOf(batches, loader) {
   const changes = batches.flatMap((b) => [
     { us: b.drawn_us, ready: 0, flight: 1 }, { us: b.finished_us, ready: 1, flight: -1 }, { us: b.consumed_us, ready: -1, flight: 0 },
   ]).sort((a, b) => a.us - b.us);
-  const queue = { time_us: [], ready: [], in_flight: [] };
+  const queue = { time_us: [], ready: [], in_flight: [], loader };
   let [ready, flight] = [0, 0];
   for (const change of changes) {
     ready += change.ready;
@@ -80,7 +80,7 @@ function spansOf(batch, slowSample) {
   for (const weight of weights) {
     const sample = (length * 0.94 * weight) / whole;
     boxes.push(
-      { start_us: at, duration_us: sample, name: "sample::ImageFolder", color: "sample", depth: 1 },
+      { start_us: at, duration_us: sample, name: "sample::ImageFolder", color: "sample", depth: 1, index: (batch.number * 7919 + at) % 50_000 | 0 },
       { start_us: at, duration_us: sample * 0.12, name: "read::open", color: "read", depth: 2 },
       { start_us: at + sample * 0.13, duration_us: sample * 0.86, name: "transform::Compose", color: "transform", depth: 2 },
       { start_us: at + sample * 0.14, duration_us: sample * 0.6, name: "decode::PIL.Image", color: "decode", depth: 3 },
@@ -98,7 +98,7 @@ function slowest(batches, slowSample) {
     const length = (batch.finished_us - batch.started_us) * 0.94;
     const duration_us = slow ? (length * 12) / (SAMPLES_PER_BATCH + 11) : length / SAMPLES_PER_BATCH;
     const index = slow ? 48_211 : (batch.number * 7919) % 50_000;
-    return { index, duration_us, worker: batch.worker, batch: batch.number, epoch: 0, stage: "decode::PIL.Image", stage_us: duration_us * 0.6 };
+    return { index, duration_us, worker: batch.worker, batch: batch.number, epoch: 0, stage: "decode::PIL.Image", stage_us: duration_us * 0.6, loader: batch.loader };
   }).sort((a, b) => b.duration_us - a.duration_us).slice(0, 20);
 }
 
@@ -136,13 +136,13 @@ export function workersSample({ name, workers, perWorker, slowWorker, validation
       num_workers: workers, batch_size: SAMPLES_PER_BATCH, prefetch_factor: 2, pin_memory: true, persistent_workers: true, in_order: true, start_method: "fork", dataset: "ImageFolder",
     },
     stages: [], workers: parts.flatMap((part) => workerRows(part.batches, part.startups, part.pid, window)),
-    batches: all.map(ROUND).sort((a, b) => a.started_us - b.started_us), batch_count: all.length, queues: parts.map((part) => queueOf(part.batches)),
+    batches: all.map(ROUND).sort((a, b) => a.started_us - b.started_us), batch_count: all.length, queues: parts.map((part, loader) => queueOf(part.batches, loader)),
     slow_samples: slowest(train.batches, slowSample),
     throughput: { samples_per_s: (all.length * SAMPLES_PER_BATCH * 1e6) / window, samples: all.length * SAMPLES_PER_BATCH },
     verdict: { bound: "cpu", sentence: "The training thread waits for data; most of it in decode::PIL.Image.", evidence: [] }, findings: [], diagnostics: [],
   };
-  const lanes = parts.flatMap((part) => part.startups.map((_, worker) => ({
-    id: `worker:${part.pid + worker}`, title: `DataLoader worker ${worker}`,
+  const lanes = parts.flatMap((part, loader) => part.startups.map((_, worker) => ({
+    id: `worker:${part.pid + worker}`, title: `DataLoader worker ${worker}${parts.length > 1 ? `, loader ${loader}` : ""}`,
     boxes: part.batches.filter((batch) => batch.worker === worker).flatMap((batch) => spansOf(batch, part.slowSample)),
   })));
   return { capture, timeline: { items, kernels: [], gaps: [], lanes } };

@@ -43,7 +43,7 @@ export function capture(over: Partial<Capture>): Capture {
 export function lane(boxes: ReadonlyArray<readonly [start: number, duration: number, depth?: number]>): Lane {
   return {
     id: "l", kind: "device", title: "Device 0", start_us: boxes.map((b) => b[0]), duration_us: boxes.map((b) => b[1]),
-    name: boxes.map(() => 0), depth: boxes.map((b) => b[2] ?? 0), merged: boxes.map(() => 1), color: boxes.map(() => 1),
+    name: boxes.map(() => 0), depth: boxes.map((b) => b[2] ?? 0), merged: boxes.map(() => 1), color: boxes.map(() => 1), index: [],
   };
 }
 

@@ -95,7 +95,7 @@ function paintTitles(context: CanvasRenderingContext2D, frame: Frame): void {
 
 /** The number at a title's end is what tells lanes apart: it stays. */
 function fitTitle(context: CanvasRenderingContext2D, title: string, room: number): string {
-  const [, tail = ""] = /( \d+(?: \(loader \d+\))?)$/.exec(title) ?? [];
+  const [, tail = ""] = /( \d+(?:, loader \d+)?)$/.exec(title) ?? [];
   if (tail === "" || context.measureText(title).width <= room) return fitText(context, title, room);
   return fitText(context, title.slice(0, -tail.length), room - context.measureText(tail).width) + tail;
 }

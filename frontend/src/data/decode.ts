@@ -126,6 +126,7 @@ const queueDepth = (o: JsonObject): QueueDepth => ({
   time_us: numbers(o, "time_us"),
   ready: numbers(o, "ready"),
   in_flight: numbers(o, "in_flight"),
+  loader: number(o, "loader"),
 });
 
 const slowSample = (o: JsonObject): SlowSample => ({
@@ -136,6 +137,7 @@ const slowSample = (o: JsonObject): SlowSample => ({
   epoch: number(o, "epoch"),
   stage: text(o, "stage"),
   stage_us: number(o, "stage_us"),
+  loader: number(o, "loader"),
 });
 
 const throughput = (o: JsonObject): Throughput => ({
@@ -223,6 +225,7 @@ const lane = (o: JsonObject): Lane => ({
   depth: numbers(o, "depth"),
   merged: numbers(o, "merged"),
   color: numbers(o, "color"),
+  index: numbers(o, "index"),
 });
 
 export function decodeTimeline(value: unknown): Timeline {

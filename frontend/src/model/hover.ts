@@ -12,6 +12,8 @@ export type BoxInfo = {
   readonly startUs: number;
   readonly durationUs: number;
   readonly merged: number;
+  /** Dataset index of a sample's box; null for all others. */
+  readonly index: number | null;
 };
 export type HoverInfo = {
   readonly box: BoxInfo;
@@ -43,7 +45,8 @@ export function boxAt(model: TimelineModel, { laneId, row: rowNumber, index }: B
   if (lane === undefined || row === undefined || startUs === undefined || durationUs === undefined) return null;
   const name = model.names[row.name[index] ?? -1] ?? "";
   const token = model.names[row.color[index] ?? -1] ?? "";
-  return { lane, row: rowNumber, name, token, startUs, durationUs, merged: row.merged[index] ?? 1 };
+  const datasetIndex = row.index[index] ?? -1;
+  return { lane, row: rowNumber, name, token, startUs, durationUs, merged: row.merged[index] ?? 1, index: datasetIndex < 0 ? null : datasetIndex };
 }
 
 export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo | null {
@@ -53,6 +56,8 @@ export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo
   const rounded = formatDuration(durationUs);
   const exact = exactUs(durationUs);
   const lines = [rounded === exact ? exact : `${rounded} (${exact})`, `starts at ${exactUs(startUs)}`];
+  // Of several samples in one box the index would be that of one of them.
+  if (box.index !== null && merged === 1) lines.push(`dataset index ${box.index}`);
   if (merged > 1) lines.push(`stands for ${plural(merged, "span")}, too short to draw one by one`);
   return { box, title: titleOf(lane.kind, name, token, merged), lines, token };
 }

@@ -11,6 +11,8 @@ export type Row = {
   readonly name: Int32Array;
   readonly merged: Int32Array;
   readonly color: Int32Array;
+  /** Dataset index of a sample; -1 for all else. */
+  readonly index: Int32Array;
 };
 
 export type LaneRows = { readonly id: string; readonly kind: string; readonly title: string; readonly rows: readonly Row[] };
@@ -40,6 +42,7 @@ function buildRow(lane: Lane, indices: readonly number[]): Row {
     name: Int32Array.from(pick(lane.name, -1)),
     merged: Int32Array.from(pick(lane.merged, 1)),
     color: Int32Array.from(pick(lane.color, -1)),
+    index: Int32Array.from(pick(lane.index, -1)),
   };
 }
 
@@ -141,8 +144,8 @@ export function ownerOf({ kind, id, title }: LaneRows, workers: readonly Worker[
   if (kind !== "worker") return null;
   const known = workers.find((worker) => id === `worker:${worker.pid}`);
   if (known !== undefined) return known;
-  const named = /worker (\d+)/.exec(title)?.[1];
-  return named === undefined ? null : { worker: Number(named), loader: null };
+  const [, worker, loader] = /worker (\d+)(?:, loader (\d+))?/.exec(title) ?? [];
+  return worker === undefined ? null : { worker: Number(worker), loader: loader === undefined ? null : Number(loader) };
 }
 
 /** With more DataLoader workers than this, their lanes show batches only, so that all are on screen together. */

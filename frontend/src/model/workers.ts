@@ -1,6 +1,6 @@
 // The Workers view's numbers and its sentence, from the report's own figures.
 
-import type { Batch, Capture, QueueDepth, Worker } from "../contract/report";
+import type { Batch, Capture, QueueDepth, SlowSample, Worker } from "../contract/report";
 import { formatDuration, formatPercent, plural, ratioWords } from "./format";
 import { share } from "./summary";
 
@@ -22,9 +22,10 @@ export type LoaderPart = {
   readonly workers: readonly Worker[];
   readonly batches: readonly Batch[];
   readonly queue: QueueDepth | undefined;
+  readonly slowSamples: readonly SlowSample[];
 };
 
-/** The loaders whose workers are known, in the order of `Capture.queues`. */
+/** The loaders whose workers are known. */
 export function loaderNumbers({ workers }: Pick<Capture, "workers">): number[] {
   return [...new Set(workers.map((worker) => worker.loader))].sort((a, b) => a - b);
 }
@@ -36,7 +37,8 @@ export function loaderPart(capture: Capture, chosen: number): LoaderPart {
     loader,
     workers: capture.workers.filter((worker) => worker.loader === loader),
     batches: capture.batches.filter((batch) => batch.loader === loader),
-    queue: capture.queues[numbers.indexOf(loader)],
+    queue: capture.queues.find((queue) => queue.loader === loader),
+    slowSamples: capture.slow_samples.filter((sample) => sample.loader === loader),
   };
 }
 

@@ -32,14 +32,14 @@ it("keeps absent what did not happen to a batch, and what a worker does not tell
   const [capture] = decodeReport({
     captures: [{
       workers: [{ worker: 1, loader: 1, skew: 1.5 }], batches: [{ number: 3, finished_us: 0, wait_us: "NaN" }], batch_count: 7,
-      queues: [{ time_us: [1, 2], ready: [0, 1], in_flight: [2, 1] }], slow_samples: [{ index: -1, stage: "read::open" }],
+      queues: [{ time_us: [1, 2], ready: [0, 1], in_flight: [2, 1], loader: 1 }], slow_samples: [{ index: -1, stage: "read::open" }],
       stages: [{ kind: "read", replay_ratio: 1.7 }],
     }],
   }).captures;
   expect(capture?.workers[0]).toMatchObject({ worker: 1, loader: 1, skew: 1.5, starved_us: undefined, dropped_spans: undefined });
   expect(capture?.batches[0]).toMatchObject({ number: 3, epoch: 0, finished_us: 0, wait_us: undefined, consumed_us: undefined });
   expect(capture?.batch_count).toBe(7);
-  expect(capture?.queues[0]).toEqual({ time_us: [1, 2], ready: [0, 1], in_flight: [2, 1] });
-  expect(capture?.slow_samples[0]).toMatchObject({ index: -1, batch: 0, stage: "read::open" });
+  expect(capture?.queues[0]).toEqual({ time_us: [1, 2], ready: [0, 1], in_flight: [2, 1], loader: 1 });
+  expect(capture?.slow_samples[0]).toMatchObject({ index: -1, batch: 0, stage: "read::open", loader: 0 });
   expect(capture?.stages[0]).toMatchObject({ replay_ratio: 1.7, replay_mean_us: undefined });
 });

@@ -63,3 +63,14 @@ it("says how many spans a merged box stands for", () => {
   expect(info?.title).toBe("volta and more");
   expect(info?.lines.join(" ")).toContain("12\u00a0spans");
 });
+
+it("shows the dataset index of a sample, but not of several drawn as one", () => {
+  const said = (merged: number[], index: number[]): string => {
+    const info = buildHover(buildTimeline(timeline([{ ...lane([[1, 2]]), merged, index }])), { laneId: "l", row: 0, index: 0 });
+    return info?.lines.join(" ") ?? "";
+  };
+  expect(said([1], [48_211])).toContain("dataset index 48211");
+  expect(said([3], [48_211])).not.toContain("dataset index");
+  expect(said([1], [-1])).not.toContain("dataset index");
+  expect(said([1], [])).not.toContain("dataset index");
+});

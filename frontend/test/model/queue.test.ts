@@ -7,7 +7,7 @@ it("finds the row that holds at a time", () => {
   expect([-1, 0, 5, 10, 99].map((us) => rowAtTime([0, 10], us))).toEqual([-1, 0, 0, 1, 1]);
 });
 
-it("finds the deepest of both queues", () => expect(deepest({ time_us: [1, 2], ready: [1, 4], in_flight: [6, 2] })).toBe(6));
+it("finds the deepest of both queues", () => expect(deepest({ time_us: [1, 2], ready: [1, 4], in_flight: [6, 2], loader: 0 })).toBe(6));
 
 describe("the step line", () => {
   it("has a corner before and after each change, and reaches both ends", () => {

@@ -69,12 +69,14 @@ describe("several loaders", () => {
   const two = capture({
     workers: [worker({ loader: 2, pid: 7 }), worker({ loader: 0 })],
     batches: [batch({ loader: 2, wait_us: 5 }), batch({ loader: 0, wait_us: 30 })], batch_count: 2,
-    queues: [{ time_us: [1], ready: [1], in_flight: [0] }, { time_us: [2], ready: [0], in_flight: [1] }],
+    queues: [{ time_us: [2], ready: [0], in_flight: [1], loader: 2 }],
+    slow_samples: [0, 2, 0].map((loader, index) => ({ index, duration_us: 1, worker: 0, batch: 0, epoch: 0, stage: "", stage_us: 0, loader })),
     loader: { ...loader, wait_us: 35 },
   });
-  it("lists them in order, and gives each its own workers, batches and queue", () => {
+  it("lists them in order, and gives each its own workers, batches, samples and queue, by number", () => {
     expect(loaderNumbers(two)).toEqual([0, 2]);
-    expect(loaderPart(two, 2)).toMatchObject({ loader: 2, workers: [{ pid: 7 }], batches: [{ wait_us: 5 }], queue: { time_us: [2] } });
+    expect(loaderPart(two, 2)).toMatchObject({ loader: 2, workers: [{ pid: 7 }], batches: [{ wait_us: 5 }], queue: { time_us: [2] }, slowSamples: [{ index: 1 }] });
+    expect(loaderPart(two, 0)).toMatchObject({ queue: undefined, slowSamples: [{ index: 0 }, { index: 2 }] });
   });
   it("falls back to the first when the chosen one is not in this capture", () => expect(loaderPart(two, 1).loader).toBe(0));
   it("gives each the wait of its own batches, and none when batches are left out of the report", () => {

@@ -111,7 +111,7 @@ it("draws the arrow of the chosen batch, goes there, and lets go at Escape", () 
     { ...lane([[0, 25]]), id: "worker:1", kind: "worker", title: "DataLoader worker 0" },
   ];
   timeline.value = { whole: buildTimeline(timelineOf(lanes)), detail: null, error: null };
-  open({ workers, batches: [batch({ started_us: 0, finished_us: 25, consumed_us: 29, wait_us: 10 })], batch_count: 1, queues: [{ time_us: [0, 25], ready: [0, 1], in_flight: [1, 0] }] });
+  open({ workers, batches: [batch({ started_us: 0, finished_us: 25, consumed_us: 29, wait_us: 10 })], batch_count: 1, queues: [{ time_us: [0, 25], ready: [0, 1], in_flight: [1, 0], loader: 0 }] });
   expect(find("timeline-canvas").dataset["link"]).toBeUndefined();
   act(() => find("batch-row").click());
   expect(find("timeline-canvas").dataset["link"]).toBe("worker:1 thread:1");
@@ -123,7 +123,7 @@ it("draws the arrow of the chosen batch, goes there, and lets go at Escape", () 
 });
 
 it("lists slow samples with their dataset index, and an en dash for what has none", () => {
-  const sample = { index: 5, duration_us: 9.5, worker: 0, batch: 0, epoch: 0, stage: "decode::PIL", stage_us: 7 };
+  const sample = { index: 5, duration_us: 9.5, worker: 0, batch: 0, epoch: 0, stage: "decode::PIL", stage_us: 7, loader: 0 };
   open({ workers, slow_samples: [sample, { ...sample, index: -1 }] });
   expect(all("slow-sample-row").map((row) => row.dataset["index"])).toEqual(["5", "-1"]);
   expect(all("slow-sample-row")[1]?.querySelector("abbr")?.title).toContain("iterable");

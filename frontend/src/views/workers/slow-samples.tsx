@@ -1,19 +1,18 @@
-import type { Capture, SlowSample } from "../../contract/report";
+import type { SlowSample } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
 import { shareWords, stageToken } from "../../model/summary";
-import { loaderNumbers, type LoaderPart } from "../../model/workers";
+import type { LoaderPart } from "../../model/workers";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { showBatch } from "./show-batch";
 
-export function SlowSamples({ capture, part }: { capture: Capture; part: LoaderPart }) {
-  const samples = capture.slow_samples;
+export function SlowSamples({ part }: { part: LoaderPart }) {
+  const samples = part.slowSamples;
   if (samples.length === 0) return null;
   const unit = chooseTimeUnit(samples.map((sample) => sample.duration_us));
   return (
     <section>
       <h2>Slowest samples</h2>
-      {loaderNumbers(capture).length > 1 && <p class="muted">Of all DataLoaders together.</p>}
       <div class="scroll-x">
         <table class="slow-samples" data-testid="slow-samples">
           <thead>

@@ -28,7 +28,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
       <WorkerTable part={part} />
-      <SlowSamples capture={capture} part={part} />
+      <SlowSamples part={part} />
       <BatchTable capture={capture} part={part} />
     </>
   );
