@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -199,6 +201,31 @@ def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:
     perfetto.get_by_text("python", exact=False).first.wait_for(timeout=60_000)
     left = [line for line in outside if not line.split(" ")[1].startswith((host.url, "data:", "blob:"))]
     assert [line for line in left if not line.startswith("csp ")] == []  # refused by the page's policy: never sent
+    page.close()
+
+
+PERFETTO_COUNTS = """async () => {
+    const engine = window.app.trace.engine;
+    const lost = await engine.query(
+        "select count(*) as n from stats where value > 0 and severity in ('error', 'data_loss')");
+    const spans = await engine.query("select count(*) as n from slice where dur >= 0 and category is not null");
+    return [Number(lost.firstRow({n: 0}).n), Number(spans.firstRow({n: 0}).n)];
+}"""
+
+
+def test_perfetto_takes_every_span_of_every_worker(browser: Any, host: Host) -> None:
+    name, report = live(host, "train", workers=2)
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    tab = Tab(page, host.url)
+    tab.open(name, "trace")
+    perfetto = tab.frame.frame_locator('[data-testid="perfetto-frame"]')
+    for worker in report["workers"]:
+        perfetto.get_by_text(f"DataLoader worker {worker['worker']}").first.wait_for(timeout=60_000)
+    frame = next(frame for frame in page.frames if "/perfetto/" in frame.url)
+    lost, spans = frame.evaluate(PERFETTO_COUNTS)
+    written = json.loads(gzip.decompress(Path(report["file"]).read_bytes()))["traceEvents"]
+    assert lost == 0
+    assert spans >= sum(event["ph"] == "X" for event in written) > 100
     page.close()
 
 
