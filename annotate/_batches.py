@@ -86,7 +86,7 @@ class Iteration:
             batch.arrive(now, facts)
             self.arrived[batch.batch] = batch
 
-    def consume(self, now: int) -> None:
+    def consume(self, now: int) -> Batch | None:
         """A batch is handed out: the first to have arrived when any order will do, else the lowest number.
 
         A batch that raised in its worker never arrives. Of a map-style dataset all numbers are handed out; of an
@@ -97,10 +97,12 @@ class Iteration:
             candidates = list(self.outstanding)[:1]
         elif self._in_order:
             candidates.sort()
-        if candidates:
-            batch = self.outstanding.pop(candidates[0])
-            self.arrived.pop(candidates[0], None)
-            batch.consumed = now
+        if not candidates:
+            return None
+        batch = self.outstanding.pop(candidates[0])
+        self.arrived.pop(candidates[0], None)
+        batch.consumed = now
+        return batch
 
 
 class Batches:
@@ -157,7 +159,7 @@ class TaggingIterator:
         iteration = self._iteration
         if not iteration.is_open:
             return next(self._iterator)
-        if not iteration.is_starting and _for_a_batch():
+        if not iteration.is_starting and is_for_a_batch():
             iteration.consume(perf_counter_ns())
         indices = next(self._iterator)
         batch = iteration.draw(perf_counter_ns())
@@ -191,7 +193,7 @@ class SamplerProxy:
         return getattr(self.target, name)
 
 
-def _for_a_batch() -> bool:
+def is_for_a_batch() -> bool:
     """True when torch draws because it hands a batch out.
 
     The other occasion: a worker of an iterable dataset has come to its end. Told apart by the name of torch's own

@@ -27,7 +27,7 @@ class Collate:
         if not _spans.RECORDING:
             return self.function(batch)
         if _spans.call is not None:
-            return _spans.call(self._name, self.function, batch)
+            return _spans.call(self._name, self.function, (batch,), {})
         with _spans.marker(self._name):
             return self.function(batch)
 

@@ -117,7 +117,7 @@ def _timed_load(load: Method, name: str) -> Method:
         if not _spans.RECORDING or _is_decoded(self):
             return load(self, *args, **kwargs)
         if _spans.call is not None:
-            return _spans.call(name, load, self, *args, **kwargs)
+            return _spans.call(name, load, (self, *args), kwargs)
         with _spans.marker(name):
             return load(self, *args, **kwargs)
 

@@ -32,7 +32,7 @@ class TimedReader(io.BufferedReader):
         if not _spans.RECORDING or (size is not None and 0 <= size < WORTH_MARKING):
             return super().read(size)
         if _spans.call is not None:
-            return _spans.call(_READ, super().read, size)
+            return _spans.call(_READ, super().read, (size,), {})
         with _spans.marker(_READ):
             return super().read(size)
 
@@ -40,7 +40,7 @@ class TimedReader(io.BufferedReader):
         if not _spans.RECORDING or 0 <= size < WORTH_MARKING:
             return super().read1(size)
         if _spans.call is not None:
-            return _spans.call(_READ, super().read1, size)
+            return _spans.call(_READ, super().read1, (size,), {})
         with _spans.marker(_READ):
             return super().read1(size)
 
@@ -48,7 +48,7 @@ class TimedReader(io.BufferedReader):
         if not _spans.RECORDING or memoryview(buffer).nbytes < WORTH_MARKING:
             return super().readinto(buffer)
         if _spans.call is not None:
-            return _spans.call(_READ, super().readinto, buffer)
+            return _spans.call(_READ, super().readinto, (buffer,), {})
         with _spans.marker(_READ):
             return super().readinto(buffer)
 
@@ -56,7 +56,7 @@ class TimedReader(io.BufferedReader):
         if not _spans.RECORDING:
             return super().readlines(hint)
         if _spans.call is not None:
-            return _spans.call(_READ, super().readlines, hint)
+            return _spans.call(_READ, super().readlines, (hint,), {})
         with _spans.marker(_READ):
             return super().readlines(hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from typing import Any, TypeVar
 
 from annotate._collate import Collate, collate
@@ -20,7 +21,8 @@ def loader(loader: L) -> L:
 
     Returns the very same loader, with the same type, order, results and random numbers. Nothing but its ``collate_fn``
     is replaced (by an object that forwards to it); the dataset is only remembered, and timed while `profile` or
-    `replay` records. Anything with ``dataset`` or ``collate_fn`` will do. Twice is harmless.
+    `replay` records. Anything with ``dataset`` or ``collate_fn`` will do. Twice is harmless. With ``ANNOTATE_MONITOR``
+    in the environment its batches are also told of on stderr, see `monitor`.
 
     Raises:
         TypeError: it has neither.
@@ -32,6 +34,10 @@ def loader(loader: L) -> L:
     if function is not None and not isinstance(function, Collate):
         loader.collate_fn = collate(function)  # type: ignore[attr-defined]
     register("loader", loader)
+    if os.environ.get("ANNOTATE_MONITOR"):
+        from annotate._monitor import monitor_by_environment
+
+        monitor_by_environment(loader)
     return loader
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from annotate import _spool
 from annotate._batches import Batch, Batches
 from annotate._clock import Clock
-from annotate._recorder import CPU_BITS
+from annotate._recorder import ALL_THE_TIME, CPU_BITS
 from annotate.trace_format import (
     ARG_BATCH,
     ARG_BYTES,
@@ -228,7 +228,8 @@ class WorkerRows:
         heads = [_head(name, file.pid) for name in file.names]
         tails = [self._tail(file, facts) for facts in file.batches]
         size = np.where(is_sample[names[kept]], -1, rows["extra"][kept])
-        cpu = (rows["name_cpu"][kept] & ((1 << CPU_BITS) - 1)) // 100
+        cpu = rows["name_cpu"][kept] & ALL_THE_TIME
+        cpu = np.where(cpu == ALL_THE_TIME, (ends - rows["start"])[kept], cpu) // 100
         columns = (names[kept], start, dur, chunk[kept], cpu, index, size)
         for at in range(0, len(kept), _AT_ONCE):
             yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))

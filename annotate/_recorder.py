@@ -27,6 +27,8 @@ in the middle of a long batch, can lose."""
 
 CPU_BITS: Final = 44
 """Of CPU nanoseconds in a span's first number (4.8 hours); the number of its name stands above them."""
+ALL_THE_TIME: Final = (1 << CPU_BITS) - 1
+"""Instead of CPU nanoseconds: as long as the span."""
 _MOST_NAMES: Final = 1 << 18
 
 rows: Final[list[int]] = []
@@ -41,12 +43,13 @@ names: Final[list[str]] = []
 
 
 class _Names(dict[str, list[int]]):
-    """Name -> [calls until a result is measured, number of the name, shifted]."""
+    """Name -> calls until a result is measured; number of the name, shifted; the same with `ALL_THE_TIME`."""
 
     def __missing__(self, name: str) -> list[int]:
         if len(names) < _MOST_NAMES:
             names.append(name)
-        state = self[name] = [0, (len(names) - 1) << CPU_BITS]
+        number = (len(names) - 1) << CPU_BITS
+        state = self[name] = [0, number, number + ALL_THE_TIME]
         return state
 
 
@@ -54,8 +57,10 @@ _states: Final = _Names()
 
 _thread = 0
 """The thread whose spans are recorded: the one that the worker loop runs in."""
-_cpu = 0
-_read_at = 0
+_ahead = 0
+"""CPU time less wall-clock time when CPU time was last read, nanoseconds."""
+_next = 0
+"""When it is to be read again."""
 _limit = 0
 _last_flush = 0
 _flush: Callable[[], None] = rows.clear
@@ -71,44 +76,45 @@ def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) 
         flush: writes `rows` away and empties it; called when more than about `limit` spans wait, or `FLUSH_NS` passed.
         still_on: False when the window has closed.
     """
-    global _thread, _flush, _still_on, _limit, _read_at, _last_flush
+    global _thread, _flush, _still_on, _limit, _next, _last_flush, other_threads
+    other_threads = 0
     rows.clear()
     for state in _states.values():
         state[0] = 0
-    _thread, _flush, _still_on, _limit, _read_at = get_ident(), flush, still_on, 4 * limit, 0
+    _thread, _flush, _still_on, _limit, _next = get_ident(), flush, still_on, 4 * limit, 0
     _last_flush = clock()
 
 
-def call(name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """``function(...)`` in a span."""
-    global _cpu, _read_at, other_threads
+def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``function(*args, **kwargs)`` in a span. All inline: a call of a helper is a tenth of what a span costs."""
+    global _ahead, _next, other_threads
     if get_ident() != _thread:
         other_threads += 1
         return function(*args, **kwargs)
     start = clock()
-    if start - _read_at > STALE_NS:
-        _cpu = cpu_clock()
-        _read_at = start = clock()
-    cpu = _cpu + start - _read_at
+    if start > _next:
+        _ahead = cpu_clock() - (start := clock())
+        _next = start + STALE_NS
+    ahead = _ahead
     try:
         value = function(*args, **kwargs)
     except BaseException:
-        _close(name, start, cpu, UNKNOWN)
+        _close(name, start, ahead, UNKNOWN)
         raise
     end = clock()
-    if end - _read_at > STALE_NS:
-        _cpu = cpu_clock()
-        _read_at = end
-    cpu = _cpu + end - _read_at - cpu
-    if cpu < 0:
-        cpu = 0
+    if end > _next:
+        _ahead = cpu_clock() - end
+        _next = end + STALE_NS
     state = _states[name]
-    if state[0]:
-        state[0] -= 1
-        _extend((state[1] + cpu, start, end, -1))
+    # The very same number: not read in between, so the thread is taken to have been running all the time.
+    first = state[2] if ahead is _ahead else state[1] + max(0, end + _ahead - start - ahead)
+    left = state[0]
+    if left:
+        state[0] = left - 1
+        _extend((first, start, end, -1))
         return value
     state[0] = MEASURE_EACH - 1
-    _extend((state[1] + cpu, start, end, size_of(value)))
+    _extend((first, start, end, size_of(value)))
     if len(rows) > _limit:
         _flush()
     return value
@@ -118,15 +124,15 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     """``function(...)`` in a `sample` span; also where a window's end is noticed and long batches are written."""
     if get_ident() != _thread or not _still_on():
         return function(*args)
-    start, cpu = _open()
+    start, ahead = _open()
     number = index if type(index) is int else UNKNOWN
     try:
         value = function(*args)
     except BaseException:
-        _close(name, start, cpu, number)
+        _close(name, start, ahead, number)
         _flush()  # nothing more may come: the batch raises in the training process
         raise
-    if _close(name, start, cpu, number) - _last_flush > FLUSH_NS or len(rows) > _limit:
+    if _close(name, start, ahead, number) - _last_flush > FLUSH_NS or len(rows) > _limit:
         _flush()
     return value
 
@@ -138,22 +144,22 @@ def flushed() -> None:
 
 
 def _open() -> tuple[int, int]:
-    """Now, in wall-clock and CPU nanoseconds."""
-    global _cpu, _read_at
+    """Now, and how far CPU time is ahead of it, in nanoseconds."""
+    global _ahead, _next
     start = clock()
-    if start - _read_at > STALE_NS:
-        _cpu = cpu_clock()
-        _read_at = start = clock()
-    return start, _cpu + start - _read_at
+    if start > _next:
+        _ahead = cpu_clock() - (start := clock())
+        _next = start + STALE_NS
+    return start, _ahead
 
 
-def _close(name: str, start: int, cpu: int, extra: int) -> int:
-    global _cpu, _read_at
+def _close(name: str, start: int, ahead: int, extra: int) -> int:
+    global _ahead, _next
     end = clock()
-    if end - _read_at > STALE_NS:
-        _cpu = cpu_clock()
-        _read_at = end
-    _extend((_states[name][1] + max(0, _cpu + end - _read_at - cpu), start, end, extra))
+    if end > _next:
+        _ahead = cpu_clock() - end
+        _next = end + STALE_NS
+    _extend((_states[name][1] + max(0, end + _ahead - start - ahead), start, end, extra))
     return end
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from multiprocessing.process import BaseProcess
 
@@ -15,6 +16,9 @@ from annotate.options import WorkerLimits
 from annotate.trace_format import LoaderMetadata
 
 _on: Session | None = None
+
+around: Callable[[], None] | None = None
+"""Called when a session is about to put its hooks in, and when it has taken them out (`_monitor` makes way for it)."""
 
 
 class Session:
@@ -41,6 +45,8 @@ class Session:
         _on = self
         _patching.in_force = self.patches
         try:
+            if around is not None:
+                around()
             _spans.load_marker()
             _decoders.install(self.patches)
             _install_process_start(self.patches)

@@ -13,18 +13,19 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from annotate.trace_format import StageKind, span_name
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 MarkerFactory = Callable[[str], AbstractContextManager[object]]
 
 
 class Call(Protocol):
-    def __call__(self, name: str, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def __call__(
+        self, name: str, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any], /
+    ) -> R: ...
 
 
 class Sample(Protocol):
@@ -38,7 +39,7 @@ marker: MarkerFactory = nullcontext
 """Opens a marker; replaced by `load_marker` before the flag can become true."""
 
 call: Call | None = None
-"""In a DataLoader worker: ``call(name, function, *args)`` calls in a span, and sees the result (`_recorder`)."""
+"""In a DataLoader worker: ``call(name, function, args, kwargs)`` calls in a span, and sees the result (`_recorder`)."""
 
 sample: Sample | None = None
 """In a DataLoader worker: ``sample(name, index, function, *args)`` calls in a `sample` span."""

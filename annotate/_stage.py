@@ -89,7 +89,7 @@ def _timed_function(function: Callable[..., Any], name: str) -> Callable[..., An
         if not _spans.RECORDING:
             return function(*args, **kwargs)
         if _spans.call is not None:
-            return _spans.call(name, function, *args, **kwargs)
+            return _spans.call(name, function, args, kwargs)
         with _spans.marker(name):
             return function(*args, **kwargs)
 

@@ -76,13 +76,13 @@ def timed_method(method: Method, name: str) -> Method:
     """`method` inside a span whenever a window is being recorded."""
 
     @wraps(method)
-    def timed(self: object, *args: Any, **kwargs: Any) -> Any:
+    def timed(*args: Any, **kwargs: Any) -> Any:
         if not _spans.RECORDING:
-            return method(self, *args, **kwargs)
+            return method(*args, **kwargs)
         if _spans.call is not None:
-            return _spans.call(name, method, self, *args, **kwargs)
+            return _spans.call(name, method, args, kwargs)
         with _spans.marker(name):
-            return method(self, *args, **kwargs)
+            return method(*args, **kwargs)
 
     return timed
 
@@ -108,7 +108,7 @@ class TimedCallable:
         if not _spans.RECORDING:
             return self.target(*args, **kwargs)
         if _spans.call is not None:
-            return _spans.call(self._name, self.target, *args, **kwargs)
+            return _spans.call(self._name, self.target, args, kwargs)
         with _spans.marker(self._name):
             return self.target(*args, **kwargs)
 

@@ -97,7 +97,6 @@ class Worker:
         self._iteration = self._batch = -1
         self._started = 0
         self._dropped = 0
-        self._other_threads = 0
 
     def poll(self) -> bool:
         """Start recording if a window has opened. Called while nothing is recorded."""
@@ -115,6 +114,7 @@ class Worker:
     def _open(self, window: int) -> None:
         facts = {"loader": self._place.loader, "worker": self._worker, "pid": self._pid, "started": self._began}
         self._file = _spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
+        self._dropped = 0
         with contextlib.suppress(Exception):  # libraries imported by now
             _decoders.install(self._patches)
         _recorder.attach(self.flush, self.still_on, self._place.buffered_spans)
@@ -161,9 +161,10 @@ class Worker:
         if iteration < 0 and not recording:
             return data
         place = self._place
+        dropped = self._dropped + _recorder.other_threads
         return _parcel.Parcel(
             data,
-            (iteration, batch, place.loader, self._worker, self._pid, self._began, started, finished, self._dropped),
+            (iteration, batch, place.loader, self._worker, self._pid, self._began, started, finished, dropped),
         )
 
     def flush(self) -> None:

@@ -148,7 +148,7 @@ class WorkerCapture:
         try:
             with ExitStack() as stack:
                 for key, value in (("worker_init_fn", init), ("collate_fn", collate), (name, proxy)):
-                    stack.enter_context(_replaced(loader, key, value))
+                    stack.enter_context(replaced(loader, key, value))
                 yield
         finally:
             proxy.iteration = None
@@ -213,7 +213,7 @@ class WorkerCapture:
 
 
 @contextmanager
-def _replaced(loader: Any, name: str, value: object) -> Iterator[None]:
+def replaced(loader: Any, name: str, value: object) -> Iterator[None]:
     """``loader.name = value`` for a moment, past DataLoader's refusal to have its sampler set."""
     attributes = vars(loader)
     before = attributes.get(name, _MISSING)
