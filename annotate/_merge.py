@@ -215,7 +215,7 @@ class WorkerRows:
 
         window = self._capture.window or (0, 0)
         rows = file.rows
-        chunk = np.repeat(np.arange(len(file.ends)), np.diff(file.ends, prepend=0))
+        chunk = np.searchsorted(np.array(file.ends, dtype=np.int64), np.arange(len(rows)), side="right")
         ends = rows["end"]
         names = rows["name_cpu"] >> CPU_BITS
         kept = np.flatnonzero((ends >= window[0]) & (rows["start"] <= window[1]))

@@ -10,6 +10,7 @@ most `STALE_NS`, and a sum over many short spans by no more than that per readin
 
 from __future__ import annotations
 
+import operator
 from _thread import get_ident
 from array import array
 from collections.abc import Callable
@@ -125,7 +126,7 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     if get_ident() != _thread or not _still_on():
         return function(*args)
     start, ahead = _open()
-    number = index if type(index) is int else UNKNOWN
+    number = index if type(index) is int else _as_number(index)
     try:
         value = function(*args)
     except BaseException:
@@ -135,6 +136,14 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     if _close(name, start, ahead, number) - _last_flush > FLUSH_NS or len(rows) > _limit:
         _flush()
     return value
+
+
+def _as_number(index: Any) -> int:
+    """The index as an int, if it is one: samplers may draw from arrays and tensors."""
+    try:
+        return operator.index(index)
+    except Exception:
+        return UNKNOWN
 
 
 def flushed() -> None:
