@@ -35,7 +35,7 @@ VARIABLE: Final = "ANNOTATE_MONITOR"
 
 HEADER: Final = (
     f"{'DataLoader':16} {'worker':>6} {'pid':>8} {'epoch':>5} {'batch':>7} {'first':>9} {'read':>9} {'decode':>9} "
-    f"{'transform':>9} {'collate':>9} {'other':>9} {'transfer':>9} | {'data wait':>9} / {'step':<9} (seconds)"
+    f"{'transform':>9} {'collate':>9} {'other':>9} {'transfer':>9} | {'data wait':>9} / {'step':<7} seconds"
 )
 _LATE: Final = "worker times are not known: its persistent workers were started before annotate.monitor"
 _THREADS: Final = "worker times are not known: its workers are threads"
@@ -78,7 +78,7 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
     if known is not None:
         known.stop()
     if every:
-        _watch(loader, Monitor(loader, every, file))
+        _watch(loader, Monitor(loader, every, file, None if known is None else known.number))
     _follow_session()
     return loader
 
@@ -114,7 +114,6 @@ class Monitor:
 
     def __init__(self, loader: Any, every: int, file: IO[str] | None, number: int | None = None) -> None:
         self.number: Final = next(_numbers) if number is None else number
-        self.is_on = True
         self.every: Final = every
         self.file: Final = file
         self.collate: Final[object] = loader.collate_fn
@@ -127,10 +126,13 @@ class Monitor:
         """`handed_out` when it was printed."""
         self._waits = self._steps = self._timed = 0
         self._notes: set[str] = set()
+        self.at_its_end: weakref.finalize[..., Any] | None = None
+        """Forgets this when the loader is gone."""
 
     def stop(self) -> None:
         """Let go of all iterators. The loader must not be found by `_find` any more."""
-        self.is_on = False
+        if self.at_its_end is not None:
+            self.at_its_end.detach()
         for iterator, watch in list(_watches.items()):
             if watch.monitor is self:
                 watch.iteration.is_open = False
@@ -205,10 +207,10 @@ class Monitor:
             pid, epoch, number, first = str(measured.pid), measured.epoch, str(measured.batch), _index(measured.first)
             times = [f"{time / 1e9:9.4f}" for time in measured.sums]
             times.append(f"{'-':>9}" if measured.worker is None else f"{measured.transfer / 1e9:9.4f}")
-        end = f"{'-':>9} / {'-':<9}"
+        end = f"{'-':>9} / {'-'}"
         if self._timed and self._steps:
             wait, step = self._waits / self._timed / 1e9, self._steps / self._timed / 1e9
-            end = f"{wait:9.4f} / {step:<9.4f} {wait / step:4.0%}"
+            end = f"{wait:9.4f} / {step:<7.4f} {wait / step:4.0%}"
         name = f"{self.number} {self.dataset_name}"[:16]
         return f"{name:16} {worker:>6} {pid:>8} {epoch:>5} {number:>7} {first:>9} {' '.join(times)} | {end}"
 
@@ -364,7 +366,6 @@ _proxies: Final[weakref.WeakKeyDictionary[Any, _Sampler]] = weakref.WeakKeyDicti
 _timed: Final[dict[type, type]] = {}
 _bases: Final[dict[type, type]] = {}
 _patches: Final = Patches()
-_pid = 0
 
 
 def _watch(loader: object, one: Monitor) -> None:
@@ -376,7 +377,8 @@ def _watch(loader: object, one: Monitor) -> None:
             del _monitors[key]
             _follow_session()
 
-    weakref.finalize(loader, forget).atexit = False
+    one.at_its_end = weakref.finalize(loader, forget)
+    one.at_its_end.atexit = False
 
 
 def _find(loader: Any) -> Monitor | None:
@@ -395,11 +397,9 @@ def _find(loader: Any) -> Monitor | None:
 
 def _follow_session() -> None:
     """Be in ``DataLoader.__iter__`` while there are loaders to watch and no session is on."""
-    global _pid
     if not _monitors or _session.is_on():
         _patches.undo()
     elif not _patches:
-        _pid = os.getpid()
         _install()
 
 
@@ -410,7 +410,7 @@ def _install() -> None:
 
     @wraps(original)
     def __iter__(self: Any) -> Any:  # noqa: N807
-        one = _find(self) if os.getpid() == _pid and not _session.is_on() else None
+        one = None if _session.is_on() else _find(self)
         return original(self) if one is None else one.follow(self, original)
 
     _patches.set_attribute(DataLoader, "__iter__", __iter__)
@@ -473,7 +473,12 @@ def _sampler_of(loader: Any) -> Any:
 
 def _first_of(indices: Any) -> object:
     """The first dataset index of a batch; of a loader that does not batch, the only one."""
-    return indices[0] if isinstance(indices, (list, tuple)) and indices else indices
+    if isinstance(indices, (str, bytes, dict)) or not hasattr(indices, "__len__"):
+        return indices
+    try:
+        return indices[0]
+    except Exception:  # of no dimension, empty, or a class of its own
+        return indices
 
 
 def _index(first: object) -> str:
@@ -500,5 +505,14 @@ def _arrived(facts: Facts, sums: _tally.Sums | None) -> None:
         iteration.receive(clock(), facts, sums)
 
 
+def _after_fork() -> None:
+    """A forked child watches the loaders that it is asked to watch."""
+    _monitors.clear()
+    _watches.clear()
+    _patches.undo()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 _tally.arrived = _arrived
 _session.around = _follow_session

@@ -71,7 +71,11 @@ class Session:
         finally:
             self.loaders.clear()
             self.stepped = None
-            self.patches.undo()
+            try:
+                self.patches.undo()
+            finally:
+                if around is not None:
+                    around()
 
     def refresh(self) -> None:
         """Hook the libraries that were imported since the session began."""

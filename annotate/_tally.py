@@ -230,6 +230,7 @@ def begin(loader: int, worker: int) -> None:
     info = get_worker_info()
     if info is not None:
         hook(patches, info.dataset)
+    _registry.listener = lambda role, obj: time_registered(patches, role, obj)
     _spans.call, _spans.sample, _spans.marker = call, sample, marker
     current = Worker(loader, worker, patches)
 
