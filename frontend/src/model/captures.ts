@@ -15,6 +15,11 @@ export function groupByRun(captures: readonly CaptureEntry[]): RunGroup[] {
   return [...groups].map(([run, items]) => ({ run, captures: items }));
 }
 
+/** The run is part of the name: captures of several runs may be called alike. */
+export function fullName({ run, name }: Pick<CaptureEntry, "run" | "name">): string {
+  return run === "." ? name : `${run} / ${name}`;
+}
+
 const MODE_WORDS: Readonly<Record<CaptureMode, string>> = { train: "train", replay: "replay", foreign: "foreign trace" };
 
 export function modeWords(mode: string | null): string {

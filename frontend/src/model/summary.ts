@@ -47,6 +47,14 @@ export function stageParts(byStage: Readonly<Record<string, number>>): Part[] {
     .sort((a, b) => b.us - a.us);
 }
 
+/** The evidence without a first line that only says again what the sentence says: the same stage with the same share. */
+export function newEvidence(sentence: string, evidence: readonly string[]): string[] {
+  const plain = (text: string): string => text.replaceAll("\u00a0", " ");
+  const [, name, share] = /^(\S+): .*?(\d[\d.]* %)/.exec(plain(evidence[0] ?? "")) ?? [];
+  const repeats = name !== undefined && share !== undefined && plain(sentence).includes(name) && plain(sentence).includes(` ${share}`);
+  return evidence.slice(repeats ? 1 : 0);
+}
+
 export function deviceName(device: Device): string {
   return device.name === "" ? `Device ${device.id}` : `Device ${device.id} (${device.name})`;
 }

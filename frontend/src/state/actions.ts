@@ -3,7 +3,7 @@
 import { batch } from "@preact/signals";
 import { fetchReport, fetchRuns } from "../data/api";
 import {
-  batchRows, captureId, capturesOpen, deviceIndex, EMPTY_TIMELINE, entry, gapRows, lanesTurned, loaderNumber, range, reports,
+  batchRows, captureId, capturesOpen, deviceIndex, EMPTY_TIMELINE, entry, gapRows, goneId, lanesTurned, loaderNumber, range, reports,
   runs, runsError, selectedBatch, selectedGapUs, stagesFolded, timeline, versionOf, view, type ReportState, type View,
 } from "./atoms";
 import { writePlace } from "./location";
@@ -16,6 +16,7 @@ export function selectView(next: View): void {
 export function selectCapture(id: string): void {
   batch(() => {
     capturesOpen.value = false;
+    goneId.value = null;
     if (captureId.value !== id) forgetCaptureState();
     captureId.value = id;
   });
@@ -40,12 +41,15 @@ function setReport(id: string, state: ReportState): void {
   reports.value = new Map(reports.value).set(id, state);
 }
 
-/** A remembered capture that is gone gives way to the newest one. */
+/** A remembered capture that is gone gives way to the newest one, and the page says so. */
 function settleSelection(): void {
   const list = runs.value?.captures ?? [];
   if (entry.value !== null || runs.value?.scanning === true) return;
   const newest = list.find((item) => item.state !== "error") ?? list[0];
-  if (newest !== undefined) selectCapture(newest.id);
+  if (newest === undefined) return;
+  const gone = captureId.value;
+  selectCapture(newest.id);
+  goneId.value = gone;
 }
 
 export async function refreshRuns(): Promise<void> {

@@ -43,6 +43,8 @@ export const timeline = signal<TimelineState>(EMPTY_TIMELINE);
 export const view = signal<View>("overview");
 /** Id of the selected capture; null until there is one. */
 export const captureId = signal<string | null>(null);
+/** Id of the capture that was selected until it was no longer there; null = none. */
+export const goneId = signal<string | null>(null);
 /** On narrow screens the list of captures is folded away. */
 export const capturesOpen = signal(false);
 

@@ -14,8 +14,7 @@ export function CaptureHead({ capture, name }: { capture: Capture; name: string 
   ].filter((fact) => fact !== "");
   return (
     <p class="capture-head" data-testid="capture-head">
-      <span class="mono">{name}</span>{" "}
-      <span title={MODE_MEANING[capture.mode] ?? ""}>{modeWords(capture.mode)}</span>
+      <span class="mono">{name}</span> · <span title={MODE_MEANING[capture.mode] ?? ""}>{modeWords(capture.mode)}</span>
       {capture.window_us !== undefined && (
         <> · <Exact value={capture.window_us} title={exactUs(capture.window_us)}>{formatDuration(capture.window_us)}</Exact> window</>
       )}

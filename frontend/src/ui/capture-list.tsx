@@ -1,4 +1,4 @@
-import { entryWords, groupByRun, MODE_MEANING } from "../model/captures";
+import { entryWords, fullName, groupByRun, MODE_MEANING } from "../model/captures";
 import { captureId, capturesOpen, entry, runs } from "../state/atoms";
 import { selectCapture } from "../state/actions";
 import type { CaptureEntry } from "../data/runs";
@@ -11,7 +11,7 @@ export function CaptureList() {
   return (
     <nav class="captures" aria-label="Captures" data-open={capturesOpen.value}>
       <button type="button" class="captures-toggle" aria-expanded={capturesOpen.value} data-testid="captures-toggle" onClick={() => (capturesOpen.value = !capturesOpen.value)}>
-        <span class="muted">Capture</span> {current === null ? "choose one" : `${current.run === "." ? "" : `${current.run} / `}${current.name}`}
+        <span class="muted">Capture</span> {current === null ? "choose one" : fullName(current)}
         <span aria-hidden="true"> {capturesOpen.value ? "▴" : "▾"}</span>
       </button>
       <div class="captures-list">

@@ -2,6 +2,7 @@ type Props = {
   readonly label: string;
   readonly unit?: string;
   readonly title?: string;
+  readonly name?: string;
   readonly active: boolean;
   readonly descending: boolean;
   readonly numeric?: boolean;
@@ -12,7 +13,7 @@ type Props = {
 export function SortHeader(props: Props) {
   const order = props.active ? (props.descending ? "descending" : "ascending") : "none";
   return (
-    <th scope="col" class={props.numeric === false ? "" : "num"} aria-sort={order} title={props.title}>
+    <th scope="col" class={props.numeric === false ? "" : "num"} aria-sort={order} title={props.title} data-head={props.name}>
       <button type="button" class="sort" onClick={props.onSort}>
         {props.active && <span class="sort-mark" aria-hidden="true">{props.descending ? "↓" : "↑"}</span>}
         {props.label}

@@ -23,11 +23,12 @@ export function ErrorState({ title, message, children }: { title: string; messag
 }
 
 /** Drawn when this capture cannot tell what the view is about. */
-export function UnavailableState({ title, reason }: { title: string; reason: string }) {
+export function UnavailableState({ title, reason, children }: { title: string; reason: string; children?: ComponentChildren }) {
   return (
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">{title}</p>
       <p class="muted reason">{reason}</p>
+      {children}
     </section>
   );
 }

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from "preact";
 import type { Capture } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
+import { fullName } from "../model/captures";
 import { formatBytes } from "../model/format";
 import { refreshNow } from "../state/actions";
-import { captureId, entry, report, runs, runsError, view } from "../state/atoms";
+import { captureId, entry, goneId, report, runs, runsError, view } from "../state/atoms";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
@@ -20,13 +21,16 @@ export function App() {
   return (
     <div class={bare ? "page bare" : "page"}>
       <CaptureList />
-      <main>
+      <main class={view.value === "trace" ? "filled" : ""}>
         <header class="top">
           {bare ? <h1>Data Pipeline</h1> : <Tabs />}
           <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>Refresh</button>
         </header>
         {known !== null && runsError.value !== null && (
           <p class="error-line" role="status" data-testid="connection-lost">{runsError.value} What was loaded stays on screen.</p>
+        )}
+        {goneId.value !== null && entry.value !== null && (
+          <p class="gone muted" role="status" data-testid="capture-gone">{goneId.value} is gone; showing {fullName(entry.value)}.</p>
         )}
         <Boundary resetKey={`${captureId.value} ${view.value}`}>
           <div id="view" class="view" role={bare ? undefined : "tabpanel"} aria-labelledby={bare ? undefined : `tab-${view.value}`}>
@@ -60,11 +64,11 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
 
 function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean }) {
   const state = report.value;
-  if (state?.kind === "failed") return <ErrorState title={`${item.name} cannot be shown.`} message={state.message} />;
+  if (state?.kind === "failed") return <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message} />;
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <>
-      <CaptureHead capture={state.capture} name={item.run === "." ? item.name : `${item.run} / ${item.name}`} />
+      <CaptureHead capture={state.capture} name={fullName(item)} />
       <View capture={state.capture} item={item} perfetto={perfetto} />
     </>
   );
@@ -73,9 +77,9 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
 function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   const size = item.bytes > 0 ? ` (${formatBytes(item.bytes)})` : "";
   return queued ? (
-    <LoadingState title={`${item.name} is queued`} detail={`Other captures are read first; this one${size} follows.`} />
+    <LoadingState title={`${fullName(item)} is queued`} detail={`Other captures are read first; this one${size} follows.`} />
   ) : (
-    <LoadingState title={`Reading ${item.name}`} detail={`The trace${size} is read and analysed; this page goes on by itself.`} />
+    <LoadingState title={`Reading ${fullName(item)}`} detail={`The trace${size} is read and analysed; this page goes on by itself.`} />
   );
 }
 

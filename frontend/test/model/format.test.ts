@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   chooseTimeUnit, exactUs, firstClause, formatBytes, formatCount, formatDuration, formatPercent, formatTick, inUnit, onAxis,
-  plural, positionIn, sig3,
+  plural, positionDecimals, positionIn, sig3,
 } from "../../src/model/format";
 
 describe("sig3", () => {
@@ -32,9 +32,19 @@ describe("units", () => {
   it("does not round on hover", () => expect(exactUs(1234567.891)).toBe("1,234,567.891\u00a0µs"));
 });
 
-it("tells neighbouring positions apart however large they are", () => {
-  expect(positionIn(1_190_123, "ms")).toBe("1,190.123");
-  expect(positionIn(1_190_124, "ms")).toBe("1,190.124");
+describe("positions", () => {
+  it("have as many decimals as tell each from the next", () => {
+    expect(positionDecimals([1_190_123, 1_190_124], "ms")).toBe(3);
+    expect(positionDecimals([43_302_683, 43_362_000, 12_000_000], "s")).toBe(2);
+    expect(positionDecimals([43_302_683, 43_302_900], "s")).toBe(4);
+  });
+  it("never have more than the microsecond needs, nor fewer than a column reads well with", () => {
+    expect(positionDecimals([1.25, 1.26], "ms")).toBe(3);
+    expect(positionDecimals([5_000_000], "ms")).toBe(1);
+    expect(positionDecimals([], "s")).toBe(2);
+    expect(positionDecimals([7, 7], "s")).toBe(2);
+  });
+  it("are written alike", () => expect(positionIn(1_190_123, "ms", 2)).toBe("1,190.12"));
 });
 
 it("labels an axis with as many decimals as its step needs", () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { groupByRun } from "../../src/model/captures";
 import { reasonFor } from "../../src/model/reasons";
-import { causeParts, gapsSentence, stagesSentence, stepBars, stepStack } from "../../src/model/summary";
+import { causeParts, gapsSentence, newEvidence, stagesSentence, stepBars, stepStack } from "../../src/model/summary";
 import { capture, device, entry, stage, step } from "../build";
 
 it("says how idle a device is and why", () => {
@@ -38,6 +38,15 @@ it("keeps the longest step of each group when there are more steps than room", (
   expect(bars.length).toBeLessThanOrEqual(30);
   expect(bars.some((bar) => bar.step.number === 42)).toBe(true);
   expect(bars.reduce((total, bar) => total + bar.of, 0)).toBe(100);
+});
+
+it("leaves out a first line of evidence that names the verdict's own stage and share", () => {
+  const said = "In the replay, 65.4 % of the time to make a batch is spent in transform::RandomMask.";
+  const lines = ["transform::RandomMask: 1.00 s, 65.4 % of loading", "decode::PIL.Image: 269 ms, 17.6 % of loading"];
+  expect(newEvidence(said, lines)).toEqual(lines.slice(1));
+  expect(newEvidence("RandomMask takes 5.4 % of it.", lines)).toEqual(lines);
+  expect(newEvidence("transform::RandomMask takes 5.4 %.", ["transform::RandomMask: 1.00 s, 65.4 % of loading"]).length).toBe(1);
+  expect(newEvidence("All is well.", [])).toEqual([]);
 });
 
 it("leaves out causes that are absent or zero, largest first", () => {

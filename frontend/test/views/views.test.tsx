@@ -2,7 +2,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { batch } from "@preact/signals";
-import { captureId, deviceIndex, EMPTY_TIMELINE, reports, runs, runsError, stagesFlat, stagesFolded, timeline, view } from "../../src/state/atoms";
+import { captureId, deviceIndex, EMPTY_TIMELINE, goneId, reports, runs, runsError, stagesFlat, stagesFolded, timeline, view } from "../../src/state/atoms";
 import type { ReportState, View } from "../../src/state/atoms";
 import type { Capture } from "../../src/contract/report";
 import { App } from "../../src/views/app";
@@ -16,6 +16,7 @@ beforeEach(() => {
     runsError.value = null;
     reports.value = new Map();
     captureId.value = null;
+    goneId.value = null;
     view.value = "overview";
     timeline.value = { ...EMPTY_TIMELINE, error: "not in this test" };
     deviceIndex.value = 0;
@@ -84,6 +85,7 @@ it("says that a capture is queued or being read", () => {
 
 it("shows why a capture cannot be read", () => {
   open({ kind: "failed", message: "c: the gzip stream ends early", version: "" }, "overview", entry({ state: "error" }));
+  expect(find("error-state").textContent).toContain("exp1 / c cannot be shown.");
   expect(find("error-state").textContent).toContain("ends early");
 });
 
@@ -119,6 +121,7 @@ it("nests stages by path and folds a branch", () => {
 it("says why there are no stages", () => {
   open(ready({ diagnostics: [{ topic: "stages", code: "no_stage_markers", count: 1, message: "no stage markers" }] }), "stages");
   expect(find("unavailable-state").textContent).toContain("no stage markers");
+  expect(find("stages-code").textContent).toContain("annotate.profile");
 });
 
 it("lists the largest gaps with exact values", () => {
@@ -164,6 +167,27 @@ it("shows markup in names as text", () => {
   open(ready({ stages: [stage(["user::<img src=x>"], {})] }), "stages");
   expect(root.querySelector("img")).toBeNull();
   expect(root.textContent).toContain("<img src=x>");
+});
+
+it("does not praise a capture that could not be looked into", () => {
+  const verdict = { bound: "unknown", sentence: "The device is idle.", evidence: [] };
+  open(ready({ verdict, diagnostics: [{ topic: "loader", code: "x", count: 1, message: "No thread carries loader spans" }] }));
+  expect(find("no-findings").textContent).toContain("cannot tell whether there is anything to change. No thread carries loader spans.");
+  open(ready({ verdict, loader: emptyLoader }));
+  expect(find("no-findings").textContent).toContain("No rule found anything");
+});
+
+it("counts in whole numbers, one of a kind in the singular", () => {
+  open(ready({ throughput: { samples_per_s: 2, samples: 24 }, steps: { count: 1, mean_us: 1, p50_us: 1, p95_us: 1, items: [] } }));
+  const text = root.textContent?.replaceAll("\u00a0", " ") ?? "";
+  expect(text).toContain("24 samples in the window");
+  expect(text).toContain("1 step; p50");
+});
+
+it("drops the wait from a stage's path in the flat table", () => {
+  stagesFlat.value = true;
+  open(ready({ stages: [stage(["wait::DataLoader", "sample::D", "transform::A", "read::open"], {}), stage(["wait::DataLoader", "collate::c"], {})] }), "stages");
+  expect([...root.querySelectorAll(".in-path")].map((path) => path.textContent)).toEqual(["in D › A"]);
 });
 
 const emptyLoader = { wait_us: 0, wait_count: 0, wait_by_stage_us: {}, start_method: "", dataset: "" };

@@ -1,5 +1,5 @@
 import type { Device, Gap } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, plural, positionIn, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatCount, inUnit, plural, positionDecimals, positionIn, type TimeUnit } from "../../model/format";
 import { causeWords } from "../../model/hover";
 import { shareWords } from "../../model/summary";
 import { aroundSpan } from "../../model/time-scale";
@@ -8,18 +8,20 @@ import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { Swatch } from "../../ui/swatch";
 
-type Units = { readonly start: TimeUnit; readonly duration: TimeUnit };
+type Units = { readonly start: TimeUnit; readonly startDecimals: number; readonly duration: TimeUnit };
 
 export function GapTable({ device, noWaitReason }: { device: Device; noWaitReason: string }) {
   const { gaps } = device;
   if (gaps.length === 0) return null;
-  const units = {
-    start: chooseTimeUnit(gaps.map((gap) => gap.start_us)),
-    duration: chooseTimeUnit(gaps.map((gap) => gap.duration_us)),
-  };
   const { column, descending } = gapSort.value;
   const sorted = gaps.toSorted((a, b) => (descending ? -1 : 1) * (a[column] - b[column]));
   const rows = sorted.slice(0, gapRows.value);
+  const start = chooseTimeUnit(gaps.map((gap) => gap.start_us));
+  const units = {
+    start,
+    startDecimals: positionDecimals(rows.map((gap) => gap.start_us), start),
+    duration: chooseTimeUnit(gaps.map((gap) => gap.duration_us)),
+  };
   return (
     <section>
       <h2>Gaps</h2>
@@ -86,7 +88,7 @@ function GapLine({ gap, units, idleUs, noWaitReason }: LineProps) {
     >
       <td class="num" title={exactUs(gap.start_us)}>
         <button type="button" class="link tabular" aria-label={`Show the gap that starts at ${exactUs(gap.start_us)}`}>
-          {positionIn(gap.start_us, units.start)}
+          {positionIn(gap.start_us, units.start, units.startDecimals)}
         </button>
       </td>
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>{inUnit(gap.duration_us, units.duration)}</td>

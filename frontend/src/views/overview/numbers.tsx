@@ -1,5 +1,5 @@
 import type { Capture, Throughput } from "../../contract/report";
-import { exactUs, formatDuration, formatPercent, sig3 } from "../../model/format";
+import { exactUs, formatDuration, formatPercent, plural, sig3 } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { share, shareWords } from "../../model/summary";
 import { BigNumber, Exact, NumberRow } from "../../ui/numbers";
@@ -80,7 +80,7 @@ function ExposedNumber({ capture }: { capture: Capture }) {
 }
 
 function samplesNote(throughput: Throughput | undefined): string {
-  return throughput?.samples === undefined ? "over the window" : `${sig3(throughput.samples)} samples in the window`;
+  return throughput?.samples === undefined ? "over the window" : `${plural(Math.round(throughput.samples), "sample")} in the window`;
 }
 
 function ThroughputNumber({ capture }: { capture: Capture }) {
@@ -107,7 +107,7 @@ function StepNumber({ capture }: { capture: Capture }) {
       value={steps?.mean_us}
       text={steps === undefined ? "" : formatDuration(steps.mean_us)}
       exact={steps === undefined ? "" : exactUs(steps.mean_us)}
-      note={steps === undefined ? "" : `${steps.count} steps; p50 ${formatDuration(steps.p50_us)}, p95 ${formatDuration(steps.p95_us)}`}
+      note={steps === undefined ? "" : `${plural(steps.count, "step")}; p50 ${formatDuration(steps.p50_us)}, p95 ${formatDuration(steps.p95_us)}`}
       reason={reasonFor(capture, "steps")}
     />
   );

@@ -1,5 +1,5 @@
 import type { Capture } from "../../contract/report";
-import { causeParts, stageParts, deviceName } from "../../model/summary";
+import { causeParts, newEvidence, stageParts, deviceName } from "../../model/summary";
 import { reasonFor } from "../../model/reasons";
 import { PartsTable } from "../../ui/parts-table";
 import { Diagnostics } from "./diagnostics";
@@ -9,7 +9,7 @@ import { Rates } from "./rates";
 import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
 
-/** Sentence, numbers, picture, then what to do and what the capture cannot tell. */
+/** Sentence, numbers, picture, then what to change and what the capture cannot tell. */
 export function Overview({ capture }: { capture: Capture }) {
   return (
     <>
@@ -24,7 +24,7 @@ export function Overview({ capture }: { capture: Capture }) {
         <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} />
       )}
       <Divisions capture={capture} />
-      <Findings findings={capture.findings} />
+      <Findings capture={capture} />
       <Rates throughput={capture.throughput} />
       <Diagnostics diagnostics={capture.diagnostics} />
       <Settings capture={capture} />
@@ -35,14 +35,15 @@ export function Overview({ capture }: { capture: Capture }) {
 function Verdict({ capture }: { capture: Capture }) {
   const { verdict } = capture;
   const sentence = verdict?.sentence ?? "";
+  const evidence = newEvidence(sentence, verdict?.evidence ?? []);
   return (
     <section>
       <p class="sentence" data-testid="verdict" data-value={verdict?.bound}>
         {sentence === "" ? "This capture does not tell what held the run back." : sentence}
       </p>
-      {verdict !== undefined && verdict.evidence.length > 0 && (
+      {evidence.length > 0 && (
         <ul class="evidence" data-testid="verdict-evidence">
-          {verdict.evidence.map((line) => <li key={line}>{line}</li>)}
+          {evidence.map((line) => <li key={line}>{line}</li>)}
         </ul>
       )}
     </section>

@@ -11,7 +11,7 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
     { name: "this run reached", perS: throughput.samples_per_s, token: "ink-muted" },
     { name: "reading alone", perS: throughput.read_per_s, token: "read" },
     { name: "preparation alone", perS: throughput.prepare_per_s, token: "transform" },
-    { name: "device alone", perS: throughput.device_per_s, token: "kernel" },
+    { name: "training step alone", perS: throughput.device_per_s, token: "kernel" },
   ];
   const known = rates.filter((rate) => rate.perS !== undefined);
   if (known.length < 2) return null;

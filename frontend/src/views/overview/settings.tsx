@@ -1,5 +1,6 @@
 import type { Capture } from "../../contract/report";
-import { formatBytes, formatCount, formatDuration, sig3 } from "../../model/format";
+import { formatBytes, formatCount, formatDuration, plural, sig3 } from "../../model/format";
+import { shareWords } from "../../model/summary";
 
 type Row = { readonly name: string; readonly value: string; readonly exact?: number };
 
@@ -37,14 +38,23 @@ function hostRows(capture: Capture): Row[] {
     ...filled("Host", capture.host),
     ...known("Rank", capture.rank, (rank) => (capture.world_size === undefined ? `${rank}` : `${rank} of ${capture.world_size}`)),
     ...known("CPU cores", environment?.cores, formatCount),
-    ...known("CPU quota", environment?.cpu_quota, (cores) => `${sig3(cores)} cores`),
+    ...known("CPU quota", environment?.cpu_quota, coreWords),
     ...known("Memory", environment?.memory_bytes, formatBytes),
     ...known("/dev/shm", environment?.shm_bytes, formatBytes),
     ...known("torch threads", environment?.torch_threads, formatCount),
-    ...known("Recorder overhead", environment?.recorder_overhead_us, formatDuration),
-    ...known("Spans recorded", environment?.marker_count, formatCount),
+    ...known("Recording cost", environment?.recorder_overhead_us, (us) => costWords(us, capture)),
+    ...known("Markers", environment?.marker_count, formatCount),
     ...known("Spans dropped", environment?.dropped_spans, formatCount),
   ];
+}
+
+/** A quota may be a part of a core. */
+function coreWords(cores: number): string {
+  return Number.isInteger(cores) ? plural(cores, "core") : `${sig3(cores)} cores`;
+}
+
+function costWords(us: number, { window_us: windowUs }: Capture): string {
+  return windowUs === undefined ? formatDuration(us) : `${formatDuration(us)}, ${shareWords(us, windowUs)} of the window`;
 }
 
 function versionRows(capture: Capture): Row[] {

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { Step, Steps } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, onAxis, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatCount, inUnit, onAxis, plural, type TimeUnit } from "../../model/format";
 import { stepBars, stepStack, type StepBar, type StepPart } from "../../model/summary";
 import { niceStep, ticks } from "../../model/time-scale";
 import { cssColor, isHatched } from "../../theme/tokens";
@@ -13,7 +13,7 @@ const RIGHT_PX = 8;
 const WAIT_TOP_PX = 28;
 const WAIT_PX = 56;
 const BARS_PX = 160;
-const MAX_SLOT_PX = 64;
+const MAX_SLOT_PX = 120;
 const MIN_SLOT_PX = 3;
 const LABEL_PX = 32;
 
@@ -41,7 +41,7 @@ function geometryOf(steps: Steps, widthPx: number, waitKnown: boolean): Geometry
   return {
     bars,
     slotPx,
-    barPx: slotPx > 8 ? slotPx - Math.min(16, slotPx * 0.25) : Math.max(1, slotPx - 1),
+    barPx: slotPx > 8 ? slotPx - Math.min(32, slotPx * 0.25) : Math.max(1, slotPx - 1),
     endPx: LEFT_PX + slotPx * bars.length,
     unit: chooseTimeUnit(durations),
     longestUs: Math.max(1e-3, ...durations),
@@ -67,9 +67,9 @@ export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boole
       <figcaption>
         <h2>Steps</h2>
         <Legend items={legend} />
-        {first.of > 1 && <span class="muted">each bar is the longest of {first.of} steps</span>}
+        {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
       </figcaption>
-      <svg width={widthPx} height={geometry.heightPx} role="img" data-testid="step-chart" aria-label={`Duration of ${steps.count} steps; the table below has the numbers`}>
+      <svg width={widthPx} height={geometry.heightPx} role="img" data-testid="step-chart" aria-label={`Duration of ${plural(steps.count, "step")}; the table below has the numbers`}>
         <Hatches tokens={legend.map((item) => item.token)} />
         <DurationAxis geometry={geometry} />
         {geometry.bars.map((bar, index) => (

@@ -16,6 +16,9 @@ function isReplayed(stages: readonly Stage[]): boolean {
 const REPLAY_TITLE = "Mean self time of a call in a replay: the same dataset alone, without training and without DataLoader workers";
 const RATIO_TITLE = "Mean self time of a call in this run over that in the replay: what contention costs. At 1.7x a call takes 1.7 times as long while DataLoader workers and the training share processor, memory and disk.";
 
+const BLAME_OF_WORKERS = "Each moment that the training thread waits for a batch counts for the innermost stage that the DataLoader worker making this batch is in at that moment.";
+const BLAME_OF_THREAD = "Each moment that the training thread waits counts for the innermost stage that it is in at that moment, as it makes the batches itself.";
+
 type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit; readonly blame: TimeUnit; readonly replay: TimeUnit };
 
 /** Sums, single calls and blame differ by orders of magnitude: each group of columns has one unit of its own. */
@@ -45,9 +48,9 @@ export function StageTable({ capture }: { capture: Capture }) {
           <button type="button" aria-pressed={flat} data-testid="stages-flat" onClick={() => (stagesFlat.value = true)}>flat</button>
         </div>
       </div>
-      <div class="scroll-x">
+      <div class="scroll-x stage-scroll">
         <table class={isReplayed(stages) ? "stages replayed" : "stages"} data-testid="stage-table">
-          <StageHead units={units} replayed={isReplayed(stages)} />
+          <StageHead units={units} replayed={isReplayed(stages)} blameTitle={capture.workers.length > 0 ? BLAME_OF_WORKERS : BLAME_OF_THREAD} />
           <tbody>
             {rows.map((row) => <StageLine key={row.key} row={row} units={units} largestUs={largestUs} capture={capture} flat={flat} />)}
           </tbody>
@@ -64,10 +67,12 @@ function Head({ column, label, unit, title }: { column: StageColumn | "name"; la
     stageSort.value = { column, descending: active ? !sort.descending : column !== "name" };
   };
   const extra = { ...(unit === undefined ? {} : { unit }), ...(title === undefined ? {} : { title }) };
-  return <SortHeader label={label} active={active} descending={sort.descending} numeric={column !== "name"} onSort={onSort} {...extra} />;
+  return <SortHeader label={label} name={column} active={active} descending={sort.descending} numeric={column !== "name"} onSort={onSort} {...extra} />;
 }
 
-function StageHead({ units, replayed }: { units: Units; replayed: boolean }) {
+type HeadProps = { readonly units: Units; readonly replayed: boolean; readonly blameTitle: string };
+
+function StageHead({ units, replayed, blameTitle }: HeadProps) {
   return (
     <thead>
       <tr>
@@ -76,11 +81,11 @@ function StageHead({ units, replayed }: { units: Units; replayed: boolean }) {
         <Head column="count" label="Calls" />
         <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
         <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
+        <Head column="blame_us" label="Blame" unit={units.blame} title={blameTitle} />
+        <th scope="col" class="num" title={`Blame as a share of the data wait. ${blameTitle}`}>of wait</th>
         <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
-        <Head column="blame_us" label="Blame" unit={units.blame} title="Its part of the data wait: what the producing process was in while the training thread waited" />
-        <th scope="col" class="num" title="Blame as a share of the data wait">of wait</th>
         {replayed && <Head column="replay_mean_us" label="replay, mean" unit={units.replay} title={REPLAY_TITLE} />}
         {replayed && <Head column="replay_ratio" label="live / replay" title={RATIO_TITLE} />}
       </tr>
@@ -104,11 +109,11 @@ function StageLine({ row, units, largestUs, capture, flat }: LineProps) {
       <td class="num" data-column="count" data-value={stage.count}>{formatCount(stage.count)}</td>
       {time("total_us", units.sums)}
       {time("self_us", units.sums)}
+      {time("blame_us", units.blame)}
+      <td class="num">{stage.blame_us === undefined ? <Unknown reason={blameReason(capture, stage)} /> : shareWords(stage.blame_us, capture.loader?.wait_us)}</td>
       {time("p50_us", units.calls)}
       {time("p95_us", units.calls)}
       {time("max_us", units.calls)}
-      {time("blame_us", units.blame)}
-      <td class="num">{stage.blame_us === undefined ? <Unknown reason={blameReason(capture, stage)} /> : shareWords(stage.blame_us, capture.loader?.wait_us)}</td>
       {isReplayed(capture.stages) && <ReplayCells stage={stage} unit={units.replay} />}
     </tr>
   );
@@ -147,7 +152,8 @@ function toggleFold(key: string): void {
 function StageName({ row, flat }: { row: StageRow; flat: boolean }) {
   const { stage } = row;
   const name = <span class="mono stage-name"><span class="stage-kind">{stage.kind}::</span>{stage.label}</span>;
-  const parents = stage.path.slice(0, -1);
+  // Every stage may lie in a wait; that tells nothing of where in the pipeline it is.
+  const parents = stage.path.slice(0, -1).filter((part) => !part.startsWith("wait::")).map((part) => part.split("::")[1] ?? part);
   return (
     <div class="stage-cell" style={{ "--depth": String(row.depth) }} title={row.key}>
       {row.childCount > 0 ? (
@@ -157,8 +163,7 @@ function StageName({ row, flat }: { row: StageRow; flat: boolean }) {
       ) : (
         <span class="fold" aria-hidden="true" />
       )}
-      {name}
-      {flat && parents.length > 0 && <span class="muted mono in-path"><bdi>in {parents.map((part) => part.split("::")[1] ?? part).join(" › ")}</bdi></span>}
+      {flat && parents.length > 0 ? <span>{name}<span class="muted mono in-path">in {parents.join(" › ")}</span></span> : name}
     </div>
   );
 }

@@ -1,16 +1,23 @@
 import type { Capture } from "../../contract/report";
-import { exactUs, formatCount, formatDuration } from "../../model/format";
+import { exactUs, formatCount, formatDuration, plural } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { isWork, selfByKind } from "../../model/stage-tree";
 import { shareWords, stagesSentence } from "../../model/summary";
+import { runs } from "../../state/atoms";
+import { Code } from "../../ui/code";
 import { BigNumber, NumberRow } from "../../ui/numbers";
-import { UnavailableState } from "../../ui/states";
+import { snippet, UnavailableState } from "../../ui/states";
 import { fillClass, fillStyle, Swatch } from "../../ui/swatch";
 import { StageTable } from "./stage-table";
 
 export function Stages({ capture }: { capture: Capture }) {
   if (capture.stages.length === 0) {
-    return <UnavailableState title="This capture tells nothing of the loader's stages." reason={reasonFor(capture, "stages")} />;
+    return (
+      <UnavailableState title="This capture tells nothing of the loader's stages." reason={reasonFor(capture, "stages")}>
+        <p class="muted">With these lines around the training loop the next capture has them:</p>
+        <Code text={snippet(runs.value?.logdir ?? "")} testId="stages-code" />
+      </UnavailableState>
+    );
   }
   return (
     <>
@@ -30,13 +37,22 @@ function StageNumbers({ capture }: { capture: Capture }) {
   return (
     <NumberRow>
       <BigNumber label="Stage time" testId="number-stage-time" value={sum} text={formatDuration(sum)} exact={exactUs(sum)}
-        note={capture.workers.length > 0 ? `summed over ${capture.workers.length} DataLoader workers` : "self time of all stages"} reason="" />
+        note={capture.workers.length > 0 ? `summed over ${plural(capture.workers.length, "DataLoader worker")}` : "self time of all stages"} reason="" />
       <BigNumber label="Samples" testId="number-samples" value={samples === 0 ? undefined : samples} text={formatCount(samples)}
         note="calls of the dataset that start in the window" reason={reasonFor(capture, "throughput")} />
       <BigNumber label="Data wait" testId="number-stages-wait" value={waitUs} text={waitUs === undefined ? "" : formatDuration(waitUs)}
-        exact={waitUs === undefined ? "" : exactUs(waitUs)} note="what the Blame column divides" reason={reasonFor(capture, "loader")} />
+        exact={waitUs === undefined ? "" : exactUs(waitUs)} note={blameNote(capture)} reason={reasonFor(capture, "loader")} />
     </NumberRow>
   );
+}
+
+/** How much of the wait the Blame column has, and what the rest is: waits that no stage is to blame for. */
+function blameNote({ stages, loader }: Capture): string {
+  const { wait_us: waitUs = 0, wait_by_stage_us: byStage = {} } = loader ?? {};
+  if (waitUs === 0 || stages.every((stage) => stage.blame_us === undefined)) return "by the training thread";
+  const inStages = stages.reduce((sum, stage) => sum + (stage.blame_us ?? 0), 0);
+  const rest = Object.entries(byStage).filter(([name, us]) => us > 0 && !name.includes("::")).sort((a, b) => b[1] - a[1]);
+  return [`${shareWords(inStages, waitUs)} in stages, see Blame`, ...rest.map(([name, us]) => `${shareWords(us, waitUs)} ${name}`)].join("; ");
 }
 
 /** Self time by kind as one strip: how the work divides, before the table names names. */

