@@ -194,19 +194,21 @@ def throughput(pairs: int) -> None:
         ("(b) 20 transforms of 5 us", Tiny(10**9), 64, 0.25),
     ):
         for workers in (1, 2):
-            ratios, rate = on_against_off(dataset, batch, workers, seconds, pairs)
+            ratios, cpu, rate = on_against_off(dataset, batch, workers, seconds, pairs)
             low, _, high = statistics.quantiles(ratios, n=4)
             loss = 1 - statistics.median(ratios)
             print(
                 f"{name:32}{workers} workers{rate:10.0f} samples/s off"
                 f"   lost while recording: {loss:7.2%}   (quartiles {1 - high:.2%} .. {1 - low:.2%}, {pairs} pairs)"
+                f"   workers' CPU time per sample: {cpu - 1:+.2%}"
             )
 
 
 def on_against_off(
     dataset: Dataset[Any], batch: int, workers: int, seconds: float, pairs: int
-) -> tuple[list[float], float]:
-    """Throughput on / off of each pair of neighbours, in ABBA order; and samples per second when off."""
+) -> tuple[list[float], float, float]:
+    """Throughput on / off of each pair of neighbours, in ABBA order; the median of the same for the workers' CPU time
+    per sample, which other programs disturb less; and samples per second when off."""
     loader = annotate.loader(DataLoader(dataset, batch_size=batch, num_workers=workers, prefetch_factor=4))
     session = Session()
     session.begin()
@@ -217,30 +219,37 @@ def on_against_off(
         spool = session.workers.spool
         assert spool is not None
 
-        def rate(on: bool) -> float:
+        def rate(on: bool) -> tuple[float, float]:
             if on:
                 spool.open_window()
             for _ in range(4 * workers + 1):  # what was prepared before
                 next(iterator)
-            begin, count = time.perf_counter(), 0
+            begin, count, cpu = time.perf_counter(), 0, cpu_ns(session)
             while time.perf_counter() - begin < seconds:
                 next(iterator)
                 count += 1
-            result = count * batch / (time.perf_counter() - begin)
+            result = count * batch / (time.perf_counter() - begin), (cpu_ns(session) - cpu) / count
             if on:
                 spool.close_window()
                 spool.clear()
             return result
 
-        ratios, offs = [], []
+        ratios, cpus, offs = [], [], []
         for number in range(pairs):
             order = (True, False) if number % 2 else (False, True)
             found = {on: rate(on) for on in order}
-            ratios.append(found[True] / found[False])
-            offs.append(found[False])
-        return ratios, statistics.median(offs)
+            ratios.append(found[True][0] / found[False][0])
+            cpus.append(found[True][1] / found[False][1])
+            offs.append(found[False][0])
+        return ratios, statistics.median(cpus), statistics.median(offs)
     finally:
         session.end()
+
+
+def cpu_ns(session: Session) -> int:
+    """CPU time of the workers so far, nanoseconds."""
+    pids = [pid for _, pid in session.workers.batches.workers]
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids)
 
 
 class Made(Dataset[int]):
