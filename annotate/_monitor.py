@@ -35,7 +35,7 @@ VARIABLE: Final = "ANNOTATE_MONITOR"
 
 HEADER: Final = (
     f"{'DataLoader':16} {'worker':>6} {'pid':>8} {'epoch':>5} {'batch':>7} {'first':>9} {'read':>9} {'decode':>9} "
-    f"{'transform':>9} {'collate':>9} {'other':>9} {'transfer':>9} | {'data wait':>9} / {'step':<7} seconds"
+    f"{'transform':>9} {'collate':>9} {'other':>9} {'transfer':>9} | {'data wait':>9} / {'step':<8} seconds"
 )
 _LATE: Final = "worker times are not known: its persistent workers were started before annotate.monitor"
 _THREADS: Final = "worker times are not known: its workers are threads"
@@ -122,8 +122,9 @@ class Monitor:
         """The latest to have been handed out since the last line."""
         self.handed_out = 0
         self.epochs = 0
-        self._last_line = 0
-        """`handed_out` when it was printed."""
+        self._has_header = False
+        self._line_from = 0
+        """The number of the first batch after those of the last line; a multiple of `every`."""
         self._waits = self._steps = self._timed = 0
         self._notes: set[str] = set()
         self.at_its_end: weakref.finalize[..., Any] | None = None
@@ -182,19 +183,26 @@ class Monitor:
             self._steps += now - watch.previous
             self._waits += now - begin + watch.start_up
         watch.previous, watch.start_up = now, 0
-        since = self.handed_out - self._last_line
+        since = self.handed_out - self._line_from
         if since < self.every:
             return
         # Batches that come out of order may keep the measured one waiting, and one that raised never comes.
         if self.measured is not None or since >= 2 * self.every or not watch.iteration.is_followed:
-            self._line(watch.iteration.epoch)
+            if not self._has_header:
+                self._has_header = True
+                _print(self.file, HEADER)
+            _print(self.file, self.format(watch.iteration.epoch))
+            self._begin_line()
 
-    def _line(self, epoch: int) -> None:
-        if not self._last_line:
-            _print(self.file, HEADER)
-        _print(self.file, self.format(epoch))
+    def skip(self, watch: Watch) -> None:
+        """A batch has been handed out while a capture was going on."""
+        self.handed_out += 1
+        watch.previous = 0
+        self._begin_line()
+
+    def _begin_line(self) -> None:
         self.measured = None
-        self._last_line = self.handed_out
+        self._line_from = self.handed_out - self.handed_out % self.every
         self._waits = self._steps = self._timed = 0
 
     def format(self, epoch: int) -> str:
@@ -205,12 +213,12 @@ class Monitor:
         else:
             worker = "main" if measured.worker is None else str(measured.worker)
             pid, epoch, number, first = str(measured.pid), measured.epoch, str(measured.batch), _index(measured.first)
-            times = [f"{time / 1e9:9.4f}" for time in measured.sums]
-            times.append(f"{'-':>9}" if measured.worker is None else f"{measured.transfer / 1e9:9.4f}")
+            times = [f"{time / 1e9:9.5f}" for time in measured.sums]
+            times.append(f"{'-':>9}" if measured.worker is None else f"{measured.transfer / 1e9:9.5f}")
         end = f"{'-':>9} / {'-'}"
         if self._timed and self._steps:
             wait, step = self._waits / self._timed / 1e9, self._steps / self._timed / 1e9
-            end = f"{wait:9.4f} / {step:<7.4f} {wait / step:4.0%}"
+            end = f"{wait:9.5f} / {step:<8.5f} {wait / step:4.0%}"
         name = f"{self.number} {self.dataset_name}"[:16]
         return f"{name:16} {worker:>6} {pid:>8} {epoch:>5} {number:>7} {first:>9} {' '.join(times)} | {end}"
 
@@ -236,6 +244,8 @@ class Watching(Iteration):
         )
         self.has_workers: Final = bool(loader.num_workers)
         self.is_followed = False
+        self.is_measured = False
+        """Without workers: this moment."""
         self.asked = 0
         """When the ``next()`` that is going on began."""
         self.asked_by = 0
@@ -249,7 +259,7 @@ class Watching(Iteration):
     def send(self, indices: Any) -> Any:
         """The indices of the next batch, as they go to whoever makes it."""
         number = self.draw(clock()).batch
-        measure = self._monitor.measures(self._handed_out_before + number)
+        measure = self.is_measured or (self.has_workers and self._monitor.measures(self._handed_out_before + number))
         if measure:
             self.firsts[number] = _first_of(indices)
         if self.has_workers:
@@ -321,8 +331,9 @@ class Watch:
     def next_of(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
         monitor, iteration = self.monitor, self.iteration
         if _session.is_on():
-            self.previous = 0
-            return method(iterator)
+            data = method(iterator)
+            monitor.skip(self)
+            return data
         begin = clock()
         if iteration.has_workers:
             iteration.asked, iteration.asked_by = begin, get_ident()
@@ -340,11 +351,15 @@ class Watch:
     def _measured(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
         """The next batch, made in this thread."""
         iteration = self.iteration
-        with _tally.hooks(self.dataset):
-            _tally.start()
-            begin = clock()
-            data = method(iterator)
-            sums = _tally.stop(clock() - begin)
+        iteration.is_measured = True
+        try:
+            with _tally.hooks(self.dataset):
+                _tally.start()
+                begin = clock()
+                data = method(iterator)
+                sums = _tally.stop(clock() - begin)
+        finally:
+            iteration.is_measured = False
         for number, first in iteration.firsts.items():
             self.monitor.measured = Measured(None, os.getpid(), iteration.epoch, number, first, sums, 0)
         iteration.firsts.clear()
