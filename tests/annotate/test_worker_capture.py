@@ -95,9 +95,10 @@ def test_train_and_validation_loaders_have_rows_of_their_own(tmp_path: Path) -> 
 
 
 def test_each_window_has_its_own_spans(tmp_path: Path) -> None:
-    loader = fast_loader(persistent_workers=True)
-    with annotate.profile(tmp_path, wait=1, warmup=1, active=3, repeat=3) as prof:
-        for _ in range(3):
+    keywords: dict[str, Any] = {"num_workers": 2, "collate_fn": as_tensor, "persistent_workers": True}
+    loader: DataLoader[Any] = annotate.loader(DataLoader(Fast(60), batch_size=BATCH, **keywords))
+    with annotate.profile(tmp_path, wait=4, warmup=1, active=8, repeat=3) as prof:
+        for _ in range(2):
             for _ in prof.steps(loader):
                 pass
     assert len(prof.trace_files) == 3
@@ -108,7 +109,7 @@ def test_each_window_has_its_own_spans(tmp_path: Path) -> None:
         check_order(trace)
         check_nesting(trace)
         spans = {(s["pid"], s["ts"]) for spans in worker_spans(trace).values() for s in spans}
-        assert len(spans) > 10
+        assert len(spans) > 10, "the workers are the slow side, so they are busy in every window"
         assert not spans & known
         known |= spans
         assert len(consumed(trace)) >= 3
