@@ -113,7 +113,15 @@ export function rowCounts(models: readonly TimelineModel[]): Map<string, number>
 /** The lanes that `keep` lets through; the model itself when that is all of them. */
 export function keepLanes(model: TimelineModel, keep: (lane: LaneRows) => boolean): TimelineModel {
   const lanes = model.lanes.filter(keep);
-  return lanes.length === model.lanes.length ? model : { ...model, lanes };
+  return lanes.length === model.lanes.length ? model : { ...model, lanes: withoutSharedLoader(lanes) };
+}
+
+const LOADER_IN_TITLE = /, loader \d+$/;
+
+/** Where all DataLoader workers are of one loader, naming it in each title only takes the room of the rest. */
+function withoutSharedLoader(lanes: readonly LaneRows[]): LaneRows[] {
+  const loaders = new Set(lanes.filter((lane) => lane.kind === "worker").map((lane) => LOADER_IN_TITLE.exec(lane.title)?.[0]));
+  return lanes.map((lane) => (loaders.size === 1 && lane.kind === "worker" ? { ...lane, title: lane.title.replace(LOADER_IN_TITLE, "") } : lane));
 }
 
 /** Theme tokens that occur in what is drawn of the lanes. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildHover } from "../../src/model/hover";
 import { placeLanes, ROW_PX, rowAt } from "../../src/model/lane-layout";
-import { buildTimeline, hit, visible, type Row } from "../../src/model/lanes";
+import { buildTimeline, hit, keepLanes, visible, type Row } from "../../src/model/lanes";
 import { lane, timeline } from "../build";
 
 function firstRow(boxes: Parameters<typeof lane>[0], depth = 0): Row {
@@ -73,4 +73,12 @@ it("shows the dataset index of a sample, but not of several drawn as one", () =>
   expect(said([3], [48_211])).not.toContain("dataset index");
   expect(said([1], [-1])).not.toContain("dataset index");
   expect(said([1], [])).not.toContain("dataset index");
+});
+
+it("names the loader of a DataLoader worker only beside those of another", () => {
+  const titles = ["0, loader 0", "1, loader 0", "0, loader 1"];
+  const model = buildTimeline(timeline(titles.map((end, n) => ({ ...lane([[0, 1]]), id: `worker:${n}`, kind: "worker", title: `DataLoader worker ${end}` }))));
+  const shown = (ids: string): string[] => keepLanes(model, ({ id }) => ids.includes(id.slice(-1))).lanes.map(({ title }) => title.slice(18));
+  expect(shown("01")).toEqual(["0", "1"]);
+  expect(shown("02")).toEqual(["0, loader 0", "0, loader 1"]);
 });

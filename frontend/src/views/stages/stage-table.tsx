@@ -86,8 +86,8 @@ function StageHead({ units, replayed, blameTitle }: HeadProps) {
         <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
-        {replayed && <Head column="replay_mean_us" label="replay, mean" unit={units.replay} title={REPLAY_TITLE} />}
-        {replayed && <Head column="replay_ratio" label="live / replay" title={RATIO_TITLE} />}
+        {replayed && <Head column="replay_mean_us" label="Replay" unit={units.replay} title={REPLAY_TITLE} />}
+        {replayed && <Head column="replay_ratio" label="Live / replay" title={RATIO_TITLE} />}
       </tr>
     </thead>
   );
