@@ -37,7 +37,6 @@ import annotate
 from annotate import _parcel
 from annotate._clock import Anchors, Reading
 from annotate._collate import Collate
-from annotate._workers import WorkerCapture
 
 
 class Fast(Books):
@@ -473,4 +472,3 @@ def test_a_failure_of_ours_leaves_the_users_loop_alone(tmp_path: Path, monkeypat
         trace, seen = run(tmp_path, fast_loader())
     assert [batch.indices for batch in seen] == [[i, i + 1, i + 2] for i in range(0, 24, 3)]
     assert trace["dataPipeline"]["workers"] == []
-    assert WorkerCapture is not None
