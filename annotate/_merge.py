@@ -48,6 +48,8 @@ class WorkerFile:
     worker: int
     pid: int
     started: int
+    span_ns: int = 0
+    """What one span cost there."""
     names: list[str] = field(default_factory=list)
     batches: list[tuple[int, int, int, int]] = field(default_factory=list)
     """Of each chunk of rows: iteration, batch, start, finish."""
@@ -112,6 +114,11 @@ class WorkerRows:
             if file is not None:
                 self._prepare(file)
         self._capture.spool.clear()
+
+    def span_us(self) -> float:
+        """What one span cost in the workers: the median over them, 0 without any."""
+        costs = sorted(file.span_ns for file in self._files)
+        return costs[len(costs) // 2] / 1000 if costs else 0.0
 
     def workers(self) -> list[WorkerMetadata]:
         """Every worker that recorded, or sent a batch in the window."""

@@ -220,7 +220,12 @@ class Profile:
             "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
             "host": _host.describe_host(),
             "versions": _host.describe_versions(),
-            "overhead": {"marker_us": round(self._marker_us, 3), "marker_count": marker_count},
+            "overhead": {
+                "marker_us": round(self._marker_us, 3),
+                "marker_count": marker_count,
+                "worker_span_us": rows.span_us(),
+                "worker_span_count": rows.span_count,
+            },
             "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
             "workers": workers,
             "batches": rows.batches(),

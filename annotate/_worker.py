@@ -112,12 +112,18 @@ class Worker:
         return True
 
     def _open(self, window: int) -> None:
-        facts = {"loader": self._place.loader, "worker": self._worker, "pid": self._pid, "started": self._began}
+        _recorder.attach(self.flush, self.still_on, self._place.buffered_spans)
+        facts = {
+            "loader": self._place.loader,
+            "worker": self._worker,
+            "pid": self._pid,
+            "started": self._began,
+            "span_ns": _recorder.cost_ns(),
+        }
         self._file = _spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
         self._dropped = 0
         with contextlib.suppress(Exception):  # libraries imported by now
             _decoders.install(self._patches)
-        _recorder.attach(self.flush, self.still_on, self._place.buffered_spans)
         _spans.set_recording(True)
 
     def still_on(self) -> bool:

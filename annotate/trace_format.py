@@ -95,10 +95,12 @@ class HostMetadata(TypedDict, total=False):
 
 
 class OverheadMetadata(TypedDict, total=False):
-    """What recording cost: `marker_count` markers of about `marker_us` each, measured on this machine."""
+    """What recording cost: so many markers and worker spans of about so many microseconds each, measured meanwhile."""
 
     marker_us: float
     marker_count: int
+    worker_span_us: float  # median over the workers
+    worker_span_count: int  # of all workers together
 
 
 class WorkerMetadata(TypedDict):

@@ -55,4 +55,6 @@ def percent(share: float | None) -> str:
     """``0.4396 -> "44.0 %"``."""
     if share is None:
         return UNKNOWN
-    return f"{share * 100:.1f} %"
+    if 0 < share < 1e-5:
+        return "<0.001 %"
+    return f"{significant(share * 100)} %"

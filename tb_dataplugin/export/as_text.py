@@ -67,14 +67,17 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         yield from _loader_numbers(capture, line)
     if capture.HasField("throughput"):
         yield from _rates(capture.throughput, line)
-    if capture.environment.HasField("recorder_overhead_us"):
-        cost, markers = capture.environment.recorder_overhead_us, capture.environment.marker_count
-        yield line(
-            "recording cost",
-            duration(cost),
-            f"{percent(_share(cost, window))} of the window",
-            plural(markers, "marker"),
-        )
+    yield from _recording_cost(capture, line)
+
+
+def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
+    told, window = capture.environment, capture.window_us
+    if told.HasField("recorder_overhead_us"):
+        share = f"{percent(_share(told.recorder_overhead_us, window))} of the window"
+        yield line("recording cost", duration(told.recorder_overhead_us), share, plural(told.marker_count, "marker"))
+    if told.worker_span_count:
+        share = f"{percent(_share(told.worker_overhead_us, window * max(1, len(capture.workers))))} of their time"
+        yield line("  in the workers", duration(told.worker_overhead_us), share, plural(told.worker_span_count, "span"))
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:

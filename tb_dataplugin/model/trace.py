@@ -108,6 +108,8 @@ class PipelineInfo:
     versions: tuple[tuple[str, str], ...] = ()
     marker_us: float | None = None
     marker_count: int | None = None
+    worker_span_us: float | None = None
+    worker_span_count: int | None = None
     dropped_spans: int | None = None
     workers: tuple[WorkerProcess, ...] = ()
     batches: BatchTable | None = None

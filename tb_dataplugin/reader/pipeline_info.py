@@ -20,6 +20,8 @@ from tb_dataplugin.model.trace import (
 class _Overhead(msgspec.Struct):
     marker_us: float | None = None
     marker_count: int | None = None
+    worker_span_us: float | None = None
+    worker_span_count: int | None = None
 
 
 class _Worker(msgspec.Struct):
@@ -81,6 +83,8 @@ def read_pipeline_info(value: object, origin_ns: int, found: DiagnosticsCollecto
         versions=tuple(sorted(told.versions.items())),
         marker_us=told.overhead.marker_us,
         marker_count=told.overhead.marker_count,
+        worker_span_us=told.overhead.worker_span_us,
+        worker_span_count=told.overhead.worker_span_count,
         dropped_spans=told.dropped_spans,
         workers=tuple(_worker(worker, origin_ns) for worker in told.workers),
         batches=_batches(told.batches, origin_ns, found) if told.batches else None,

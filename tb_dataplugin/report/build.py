@@ -269,7 +269,6 @@ def _worker_diagnostics(workers: Workers | Unavailable) -> Iterator[Diagnostic]:
 
 def _environment(pipeline: PipelineInfo) -> pb.Environment:
     host = pipeline.host
-    known = pipeline.marker_us is not None and pipeline.marker_count is not None
     return pb.Environment(
         cores=host.cores,
         cpu_quota=host.cpu_quota,
@@ -278,6 +277,12 @@ def _environment(pipeline: PipelineInfo) -> pb.Environment:
         torch_threads=host.torch_threads,
         versions=dict(pipeline.versions),
         dropped_spans=pipeline.dropped_spans,
-        recorder_overhead_us=(pipeline.marker_us or 0.0) * (pipeline.marker_count or 0) if known else None,
+        recorder_overhead_us=_product(pipeline.marker_us, pipeline.marker_count),
         marker_count=pipeline.marker_count,
+        worker_overhead_us=_product(pipeline.worker_span_us, pipeline.worker_span_count),
+        worker_span_count=pipeline.worker_span_count,
     )
+
+
+def _product(each: float | None, count: int | None) -> float | None:
+    return None if each is None or count is None else each * count

@@ -1161,6 +1161,8 @@ class Environment(_message.Message):
     DROPPED_SPANS_FIELD_NUMBER: _builtins.int
     RECORDER_OVERHEAD_US_FIELD_NUMBER: _builtins.int
     MARKER_COUNT_FIELD_NUMBER: _builtins.int
+    WORKER_OVERHEAD_US_FIELD_NUMBER: _builtins.int
+    WORKER_SPAN_COUNT_FIELD_NUMBER: _builtins.int
     cores: _builtins.int
     cpu_quota: _builtins.float
     """cgroup CPU quota in cores"""
@@ -1172,6 +1174,9 @@ class Environment(_message.Message):
     recorder_overhead_us: _builtins.float
     """markers recorded x measured cost of one"""
     marker_count: _builtins.int
+    worker_overhead_us: _builtins.float
+    """the same in DataLoader workers, all of them together"""
+    worker_span_count: _builtins.int
     @_builtins.property
     def versions(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """library -> version"""
@@ -1188,10 +1193,12 @@ class Environment(_message.Message):
         dropped_spans: _builtins.int | None = ...,
         recorder_overhead_us: _builtins.float | None = ...,
         marker_count: _builtins.int | None = ...,
+        worker_overhead_us: _builtins.float | None = ...,
+        worker_span_count: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "versions", b"versions", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cores: _TypeAlias = _typing.Literal["cores"]  # noqa: Y015
     _WhichOneofArgType__cores: _TypeAlias = _typing.Literal["_cores", b"_cores"]  # noqa: Y015
@@ -1209,6 +1216,10 @@ class Environment(_message.Message):
     _WhichOneofArgType__shm_bytes: _TypeAlias = _typing.Literal["_shm_bytes", b"_shm_bytes"]  # noqa: Y015
     _WhichOneofReturnType__torch_threads: _TypeAlias = _typing.Literal["torch_threads"]  # noqa: Y015
     _WhichOneofArgType__torch_threads: _TypeAlias = _typing.Literal["_torch_threads", b"_torch_threads"]  # noqa: Y015
+    _WhichOneofReturnType__worker_overhead_us: _TypeAlias = _typing.Literal["worker_overhead_us"]  # noqa: Y015
+    _WhichOneofArgType__worker_overhead_us: _TypeAlias = _typing.Literal["_worker_overhead_us", b"_worker_overhead_us"]  # noqa: Y015
+    _WhichOneofReturnType__worker_span_count: _TypeAlias = _typing.Literal["worker_span_count"]  # noqa: Y015
+    _WhichOneofArgType__worker_span_count: _TypeAlias = _typing.Literal["_worker_span_count", b"_worker_span_count"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cores) -> _WhichOneofReturnType__cores | None: ...
     @_typing.overload
@@ -1225,6 +1236,10 @@ class Environment(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__shm_bytes) -> _WhichOneofReturnType__shm_bytes | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__torch_threads) -> _WhichOneofReturnType__torch_threads | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__worker_overhead_us) -> _WhichOneofReturnType__worker_overhead_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__worker_span_count) -> _WhichOneofReturnType__worker_span_count | None: ...
 
 Global___Environment: _TypeAlias = Environment  # noqa: Y015
 

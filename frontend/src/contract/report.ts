@@ -420,7 +420,12 @@ export interface Environment {
     | undefined;
   /** markers recorded x measured cost of one */
   recorder_overhead_us?: number | undefined;
-  marker_count?: number | undefined;
+  marker_count?:
+    | number
+    | undefined;
+  /** the same in DataLoader workers, all of them together */
+  worker_overhead_us?: number | undefined;
+  worker_span_count?: number | undefined;
 }
 
 export interface Environment_VersionsEntry {
