@@ -1,6 +1,6 @@
 """What recording in DataLoader workers costs: per span, in throughput, and when a window closes.
 
-    python benchmarks/worker_overhead.py [--pairs 10] [--spans 1000000] [span | throughput | close]
+    python benchmarks/worker_overhead.py [--pairs 10] [--spans 1000000] [span | throughput | viztracer | close]
 
 Everything that is compared is taken in one run, in turns. No accelerator is needed.
 
@@ -10,6 +10,7 @@ span        a wrapped function that does nothing, in a worker that records: all 
 throughput  batches per second of a loader with recording on against off (annotated, session on, no window open): the
             window opens and closes again and again over one run of persistent workers, and the medians over the pairs
             of neighbours are taken
+viztracer   the same loaders with VizTracer running in each worker against without it, in turns, runs of their own
 close       seconds and peak memory of merging a window of a million spans, and bytes per span in the spool
 """
 
@@ -188,11 +189,54 @@ def span(calls: int) -> None:
     print(f"{'a call under VizTracer (in memory only)':46}{cost:8.3f} us{cost / plain:8.2f} of it")
 
 
+LOADERS = (
+    ("(a) JPEG, about 5 ms a sample", "jpeg", 8, 0.5),
+    ("(b) 20 transforms of 5 us", "tiny", 64, 0.25),
+)
+
+
+def make_dataset(kind: str) -> Dataset[Any]:
+    return Jpeg(10**9) if kind == "jpeg" else Tiny(10**9)
+
+
+class TraceWorker:
+    """A ``worker_init_fn`` that starts VizTracer."""
+
+    def __call__(self, worker: int) -> None:
+        from viztracer import VizTracer
+
+        self.tracer = VizTracer(verbose=0)
+        self.tracer.start()
+
+
+def viztracer(pairs: int) -> None:
+    for name, kind, batch, seconds in LOADERS:
+        losses = []
+        for number in range(max(2, pairs // 4)):
+            order = (TraceWorker(), None) if number % 2 else (None, TraceWorker())
+            rates = {init is not None: rate_of(make_dataset(kind), batch, 2 * seconds, init) for init in order}
+            losses.append(1 - rates[True] / rates[False])
+        low, high = min(losses), max(losses)
+        print(
+            f"{name:32}1 workers   lost under VizTracer: {statistics.median(losses):7.2%}   ({low:.2%} .. {high:.2%})"
+        )
+
+
+def rate_of(dataset: Dataset[Any], batch: int, seconds: float, init: TraceWorker | None) -> float:
+    """Samples per second of a loader with one worker, after it has warmed up."""
+    iterator = iter(DataLoader(dataset, batch_size=batch, num_workers=1, worker_init_fn=init))
+    for _ in range(16):
+        next(iterator)
+    begin, count = time.perf_counter(), 0
+    while time.perf_counter() - begin < seconds:
+        next(iterator)
+        count += 1
+    return count * batch / (time.perf_counter() - begin)
+
+
 def throughput(pairs: int) -> None:
-    for name, dataset, batch, seconds in (
-        ("(a) JPEG, about 5 ms a sample", Jpeg(10**9), 8, 0.5),
-        ("(b) 20 transforms of 5 us", Tiny(10**9), 64, 0.25),
-    ):
+    for name, kind, batch, seconds in LOADERS:
+        dataset = make_dataset(kind)
         for workers in (1, 2):
             ratios, cpu, rate = on_against_off(dataset, batch, workers, seconds, pairs)
             low, _, high = statistics.quantiles(ratios, n=4)
@@ -336,17 +380,19 @@ def blocks(path: str) -> Iterator[bytes]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", choices=["span", "throughput", "close"], default=[])
+    parser.add_argument("what", nargs="*", choices=["span", "throughput", "viztracer", "close"], default=[])
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--spans", type=int, default=1_000_000)
     options = parser.parse_args()
-    what = options.what or ["span", "throughput", "close"]
+    what = options.what or ["span", "throughput", "viztracer", "close"]
     print(f"python {sys.version.split()[0]}, torch {torch.__version__}, {os.cpu_count()} cores")
     if "span" in what:
         span(options.calls)
     if "throughput" in what:
         throughput(options.pairs)
+    if "viztracer" in what:
+        viztracer(options.pairs)
     if "close" in what:
         close(options.spans)
     return 0

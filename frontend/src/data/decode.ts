@@ -182,6 +182,8 @@ const environment = (o: JsonObject): Environment => ({
   dropped_spans: optNumber(o, "dropped_spans"),
   recorder_overhead_us: optNumber(o, "recorder_overhead_us"),
   marker_count: optNumber(o, "marker_count"),
+  worker_overhead_us: optNumber(o, "worker_overhead_us"),
+  worker_span_count: optNumber(o, "worker_span_count"),
 });
 
 const capture = (o: JsonObject): Capture => ({

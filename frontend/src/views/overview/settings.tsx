@@ -44,8 +44,15 @@ function hostRows(capture: Capture): Row[] {
     ...known("torch threads", environment?.torch_threads, formatCount),
     ...known("Recording cost", environment?.recorder_overhead_us, (us) => costWords(us, capture)),
     ...known("Markers", environment?.marker_count, formatCount),
+    ...known("Recording cost in the workers", workerCost(capture), formatDuration),
+    ...known("Spans in the workers", capture.workers.length === 0 ? undefined : environment?.worker_span_count, formatCount),
     ...known("Spans dropped", environment?.dropped_spans, formatCount),
   ];
+}
+
+/** Without workers there is nothing to say of their cost. */
+function workerCost({ workers, environment }: Capture): number | undefined {
+  return workers.length === 0 ? undefined : environment?.worker_overhead_us;
 }
 
 /** A quota may be a part of a core. */
