@@ -380,20 +380,19 @@ def blocks(path: str) -> Iterator[bytes]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", choices=["span", "throughput", "viztracer", "close"], default=[])
+    parser.add_argument("what", nargs="?", choices=["all", "span", "throughput", "viztracer", "close"], default="all")
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--spans", type=int, default=1_000_000)
     options = parser.parse_args()
-    what = options.what or ["span", "throughput", "viztracer", "close"]
     print(f"python {sys.version.split()[0]}, torch {torch.__version__}, {os.cpu_count()} cores")
-    if "span" in what:
+    if options.what in ("all", "span"):
         span(options.calls)
-    if "throughput" in what:
+    if options.what in ("all", "throughput"):
         throughput(options.pairs)
-    if "viztracer" in what:
+    if options.what in ("all", "viztracer"):
         viztracer(options.pairs)
-    if "close" in what:
+    if options.what in ("all", "close"):
         close(options.spans)
     return 0
 
