@@ -121,7 +121,7 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         start = _read_cpu()
     ahead = _ahead
     try:
-        value = function(*args, **kwargs)
+        value = function(*args, **kwargs) if kwargs else function(*args)
     except BaseException:
         _close(name, start, ahead, UNKNOWN)
         raise
