@@ -117,11 +117,16 @@ def _timed_load(load: Method, name: str) -> Method:
         if not _spans.RECORDING or _is_decoded(self):
             return load(self, *args, **kwargs)
         if _spans.call is not None:
-            return _spans.call(name, load, (self, *args), kwargs)
+            return _spans.call(name, _load, (load, self, *args), kwargs)[1]
         with _spans.marker(name):
             return load(self, *args, **kwargs)
 
     return timed
+
+
+def _load(load: Method, image: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """The image beside what `load` returned, for its size: a pixel accessor does not tell any."""
+    return image, load(image, *args, **kwargs)
 
 
 def _is_decoded(image: Any) -> bool:

@@ -48,7 +48,7 @@ class TimedReader(io.BufferedReader):
         if not _spans.RECORDING or memoryview(buffer).nbytes < WORTH_MARKING:
             return super().readinto(buffer)
         if _spans.call is not None:
-            return _spans.call(_READ, super().readinto, (buffer,), {})
+            return _spans.call(_READ, _read_into, (super().readinto, buffer), {})[1]
         with _spans.marker(_READ):
             return super().readinto(buffer)
 
@@ -59,6 +59,12 @@ class TimedReader(io.BufferedReader):
             return _spans.call(_READ, super().readlines, (hint,), {})
         with _spans.marker(_READ):
             return super().readlines(hint)
+
+
+def _read_into(readinto: Callable[[Any], int], buffer: Any) -> tuple[Any, int]:
+    """What was read beside its length, for its size."""
+    count = readinto(buffer)
+    return memoryview(buffer).cast("B")[:count], count
 
 
 TimedReader.__name__ = TimedReader.__qualname__ = "BufferedReader"

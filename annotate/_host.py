@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from annotate.trace_format import HostMetadata
+from annotate.trace_format import HostMetadata, LibraryThreads
 
 _LIBRARIES: Final = (
     "torch", "torchvision", "torchaudio", "torchdata", "numpy", "PIL", "cv2", "albumentations", "scipy", "datasets",
@@ -39,6 +39,21 @@ def describe_host() -> HostMetadata:
     return facts
 
 
+def library_threads() -> LibraryThreads:
+    """Threads that libraries use in this process, as far as they are known."""
+    found: LibraryThreads = {}
+    torch, cv2 = sys.modules.get("torch"), sys.modules.get("cv2")
+    with contextlib.suppress(Exception):
+        if torch is not None:
+            found["torch_threads"] = int(torch.get_num_threads())
+    with contextlib.suppress(Exception):
+        if cv2 is not None:
+            found["cv2_threads"] = int(cv2.getNumThreads())
+    with contextlib.suppress(KeyError, ValueError):
+        found["omp_threads"] = int(os.environ["OMP_NUM_THREADS"])
+    return found
+
+
 def usable_cores() -> int:
     """Cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
@@ -53,7 +68,7 @@ def cpu_quota(root: Path) -> float | None:
     ``cpu.cfs_quota_us`` beside ``cpu.cfs_period_us``.
     """
     quotas: list[float] = []
-    for folder in _cgroup_folders(root):
+    for folder in cgroup_folders(root):
         text = _read(folder / "cpu.max") or " ".join(
             [_read(folder / "cpu.cfs_quota_us") or "max", _read(folder / "cpu.cfs_period_us") or ""]
         )
@@ -64,14 +79,21 @@ def cpu_quota(root: Path) -> float | None:
     return min(quotas, default=None)
 
 
-def _cgroup_folders(root: Path) -> list[Path]:
+def cgroup_folders(root: Path, own: Path = Path("/proc/self/cgroup")) -> list[Path]:
+    """Where a CPU quota of this process may stand: its own group and those around it, of both cgroup versions.
+
+    Args:
+        own: lines ``0::/path`` for version 2, ``1:cpu,cpuacct:/path`` for a controller of version 1.
+    """
     folders = [root, root / "cpu"]
-    for line in (_read(Path("/proc/self/cgroup")) or "").splitlines():
-        _, _, path = line.partition("::")
-        if path:
-            inner = root / path.strip("/")
-            folders += [inner, *(p for p in inner.parents if p.is_relative_to(root))]
-    return folders
+    for line in (_read(own) or "").splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        for base in [root / controllers, root / "cpu"] if controllers else [root]:
+            inner = base / path.strip("/")
+            folders += [inner, *(p for p in inner.parents if p.is_relative_to(base))]
+    return list(dict.fromkeys(folders))
 
 
 def _read(path: Path) -> str | None:

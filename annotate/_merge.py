@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from annotate import _spool
 from annotate._batches import Batch, Batches
 from annotate._clock import Clock
+from annotate._costs import COLUMNS, NOT_TOLD
 from annotate._recorder import ALL_THE_TIME, CPU_BITS
+from annotate._sampler import Sample, counter_events
 from annotate.trace_format import (
     ARG_BATCH,
     ARG_BYTES,
@@ -21,7 +23,9 @@ from annotate.trace_format import (
     ARG_WORKER,
     MARKER_CATEGORY,
     WORKER_PROCESS_NAME,
+    BatchCosts,
     BatchRecords,
+    LibraryThreads,
     LoaderMetadata,
     WorkerMetadata,
     parse_span_name,
@@ -50,9 +54,10 @@ class WorkerFile:
     started: int
     span_ns: int = 0
     """What one span cost there."""
+    threads: LibraryThreads = field(default_factory=LibraryThreads)
     names: list[str] = field(default_factory=list)
-    batches: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """Of each chunk of rows: iteration, batch, start, finish."""
+    batches: list[tuple[int, ...]] = field(default_factory=list)
+    """Of each chunk of rows: iteration, batch, start, finish, and the batch's costs."""
     ends: list[int] = field(default_factory=list)
     """Of each chunk, where its rows end."""
     rows: Any = None
@@ -85,9 +90,10 @@ def read_worker_file(path: Path) -> WorkerFile | None:
 
 
 class WorkerRows:
-    """The workers' part of one window's trace."""
+    """One window's events beside torch's own: those of the workers, and samples of the host."""
 
-    def __init__(self, capture: WorkerCapture) -> None:
+    def __init__(self, capture: WorkerCapture, samples: Iterable[Sample] = ()) -> None:
+        self._samples = samples
         self._capture = capture
         self._batches: Final[Batches] = capture.batches
         self._clock: Clock | None = None
@@ -96,6 +102,8 @@ class WorkerRows:
         self._last_span: dict[tuple[int, int], tuple[int, int]] = {}
         """Iteration and batch -> pid, and a moment in the last span of the batch."""
         self._known: dict[tuple[int, int], Batch] = {}
+        self._costs: dict[tuple[int, int], tuple[int, ...]] = {}
+        """Iteration and batch -> costs, of finished batches."""
         self.span_count = 0
 
     def look(self, text: bytes) -> None:
@@ -125,6 +133,7 @@ class WorkerRows:
         clock, found = self._clock, {}
         if clock is None:
             return []
+        threads = {(file.loader, file.pid): file.threads for file in self._files}
         here = {(batch.loader, batch.pid) for batch in self._seen_batches()}
         for (loader, pid), facts in self._batches.workers.items():
             if (loader, pid) in here:
@@ -138,6 +147,7 @@ class WorkerRows:
                 "pid": pid,
                 "started_us": _us(clock.ts_ns(started)),
                 "dropped_spans": dropped,
+                **threads.get((loader, pid), LibraryThreads()),
             }
             for (loader, pid), (worker, started, dropped) in sorted(found.items(), key=lambda item: item[1])
         ]
@@ -146,13 +156,26 @@ class WorkerRows:
         """The batches that were on their way or handed out in the window, and had been begun by a worker."""
         clock = self._clock
         records: dict[str, list[Any]] = {key: [] for key in BatchRecords.__annotations__}
-        for batch in sorted(self._seen_batches(), key=lambda one: one.started or one.drawn or 0):
+        for batch in self._in_order():
             for key in ("loader", "epoch", "batch", "worker", "pid"):
                 records[key].append(getattr(batch, key))
             for key in ("drawn", "started", "finished", "arrived", "consumed"):
                 time = getattr(batch, key)
                 records[key + "_us"].append(None if time is None or clock is None else _us(clock.ts_ns(time)))
         return records  # type: ignore[return-value]
+
+    def batch_costs(self) -> BatchCosts:
+        """Columns beside those of `batches`; those that the system does not tell are left out."""
+        costs = [self._costs.get((batch.iteration, batch.batch), NOT_TOLD) for batch in self._in_order()]
+        found: dict[str, list[Any]] = {}
+        for key, column in zip(COLUMNS, zip(*costs, strict=True), strict=bool(costs)):
+            if any(value >= 0 for value in column):
+                is_time = key.endswith("_us")
+                found[key] = [None if value < 0 else _us(value) if is_time else value for value in column]
+        return found  # type: ignore[return-value]
+
+    def _in_order(self) -> list[Batch]:
+        return sorted(self._seen_batches(), key=lambda one: one.started or one.drawn or 0)
 
     def notes(self) -> list[str]:
         """Sentences for the reader about what is missing."""
@@ -193,7 +216,7 @@ class WorkerRows:
 
     def _prepare(self, file: WorkerFile) -> None:
         """Learn of the batches that are in a file, and keep it."""
-        for end, (number, batch, started, finished) in zip(file.ends, file.batches, strict=True):
+        for end, (number, batch, started, finished, *costs) in zip(file.ends, file.batches, strict=True):
             known = self._known.get((number, batch))
             if known is not None and known.arrived is None:  # in work, on its way, or lost with its worker
                 known.worker, known.pid, known.started = file.worker, file.pid, started or None
@@ -201,6 +224,7 @@ class WorkerRows:
             if finished >= 0:
                 last = file.rows[end - 1]
                 moment = max(int(last["start"]), int(last["end"]) - 1)
+                self._costs[number, batch] = tuple(costs)
                 self._last_span[number, batch] = (file.pid, moment)
         self.span_count += len(file.rows)
         self._files.append(file)
@@ -216,6 +240,7 @@ class WorkerRows:
             yield _process_events(file, loaders, thread[0] + 1 + order, several, clock.ts_ns(window[0]) // 1000)
             yield from self._spans(file, clock)
         yield self._arrows(clock, thread)
+        yield counter_events(self._samples, clock, thread)
 
     def _spans(self, file: WorkerFile, clock: Clock) -> Iterator[bytes]:
         import numpy as np
@@ -241,8 +266,8 @@ class WorkerRows:
         for at in range(0, len(kept), _AT_ONCE):
             yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
 
-    def _tail(self, file: WorkerFile, facts: tuple[int, int, int, int]) -> str:
-        number, batch, _, _ = facts
+    def _tail(self, file: WorkerFile, facts: tuple[int, ...]) -> str:
+        number, batch = facts[:2]
         iteration = self._batches.iterations.get(number)
         epoch = 0 if iteration is None else iteration.epoch
         tail = f'"{ARG_WORKER}":{file.worker},"{ARG_EPOCH}":{epoch},"{_ARG_LOADER}":{file.loader}'

@@ -44,6 +44,13 @@ class Patches:
         """Have `first_visit` be true once more for each object; those with a timed class keep the one they have."""
         self._seen.clear()
 
+    def make_methods_again(self) -> None:
+        """Make the timed methods of every class once more: in a worker they are made to fit it."""
+        for (base, methods_of), timed in self._classes.items():
+            if timed is not None:
+                for name, method in methods_of(base).items():
+                    type.__setattr__(timed, name, method)  # past the metaclass
+
     def has_visited(self, obj: object) -> bool:
         return id(obj) in self._seen
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from annotate import _host, _spans, _writer
 from annotate._loader import describe
 from annotate._merge import WorkerRows
-from annotate._session import Session
+from annotate._sampler import HostSampler
+from annotate._session import Session, is_on
 from annotate._timed import TimedCallable
 from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 B = TypeVar("B")
 _END: Final = object()
 _PROBE: Final = "annotate: cost of one marker"
+_OTHER: Final = "another profiler of torch is running in this thread, and torch can run one at a time"
 
 
 def profile(
@@ -35,6 +37,7 @@ def profile(
     warmup: int = 2,
     active: int = 10,
     repeat: int = 1,
+    host_sample_ms: int = 100,
     workers: WorkerLimits | None = None,
     **torch_profiler_keywords: Any,
 ) -> Profile:
@@ -50,6 +53,8 @@ def profile(
         warmup: steps during which the profiler starts up, thrown away.
         active: steps recorded.
         repeat: windows to record; 0 goes on until the loop ends.
+        host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
+            while a window is open; 0: none. Linux only.
         workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
@@ -58,7 +63,7 @@ def profile(
     Raises:
         ValueError: a count is out of range.
         OSError: (on entering) the folder cannot be written.
-        RuntimeError: (on entering) another capture is running.
+        RuntimeError: (on entering) another capture, or another torch profiler, is running.
     """
     options = CaptureOptions(
         logdir=absolute(logdir),
@@ -66,6 +71,7 @@ def profile(
         warmup=warmup,
         active=active,
         repeat=repeat,
+        host_sample_ms=host_sample_ms,
         workers=workers or WorkerLimits(),
     )
     return Profile(options, **torch_profiler_keywords)
@@ -101,8 +107,10 @@ class Profile:
         action = torch.profiler.ProfilerAction
         self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
         self._last_action: Final = action.RECORD_AND_SAVE
+        self._no_action: Final = action.NONE
         self._pid = os.getpid()
         self._session = Session(options.workers)
+        self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
         self._notes = notes
         self._loaders = loaders
         self._entered = False
@@ -110,10 +118,16 @@ class Profile:
         self._windows = 0
         self._in_window = False
         self._marker_us = 0.0
+        self._loops = 0
+        """Loops over `steps` that are going on."""
+        self._said: set[str] = set()
+        self._renamed: dict[str, str] = {}
 
     def __enter__(self) -> Profile:
         if self._entered:
             raise RuntimeError("an annotate.profile can be entered once; make a new one for another capture")
+        if not is_on() and _other_profiler():
+            raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. End it before annotate.profile begins")
         _writer.check_writable(self.options.logdir)
         self._session.begin()
         try:
@@ -134,13 +148,14 @@ class Profile:
         self._entered = False
         atexit.unregister(self._close_at_exit)
         try:
-            self._session.workers.close_window()
+            self._close_window()
             self._torch.__exit__(exc_type, exc, traceback)
         except Exception as error:
             if exc is None:
                 raise
             warnings.warn(f"annotate.profile could not write its trace: {error}", RuntimeWarning, stacklevel=2)
         finally:
+            self._host.stop()
             self._session.end()
         if exc is None and self._windows == 0:
             warnings.warn(self._nothing_recorded(), UserWarning, stacklevel=2)
@@ -152,10 +167,25 @@ class Profile:
             RuntimeError: outside of the ``with`` block.
         """
         self._need_entered("step")
+        if self._loops:
+            self._say(
+                "annotate.profile: prof.step() was called inside a loop over prof.steps(...), which takes a step after "
+                "each batch by itself: such batches count as two steps. Leave prof.step() out.",
+                stacklevel=3,
+            )
+        self._step()
+
+    def _step(self) -> None:
+        self._need_entered("step")
+        if self._torch.current_action == self._no_action and _other_profiler():
+            what = (
+                f"annotate.profile: {_OTHER}. One of the two will lack its events: end the other one before this one."
+            )
+            self._say(what, stacklevel=4)
         _spans.set_recording(False)
         self._steps += 1
         if self._in_window and self._torch.current_action == self._last_action:
-            self._session.workers.close_window()
+            self._close_window()
         with _without_cycle_warning():
             self._torch.step()
         self._follow_schedule()
@@ -173,6 +203,10 @@ class Profile:
         self._session.stepped = loader
         return Steps(self, loader)
 
+    def leave_out_last_step(self) -> None:
+        """Have the step that has just begun be none: there is no batch left for it."""
+        self._renamed[f"ProfilerStep#{self._torch.step_num}"] = "annotate: end of the data"
+
     def __getattr__(self, name: str) -> Any:
         if name == "_torch":
             raise AttributeError(name)
@@ -181,6 +215,12 @@ class Profile:
     def _need_entered(self, method: str) -> None:
         if not self._entered:
             raise RuntimeError(f"prof.{method}() belongs inside `with annotate.profile(...) as prof:`")
+
+    def _say(self, text: str, stacklevel: int) -> None:
+        """Warn about something, once."""
+        if text not in self._said:
+            self._said.add(text)
+            warnings.warn(text, UserWarning, stacklevel=stacklevel)
 
     def _follow_schedule(self) -> None:
         """Have the flag say what torch's profiler does now."""
@@ -192,14 +232,20 @@ class Profile:
             self._session.refresh()
             self._marker_us = _cost_of_a_marker_us()
             self._session.workers.open_window()
+            self._host.start()
         _spans.set_recording(True)
+
+    def _close_window(self) -> None:
+        self._host.stop()
+        self._session.workers.close_window()
 
     def _write(self, profiler: Any) -> None:
         self._in_window = False
-        self._session.workers.close_window()
-        rows = WorkerRows(self._session.workers)
+        self._close_window()
+        rows = WorkerRows(self._session.workers, self._host.samples)
+        names = {**_spans.HANDED_OUT, **self._renamed}
         path = _writer.write_trace(
-            profiler, self.options.logdir, _spans.HANDED_OUT, lambda count: self._metadata(count, rows), rows
+            profiler, self.options.logdir, names, lambda count: self._metadata(count, rows), rows
         )
         for note in rows.notes():
             warnings.warn(f"annotate.profile: {note}", RuntimeWarning, stacklevel=2)
@@ -213,8 +259,8 @@ class Profile:
             self.__exit__(None, None, None)
 
     def _metadata(self, marker_count: int, rows: WorkerRows) -> PipelineMetadata:
-        workers = rows.workers()
-        return {
+        workers, costs = rows.workers(), rows.batch_costs()
+        metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.options.mode,
             "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
@@ -231,6 +277,9 @@ class Profile:
             "batches": rows.batches(),
             "notes": [*self._notes, *self._session.patches.notes, *rows.notes()],
         }
+        if costs:
+            metadata["batch_costs"] = costs
+        return metadata
 
     def _nothing_recorded(self) -> str:
         what = "annotate.profile recorded nothing"
@@ -258,14 +307,18 @@ class Steps(Generic[B]):
         return len(self._loader)
 
     def __iter__(self) -> Generator[B, None, None]:
-        label = type(self._loader).__name__
+        prof, label = self._prof, type(self._loader).__name__
         first, later = _spans.hand_out("wait", label + FIRST_BATCH), _spans.hand_out("wait", label)
         with _span(first):
             iterator = iter(self._loader)
             batch: Any = next(iterator, _END)
         while batch is not _END:
-            yield batch
-            self._prof.step()
+            prof._loops += 1
+            try:
+                yield batch
+            finally:
+                prof._loops -= 1
+            prof._step()
             del batch  # the loader may reuse its memory
             with _span(later):
                 batch = next(iterator, _END)
@@ -284,6 +337,14 @@ class _NoSpan:
 
 
 _NO_SPAN: Final = _NoSpan()
+
+
+def _other_profiler() -> bool:
+    """True while torch profiles in this thread; False also where this torch does not tell."""
+    import torch
+
+    is_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)
+    return is_enabled()
 
 
 def _nothing() -> None:

@@ -90,6 +90,8 @@ def _replay(loader: Any, options: CaptureOptions, progress: bool) -> str:
             for done in _progress(prof.steps(stand_in), count, show=progress and sys.stderr.isatty()):
                 if done == count:  # before the step that would begin one step too many
                     break
+            else:
+                prof.leave_out_last_step()
     finally:
         if done == 0:  # a trace without a batch says nothing
             for path in capture.trace_files:

@@ -26,8 +26,9 @@ CONTROL: Final = "control"
 SUFFIX: Final = ".spans"
 
 HEAD: Final = struct.Struct("=B3xI")
-BATCH: Final = struct.Struct("=qqqq")
-"""Before the rows of a chunk: iteration and batch number (-1: not known), start and finish (-1: not finished)."""
+BATCH: Final = struct.Struct("=4q7q")
+"""Before the rows of a chunk: iteration and batch number (-1: not known), start and finish (-1: not finished); of a
+finished batch its costs, see `_costs.COLUMNS` (-1: not told)."""
 WORKER, NAMES, SPANS = 1, 2, 3
 """Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; `BATCH` and rows of `ROW`."""
 
@@ -118,7 +119,7 @@ def _is_alive(pid: int, started: str) -> bool:
 class SpoolFile:
     """A worker's side: one file for one window."""
 
-    def __init__(self, folder: str, window: int, limit: int, worker: dict[str, int]) -> None:
+    def __init__(self, folder: str, window: int, limit: int, worker: dict[str, object]) -> None:
         """Raises: OSError."""
         self._file = os.open(
             os.path.join(folder, f"{window}-{os.getpid()}{SUFFIX}"),  # noqa: PTH118

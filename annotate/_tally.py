@@ -56,14 +56,10 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     return function(*args)
 
 
-class Span:
-    """A stage as a context manager; reusable and nestable, one for each name."""
+class Span(_spans.OwnSpan):
+    """A stage of the user's own."""
 
-    __slots__ = ("_name", "_open")
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._open: list[tuple[int, int]] = []
+    __slots__ = ()
 
     def __enter__(self) -> None:
         global _inner
@@ -80,13 +76,7 @@ class Span:
             _inner = outer + took
 
 
-class _Spans(dict[str, Span]):
-    def __missing__(self, name: str) -> Span:
-        span = self[name] = Span(name)
-        return span
-
-
-marker: Final[Callable[[str], Span]] = _Spans().__getitem__
+marker: Final[Callable[[str], Span]] = _spans.OnePerName(Span).__getitem__
 
 
 def start() -> None:

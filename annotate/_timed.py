@@ -74,6 +74,8 @@ def timed_subclass(base: type, methods: Mapping[str, Method]) -> type:
 
 def timed_method(method: Method, name: str) -> Method:
     """`method` inside a span whenever a window is being recorded."""
+    if _spans.timed is not None:
+        return _spans.timed(method, name)
 
     @wraps(method)
     def timed(*args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
 
-from annotate import _decoders, _parcel, _patching, _recorder, _registry, _spans, _spool
+from annotate import _costs, _decoders, _host, _parcel, _patching, _recorder, _registry, _spans, _spool
 from annotate._dataset import time_dataset
 from annotate._loader import time_registered
 from annotate._patching import Patches
@@ -39,11 +39,10 @@ class WorkerInit:
         self.place = place
 
     def __call__(self, worker: int) -> None:
-        started = perf_counter_ns()
         if self.function is not None:
             self.function(worker)
         with contextlib.suppress(Exception):
-            begin(self.place, worker, started)
+            begin(self.place, worker, perf_counter_ns())
 
     def __reduce__(self) -> tuple[type[WorkerInit], tuple[Any, Place]]:
         return WorkerInit, (self.function, self.place)
@@ -96,6 +95,9 @@ class Worker:
         self._file: _spool.SpoolFile | None = None
         self._iteration = self._batch = -1
         self._started = 0
+        self._meter: _costs.Meter | None = None
+        self._before: _costs.Reading | None = None
+        """What the meter said when the batch began."""
         self._dropped = 0
 
     def poll(self) -> bool:
@@ -119,9 +121,11 @@ class Worker:
             "pid": self._pid,
             "started": self._began,
             "span_ns": _recorder.cost_ns(),
+            "threads": _host.library_threads(),
         }
         self._file = _spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
         self._dropped = 0
+        self._meter, self._before = _costs.Meter(), None
         with contextlib.suppress(Exception):  # libraries imported by now
             _decoders.install(self._patches)
         _spans.set_recording(True)
@@ -137,6 +141,9 @@ class Worker:
     def _close(self) -> None:
         _spans.set_recording(False)
         _recorder.rows.clear()
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -151,6 +158,7 @@ class Worker:
         else:
             self.poll()
         self._iteration, self._batch = iteration, batch
+        self._before = None if self._meter is None else self._meter.begin()
         self._started = perf_counter_ns()
 
     def finish(self, data: Any) -> Any:
@@ -159,7 +167,7 @@ class Worker:
         iteration, batch, started = self._iteration, self._batch, self._started
         recording = _spans.RECORDING
         if recording:
-            self._flush(started, finished)
+            self._flush(started, finished, self._cost())
         elif iteration < 0:  # the loader was not tagged: found out here that a window has opened
             self.poll()
         self._iteration = self._batch = -1
@@ -173,11 +181,18 @@ class Worker:
             (iteration, batch, place.loader, self._worker, self._pid, self._began, started, finished, dropped),
         )
 
+    def _cost(self) -> _costs.Reading:
+        """Of the batch that has just been finished."""
+        before, self._before = self._before, None
+        if before is None or self._meter is None:  # not its turn, or the window opened in the middle of it
+            return _costs.NOT_TOLD
+        return _costs.between(before, self._meter.read())
+
     def flush(self) -> None:
         """Write the spans of a batch that has not finished."""
-        self._flush(self._started, -1)
+        self._flush(self._started, -1, _costs.NOT_TOLD)
 
-    def _flush(self, started: int, finished: int) -> None:
+    def _flush(self, started: int, finished: int, cost: _costs.Reading) -> None:
         """Write what has been recorded. Any failure ends the recording, and what could not be written is counted."""
         count = len(_recorder.rows) // 4
         file = self._file
@@ -192,7 +207,7 @@ class Worker:
         try:
             packed = _recorder.take_rows()
             file.write_names(_recorder.names, _spans.HANDED_OUT)
-            batch = _spool.BATCH.pack(self._iteration, self._batch, started, finished)
+            batch = _spool.BATCH.pack(self._iteration, self._batch, started, finished, *cost)
             file.write(_spool.SPANS, batch + packed)
         except Exception:  # a full disk
             self._dropped += count
@@ -206,8 +221,9 @@ current: Worker | None = None
 def begin(place: Place, worker: int, started: int) -> None:
     """Put the hooks in. Whatever it raises leaves the worker as it was, but for hooks that stay quiet."""
     global current
-    patches = _inherited_patches()
     current = None
+    _spans.timed = _recorder.timed
+    patches = _inherited_patches()
     new = Worker(place, worker, started, patches)
     _decoders.install(patches)
     for role, obj in _registry.registered():
@@ -229,6 +245,7 @@ def _inherited_patches() -> Patches:
         return Patches()
     patches.visit_again()
     patches.set_globals_again()
+    patches.make_methods_again()
     return patches
 
 
@@ -243,7 +260,7 @@ def _after_fork() -> None:
     global current
     current = None
     _parcel.begun = _parcel.arrived = None
-    _recorder.rows.clear()
+    _recorder.detach()
 
 
 if hasattr(os, "register_at_fork"):

@@ -116,6 +116,10 @@ class WorkerCapture:
         self._patches.set_attribute(loader, "worker_init_fn", init)
         self._patches.set_attribute(loader, "collate_fn", collate)
 
+    def pids(self) -> list[int]:
+        """The workers that have sent a batch so far."""
+        return [pid for _, pid in list(self.batches.workers)]
+
     def why_lost(self, recorded: set[int], waited_for_workers: bool) -> list[str]:
         """Sentences about the loaders whose workers sent nothing.
 

@@ -46,13 +46,16 @@ class CaptureOptions:
     active: int = 10
     repeat: int = 1
     mode: Mode = "train"
+    host_sample_ms: int = 100
+    """Between two samples of the host while a window is open; 0: none."""
     workers: WorkerLimits = field(default_factory=WorkerLimits)
 
     def __post_init__(self) -> None:
-        for name in ("wait", "warmup", "active", "repeat"):
+        for name in ("wait", "warmup", "active", "repeat", "host_sample_ms"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} is a number of steps, and cannot be {value!r}")
+                unit = "milliseconds" if name == "host_sample_ms" else "steps"
+                raise TypeError(f"{name} is a number of {unit}, and cannot be {value!r}")
             if value < 0:
                 raise ValueError(f"{name} must not be negative, and is {value}")
         if self.active < 1:

@@ -41,6 +41,19 @@ ARG_EPOCH: Final = "epoch"
 
 WORKER_PROCESS_NAME: Final = "DataLoader worker {}"
 
+# Host samples: counter events (ph "C") of the training process. Name -> meaning of its series (keys of `args`).
+# A value holds from its event to the next one: that of a rate stands where the time begins over which it was taken.
+COUNTERS: Final[dict[str, str]] = {
+    "host::cpu": "percent busy, one series per core that the process may run on ('core 0')",
+    "host::throttled": "us_per_s: CPU time that the cgroup's quota withheld",
+    "host::memory": "used_bytes, available_bytes",
+    "host::disk": "read_bytes_per_s, over all block devices",
+    "host::network": "received_bytes_per_s, sent_bytes_per_s",
+    "host::reads": "rchar_per_s (all reads), read_bytes_per_s (from storage): training process and DataLoader workers",
+    "device::utilisation": "percent by NVML, one series per device ('device 0')",
+    "device::memory": "used bytes by NVML, one series per device",
+}
+
 
 class Stage(NamedTuple):
     """A parsed span name."""
@@ -103,13 +116,21 @@ class OverheadMetadata(TypedDict, total=False):
     worker_span_count: int  # of all workers together
 
 
-class WorkerMetadata(TypedDict):
+class LibraryThreads(TypedDict, total=False):
+    """Threads that libraries use in one process, each beside those of the other workers."""
+
+    torch_threads: int  # torch.get_num_threads()
+    cv2_threads: int  # cv2.getNumThreads()
+    omp_threads: int  # OMP_NUM_THREADS
+
+
+class WorkerMetadata(LibraryThreads):
     """One DataLoader worker process that recorded. Times are the trace's `ts`: microseconds since its base time."""
 
     loader: int  # index into `loaders`
     worker: int
     pid: int
-    started_us: float  # when its worker_init_fn was called
+    started_us: float  # when it was ready to work: its worker_init_fn had returned
     dropped_spans: int
 
 
@@ -132,6 +153,23 @@ class BatchRecords(TypedDict):
     consumed_us: list[float | None]  # handed to the training thread: lies inside the wait that received it
 
 
+class BatchCosts(TypedDict, total=False):
+    """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not told.
+
+    Each worker measures a batch about every 200 ms.
+
+    A column that the system does not tell at all is left out.
+    """
+
+    process_cpu_us: list[float | None]  # CPU time of all the worker's threads
+    run_delay_us: list[float | None]  # the main thread was ready to run and had no core (/proc schedstat)
+    voluntary_switches: list[int | None]  # the main thread gave its core away: it waited for something
+    involuntary_switches: list[int | None]  # its core was taken away
+    read_chars: list[int | None]  # bytes that reads returned, from storage or the page cache (rchar)
+    read_bytes: list[int | None]  # bytes that came from storage
+    major_faults: list[int | None]
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -144,4 +182,5 @@ class PipelineMetadata(TypedDict, total=False):
     dropped_spans: int
     workers: list[WorkerMetadata]
     batches: BatchRecords
+    batch_costs: BatchCosts
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

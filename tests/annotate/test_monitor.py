@@ -18,7 +18,7 @@ from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 import annotate
-from annotate import _monitor, _spans
+from annotate import _monitor, _spans, _watch
 
 READ, DECODE, TRANSFORM, COLLATE, OTHER = 0.002, 0.003, 0.004, 0.010, 0.001
 """Seconds: of a sample, `COLLATE` of a batch."""
@@ -120,7 +120,7 @@ class Line(NamedTuple):
 def parse(text: str) -> list[Line]:
     """The lines under the header; every one of them as wide as its columns."""
     header, *rows = text.splitlines()
-    assert header == _monitor.HEADER
+    assert header == _watch.HEADER
     lines = []
     for row in rows:
         assert len(row) <= 160
@@ -419,7 +419,7 @@ def test_persistent_workers_that_ran_before() -> None:
     annotate.monitor(loader, every=0)
     note, header, *rows = out.getvalue().splitlines()
     assert "persistent workers were started before" in note
-    assert header == _monitor.HEADER
+    assert header == _watch.HEADER
     assert len(rows) == 4
     for row in rows:
         assert row.index("|") == header.index("|")

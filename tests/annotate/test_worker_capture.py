@@ -309,6 +309,17 @@ def test_the_users_worker_init_fn_is_called_first(method: str, tmp_path: Path) -
     check(trace)
 
 
+def sleep_a_little(worker: int) -> None:
+    time.sleep(0.2)
+
+
+def test_a_worker_is_not_ready_before_its_worker_init_fn_has_returned(tmp_path: Path) -> None:
+    trace, _ = run(tmp_path, fast_loader(num_workers=1, worker_init_fn=sleep_a_little))
+    (worker,) = trace["dataPipeline"]["workers"]
+    first = min(batch["drawn_us"] for batch in batches_of(trace) if batch["drawn_us"] is not None)
+    assert worker["started_us"] - first > 150_000
+
+
 class Randoms(Books):
     def __getitem__(self, index: int) -> Any:
         return [random.random(), float(np.random.rand()), float(torch.rand(())), index]

@@ -130,12 +130,12 @@ class DiskFull:
 
 
 class CutOff:
-    """A worker_init_fn after which files may have 600 bytes."""
+    """A worker_init_fn after which files may have 1000 bytes."""
 
     def __call__(self, worker: int) -> None:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
 @pytest.mark.parametrize("init", [DiskFull(), CutOff()])
@@ -275,7 +275,7 @@ def test_a_cut_off_file_is_read_up_to_the_cut(tmp_path: Path) -> None:
     file = _spool.SpoolFile(str(tmp_path), 1, 1 << 20, {"loader": 0, "worker": 1, "pid": 2, "started": 3})
     file.write_names(["a", "b"], {"b": "user::b"})
     for batch in range(3):
-        file.write(_spool.SPANS, _spool.BATCH.pack(0, batch, 1, 2) + bytes(64))
+        file.write(_spool.SPANS, _spool.BATCH.pack(0, batch, 1, 2, *[-1] * 7) + bytes(64))
     file.close()
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()

@@ -1,0 +1,102 @@
+"""The recorder by itself: the timed form of a method passes everything through, and records what `call` records."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from annotate import _recorder, _spans
+from annotate._patching import Patches
+from annotate._timed import timed_method
+
+
+class Echo:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if "error" in kwargs or args[:1] == ("error",):
+            raise ValueError("as asked")
+        return args, kwargs
+
+
+@pytest.fixture
+def recording() -> Iterator[None]:
+    _recorder.attach(lambda: None, lambda: True, 1 << 20)
+    _spans.set_recording(True)
+    yield
+    _spans.set_recording(False)
+    _recorder.detach()
+
+
+timed = _recorder.timed(Echo.__call__, "transform::Echo")
+CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+    ((), {}),
+    ((1,), {}),
+    ((None,), {}),
+    ((1, 2), {}),
+    ((), {"value": 1}),
+    ((1,), {"args": 2, "kwargs": 3}),
+]
+
+
+def recorded() -> list[tuple[str, int]]:
+    """Name and extra of each span so far."""
+    rows = _recorder.rows
+    return [(_recorder.names[rows[at] >> _recorder.CPU_BITS], rows[at + 3]) for at in range(0, len(rows), 4)]
+
+
+@pytest.mark.usefixtures("recording")
+@pytest.mark.parametrize(("args", "kwargs"), CALLS)
+def test_any_call_gives_what_the_method_gives_in_one_span(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    echo = Echo()
+    assert timed(echo, *args, **kwargs) == (args, kwargs)
+    assert [name for name, _ in recorded()] == ["transform::Echo"]
+
+
+@pytest.mark.parametrize(("args", "kwargs"), CALLS)
+def test_nothing_is_recorded_while_no_window_is(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    assert timed(Echo(), *args, **kwargs) == (args, kwargs)
+    assert not _recorder.rows
+
+
+@pytest.mark.usefixtures("recording")
+def test_an_error_passes_and_closes_its_span() -> None:
+    for args, kwargs in ((("error",), {}), ((), {"error": 1})):
+        with pytest.raises(ValueError, match="as asked"):
+            timed(Echo(), *args, **kwargs)
+    assert recorded() == [("transform::Echo", -1)] * 2
+
+
+@pytest.mark.usefixtures("recording")
+def test_results_are_measured_at_the_first_call_and_every_sixteenth() -> None:
+    same = _recorder.timed(lambda self, value: value, "transform::bytes")
+    for _ in range(_recorder.MEASURE_EACH + 1):
+        same(None, b"12345")
+    sizes = [size for _, size in recorded()]
+    assert [at for at, size in enumerate(sizes) if size == 5] == [0, _recorder.MEASURE_EACH]
+
+
+def methods_of(base: type) -> dict[str, Any]:
+    return {"__call__": timed_method(base.__call__, "transform::Echo")}
+
+
+@pytest.mark.usefixtures("recording")
+def test_classes_that_were_timed_before_the_fork_get_the_workers_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    patches, echo = Patches(), Echo()
+    assert patches.swap_class(echo, methods_of)
+    monkeypatch.setattr(_spans, "timed", _recorder.timed)
+    patches.make_methods_again()
+    assert echo(1) == ((1,), {})
+    assert recorded() == [("transform::Echo", -1)]
+    patches.undo()
+    assert type(echo) is Echo
+
+
+@pytest.mark.usefixtures("recording")
+def test_another_thread_is_counted_and_left_out() -> None:
+    thread = threading.Thread(target=timed, args=(Echo(), 1))
+    thread.start()
+    thread.join()
+    assert not _recorder.rows
+    assert _recorder.other_threads == 1
