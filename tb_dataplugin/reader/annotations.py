@@ -18,7 +18,7 @@ from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.nesting import nest
 from tb_dataplugin.model.trace import StageSpans, StepSpans
 
-_STEP = re.compile(r"ProfilerStep#(\d+)")
+_STEP = re.compile(r"ProfilerStep#([0-9]{1,9})")
 _TORCH_WAIT = re.compile(r"enumerate\((\w+)\)#.*")
 _SINGLE_PROCESS = re.compile(r"enumerate\(DataLoader\)#_SingleProcessDataLoaderIter\..*")
 _OPERATOR = re.compile(r"[A-Za-z_]\w*::.*|.*Backward\d*|Optimizer\..*|detach|[a-z]+_")

@@ -1,36 +1,127 @@
-"""A trace file's bytes, unzipped."""
+"""A trace file's bytes, unzipped block by block."""
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
-from isal import igzip, isal_zlib
+from isal import isal_zlib
 
+from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.errors import UnreadableTrace
 
 GZIP_MAGIC = b"\x1f\x8b"
+BLOCK_BYTES = 1 << 20
+READ_BYTES = 1 << 16  # of a gzip file: Kineto's traces unzip to about 17 times as much, so one read fills a block
+
+BOMB_BYTES = 1 << 30
+BOMB_RATIO = 300
+"""A gzip file that gives more than both is no trace: real ones unzip to 15 to 40 times their size."""
+
+_GZIP_WINDOW = 31  # zlib's code for "with a gzip header"
 
 
-def read_bytes(path: Path) -> bytes:
-    """The JSON text in `path`, whether gzipped or not (told by its first bytes, not by its name).
+def blocks(path: Path, found: DiagnosticsCollector) -> Iterator[bytes]:
+    """The JSON text in `path` in blocks of about 1 MB, whether gzipped or not (told by its first bytes).
 
-    Raises UnreadableTrace.
+    Where gzip data are damaged or end too early, what came before is given and `found` says so. Raises
+    UnreadableTrace when the file cannot be opened or read, or is a gzip bomb.
     """
     try:
-        raw = path.read_bytes()
+        _check_kind(path)
+        with path.open("rb") as file:
+            head = file.read(len(GZIP_MAGIC))
+            yield from _unzipped(file, head, path, found) if head == GZIP_MAGIC else _plain(file, head)
     except IsADirectoryError:
         raise UnreadableTrace(path, "it is a folder", "name a trace file, or a folder to search") from None
     except FileNotFoundError:
         raise UnreadableTrace(path, "there is no such file", "check the path") from None
     except OSError as error:
-        raise UnreadableTrace(path, str(error.strerror), "check the file's permissions and disk") from None
-    if not raw.startswith(GZIP_MAGIC):
-        return raw
-    try:
-        text: bytes = igzip.decompress(raw)  # type: ignore[no-untyped-call]
-    except (EOFError, OSError, isal_zlib.IsalError) as error:  # type: ignore[misc]  # isal's stubs say object
-        reason = f"its gzip data is damaged or cut off ({error})"
+        reason = str(error.strerror or error)
+        raise UnreadableTrace(path, reason, "check the file's permissions and disk") from None
+
+
+def _check_kind(path: Path) -> None:
+    """A pipe or a device would be waited for without end."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError
+    if not stat.S_ISREG(mode):
+        raise UnreadableTrace(path, "it is not a regular file", "copy the trace into a file and name that")
+
+
+def _plain(file: BinaryIO, head: bytes) -> Iterator[bytes]:
+    block = head + file.read(BLOCK_BYTES)
+    while block:
+        yield block
+        block = file.read(BLOCK_BYTES)
+
+
+def _unzipped(file: BinaryIO, head: bytes, path: Path, found: DiagnosticsCollector) -> Iterator[bytes]:
+    member, given = _Member(0), 0
+    data, at = head + file.read(READ_BYTES), 0  # and where it stands in the file
+    while data:
+        if member.begin == at and given and not GZIP_MAGIC.startswith(data[:2]):
+            found.add("trailing_bytes", "Bytes after the end of the gzip data were ignored")
+            return
+        try:
+            block = member.unzip.decompress(data, BLOCK_BYTES)
+        except isal_zlib.IsalError as error:  # type: ignore[misc]  # isal's stubs say object
+            block = member.before_damage(path, at, at + len(data))
+            if block:
+                yield block
+            elif not given:
+                reason = f"its gzip data are damaged ({error})"
+                raise UnreadableTrace(path, reason, "copy it again or capture again") from None
+            found.add("damaged_gzip", f"The gzip data are damaged ({error}); what stands before that was read")
+            return
+        member.given += len(block)
+        given += len(block)
+        rest = member.unzip.unused_data if member.unzip.eof else member.unzip.unconsumed_tail
+        at += len(data) - len(rest)
+        if given > BOMB_BYTES and given > BOMB_RATIO * at:
+            reason = f"it unzips to more than {BOMB_RATIO} times its size, which no trace does"
+            raise UnreadableTrace(path, reason, "unzip it yourself if it really is one, and name the unzipped file")
+        if block:
+            yield block
+        data = rest or file.read(READ_BYTES)
+        if member.unzip.eof:
+            while data and not data.strip(b"\0"):  # padding
+                at, data = at + len(data), file.read(READ_BYTES)
+            at, data = at + len(data) - len(data.lstrip(b"\0")), data.lstrip(b"\0")
+            member = _Member(at)
+    if not given:
         raise UnreadableTrace(
-            path, reason, "if a job is still writing it, wait; else copy it again or capture again"
-        ) from None
-    return text
+            path, "its gzip data are cut off", "if a job is still writing it, wait; else copy it again"
+        )
+    if member.begin < at:
+        message = "The gzip data end too early; what is there was read. If a job is still writing the file, wait"
+        found.add("truncated_gzip", message)
+
+
+class _Member:
+    """One of the gzip streams in a file; `begin` is where it begins, `given` how many bytes it gave so far."""
+
+    def __init__(self, begin: int) -> None:
+        self.begin, self.given = begin, 0
+        self.unzip = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
+
+    def before_damage(self, path: Path, begin: int, end: int) -> bytes:
+        """What it gives beyond `given`, though its bytes from `begin` to `end` are damaged somewhere.
+
+        A call that fails gives nothing, so they are unzipped again, one by one.
+        """
+        again = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
+        skip, found = self.given, []
+        with path.open("rb") as file:
+            file.seek(self.begin)
+            try:
+                while (at := file.tell()) < end:
+                    block = again.decompress(file.read(min(READ_BYTES, begin - at) if at < begin else 1))
+                    found.append(block[skip:])
+                    skip = max(0, skip - len(block))
+            except isal_zlib.IsalError:  # type: ignore[misc]
+                pass
+        return b"".join(found)

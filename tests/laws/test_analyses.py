@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.pipeline import analyse
-from tb_dataplugin.report.timeline import slice_timeline
 from tests.trace_builder import TraceBuilder
 
 times = st.integers(0, 400)
@@ -72,6 +71,13 @@ def capture_of(builder: TraceBuilder) -> dict[str, Any]:
     return as_dict(analyse(builder.trace()).capture)
 
 
+def without_lanes(found: Any) -> Any:
+    """`found` without the ids of lanes, which number the threads by their appearance in the file."""
+    if isinstance(found, dict):
+        return {key: without_lanes(value) for key, value in found.items() if key != "lane"}
+    return [without_lanes(value) for value in found] if isinstance(found, list) else found
+
+
 @given(st.one_of(traces(), traces_with_workers()))
 @settings(deadline=None)
 def test_busy_and_idle_fill_the_window_and_shares_sum(builder: TraceBuilder) -> None:
@@ -90,7 +96,9 @@ def test_busy_and_idle_fill_the_window_and_shares_sum(builder: TraceBuilder) -> 
             assert sum(loader["wait_by_stage_us"].values()) == pytest.approx(loader["wait_us"])
         if found["devices"]:
             waited = found["devices"][0]["idle_by_cause_us"]["data_wait"]
-            assert loader["exposed_wait_us"] == pytest.approx(waited)
+            assert loader["exposed_wait_us"] == pytest.approx(
+                waited
+            )  # no launch is recorded: the cause is mere overlap
             assert loader["exposed_wait_us"] + loader["hidden_wait_us"] == pytest.approx(loader["wait_us"])
 
 
@@ -102,6 +110,8 @@ def test_steps_are_busy_waiting_or_idle_for_another_reason(builder: TraceBuilder
         for step in found["steps"]["items"]:
             parts = step["device_busy_us"] + step.get("idle_data_wait_us", 0) + step["idle_other_us"]
             assert parts == pytest.approx(step["duration_us"])
+            told = step["device_busy_us"] + sum(step["idle_by_cause_us"].values())
+            assert told == pytest.approx(step["duration_us"])
             assert step["idle_other_us"] >= 0
 
 
@@ -120,19 +130,18 @@ def test_workers_are_busy_or_idle_and_starved_only_while_idle(builder: TraceBuil
 @given(st.one_of(traces(), traces_with_workers()), st.randoms(use_true_random=False))
 @settings(deadline=None)
 def test_the_order_of_events_in_the_file_does_not_matter(builder: TraceBuilder, random: Any) -> None:
-    before = capture_of(builder)
+    before = without_lanes(capture_of(builder))
     random.shuffle(builder.events)
-    assert capture_of(builder) == before
+    assert without_lanes(capture_of(builder)) == before
 
 
-@given(traces(), st.integers(100, 300), st.integers(0, 300), st.integers(1, 300))
+@given(st.one_of(traces(), traces_with_workers()))
 @settings(deadline=None)
-def test_a_timeline_stands_for_every_span_it_covers(builder: TraceBuilder, width: int, start: int, length: int) -> None:
-    source = analyse(builder.trace()).timeline
-    timeline = slice_timeline(source, start, start + length, width)
-    for lane, full in zip(timeline.lanes, source.lanes, strict=True):
-        inside = (full.end_ns >= start * 1000) & (full.start_ns < (start + length) * 1000)
-        assert sum(lane.merged) == inside.sum()
-        for box in range(len(lane.start_us)):
-            if lane.merged[box] == 1:
-                assert lane.duration_us[box] in ((full.end_ns - full.start_ns) / 1000).tolist()
+def test_no_finding_promises_more_than_the_window_or_is_silent_on_its_reasons(builder: TraceBuilder) -> None:
+    found = capture_of(builder)
+    for finding in found["findings"]:
+        gain = finding.get("gain_us_per_step", 0) * found["steps"]["count"]
+        assert 0 <= gain <= found["window_us"] + 1e-6, finding["rule"]
+        assert finding["evidence"] and all(finding["evidence"]), finding["rule"]
+        assert (finding["confidence"] == "measured") == (not finding["confidence_reason"]), finding["rule"]
+    assert all(one["reason"] for one in found["abstained"])

@@ -1,0 +1,47 @@
+"""Host samples: counter events to series."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from annotate.trace_format import COUNTERS
+from tb_dataplugin.diagnostics import DiagnosticsCollector
+from tb_dataplugin.model.intervals import int64
+from tb_dataplugin.model.trace import CounterSeries
+from tb_dataplugin.reader.decimals import LONGEST_NS, nanoseconds
+from tb_dataplugin.reader.decoding import RawCounter, Window
+
+
+class CounterBuilder:
+    """Takes windows, gives the series of `trace_format.COUNTERS`; other writers' counters are left out."""
+
+    def __init__(self, found: DiagnosticsCollector) -> None:
+        self._found = found
+        self._series: dict[tuple[str, str], tuple[list[int], list[float]]] = {}
+
+    def add(self, window: Window) -> None:
+        self._add([event for event in window.counters() if event.ph == "C" and event.name in COUNTERS])
+
+    def _add(self, events: list[RawCounter]) -> None:
+        times, good = nanoseconds([event.ts for event in events])
+        for event, time, readable in zip(events, times.tolist(), good.tolist(), strict=True):
+            for series, value in (event.args or {}).items() if readable else ():
+                if isinstance(value, (int, float)) and math.isfinite(value):
+                    at, values = self._series.setdefault((str(event.name), series), ([], []))
+                    at.append(time)
+                    values.append(float(value))
+
+    def series(self, origin_ns: int) -> tuple[CounterSeries, ...]:
+        """All series, with times that count from `origin_ns`."""
+        found = []
+        for (counter, name), (times, values) in sorted(self._series.items()):
+            since = [time - origin_ns for time in times]
+            near = np.array([abs(time) <= LONGEST_NS for time in since], dtype=np.bool_)
+            at, value = int64(np.array(since, dtype=object)[near]), np.asarray(values, dtype=np.float64)[near]
+            self._found.add("absurd_time", "Events with absurd times were left out", int(np.count_nonzero(~near)))
+            order = np.argsort(at, kind="stable")
+            if len(order):
+                found.append(CounterSeries(counter, name, at[order], value[order]))
+        return tuple(found)

@@ -1,0 +1,1 @@
+"""Fuzzers of the reader: `python -m tests.fuzz --help`."""
