@@ -44,5 +44,9 @@ class DiagnosticsCollector:
         before, first = (seen.count, seen.message) if seen else (0, message)
         self._found[code] = Diagnostic("file", code, before + count, first)
 
+    def has(self, *codes: str) -> bool:
+        """Whether any of these was added."""
+        return any(code in self._found for code in codes)
+
     def result(self) -> tuple[Diagnostic, ...]:
         return tuple(self._found.values())

@@ -8,18 +8,22 @@ from pathlib import Path
 
 from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.device_idle import find_device_idle
+from tb_dataplugin.analyses.evidence import find_evidence
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.samples import find_slow_samples
+from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steps import find_steps, find_window
 from tb_dataplugin.analyses.throughput import find_throughput
 from tb_dataplugin.analyses.workers import find_workers
+from tb_dataplugin.cache import Store, cache_key, fingerprint
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.findings import find, judge, read_signals
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.reader import read_trace
+from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.report.build import Results, build_capture
 from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
@@ -36,6 +40,42 @@ class AnalysedCapture:
     timeline: TimelineSource
 
 
+@dataclass(frozen=True, slots=True)
+class KeptCapture:
+    """A capture's report, and the store that has it and its timeline under `key`; None where none could keep it.
+
+    `changed`: the file is not what it was when reading began, so that this is a report of neither state.
+    """
+
+    capture: Capture
+    store: Store | None = None
+    key: str = ""
+    changed: bool = False
+
+
+def open_capture(
+    path: Path, name: str | None = None, options: AnalysisOptions = DEFAULT_OPTIONS, stores: Sequence[Store] = ()
+) -> KeptCapture:
+    """The capture in `path`: from the first of `stores` that has it, else analysed and kept in the first that can.
+
+    Raises UnreadableTrace.
+    """
+    before = fingerprint(path) if stores else None
+    if before is None:
+        return KeptCapture(analyse_file(path, name, options).capture)
+    key = cache_key(before, options)
+    for store in stores:
+        found = store.capture(key)
+        if found is not None:
+            found.name, found.file = strip_suffix(path.name) if name is None else name, str(path)
+            return KeptCapture(found, store, key)
+    analysed = analyse_file(path, name, options)
+    if fingerprint(path) != before:
+        return KeptCapture(analysed.capture, changed=True)
+    kept = next((store for store in stores if store.save(key, analysed.capture, analysed.timeline)), None)
+    return KeptCapture(analysed.capture, kept, key)
+
+
 def analyse_file(path: Path, name: str | None = None, options: AnalysisOptions = DEFAULT_OPTIONS) -> AnalysedCapture:
     """Read and analyse the trace in `path`; `name` is what the report calls it. Raises UnreadableTrace."""
     return analyse(read_trace(path, name), options)
@@ -50,22 +90,31 @@ def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> Analyse
     workers = find_workers(trace, window, loader)
     attribution = attribute(trace, tree, loader, devices, workers)
     stages = tabulate_stages(tree, trace.span_facts, window, attribution.waits_by_track)
-    signals = read_signals(trace, window, steps, devices, loader, attribution, stages)
+    evidence = find_evidence(trace, tree, window, devices, stages, loader, workers, attribution.devices)
+    throughput = find_throughput(trace, tree, window, loader, devices, attribution, workers)
+    slow_samples = find_slow_samples(trace, tree, window)
+    signals = read_signals(
+        trace, window, steps, devices, loader, attribution, stages, throughput, evidence, slow_samples
+    )
+    findings, abstained = find(signals)
     results = Results(
         window=window,
         steps=steps,
         devices=devices,
         loader=loader,
         attribution=attribution,
+        tree=tree,
         stages=stages,
+        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps),
         workers=workers,
-        slow_samples=find_slow_samples(trace, tree, window),
-        throughput=find_throughput(trace, tree, window, loader, devices, attribution, workers),
+        slow_samples=slow_samples,
+        throughput=throughput,
+        evidence=evidence,
         verdict=judge(signals),
-        findings=find(signals),
-        clipped_spans=tree.clipped,
+        findings=findings,
+        abstained=abstained,
     )
-    timeline = build_timeline_source(trace, window, tree, devices, loader, workers)
+    timeline = build_timeline_source(trace, window, tree, devices, attribution, workers)
     return AnalysedCapture(build_capture(trace, results, options), timeline)
 
 

@@ -24,9 +24,14 @@ def unit_for(values_us: Iterable[float | None]) -> TimeUnit:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """``0.01234 -> "0.012"``, ``12.34 -> "12.3"``, ``1234.5 -> "1 234"``: whole digits are never rounded away."""
+    """``0.01234 -> "0.012"``, ``12.34 -> "12.3"``, ``1234.5 -> "1 234"``: whole digits are never rounded away.
+
+    What is less than can be shown never looks like nothing: ``0.0001 -> "<0.001"``.
+    """
     if value == 0:
         return "0"
+    if 0 < value < 0.5 * 10**-digits:
+        return f"<{10**-digits:.{digits}f}"
     magnitude = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     decimals = max(0, digits - magnitude) if magnitude else digits
     return f"{value:,.{decimals}f}".replace(",", " ")

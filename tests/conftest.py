@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 GOLDEN = Path(__file__).parent / "golden" / "traces"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_cache_of_the_user() -> Iterator[None]:
+    """Tests neither fill the user's cache nor are answered from it; those of the cache name a folder of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TB_DATAPLUGIN_CACHE", "off")
+        yield
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ class TraceBuilder:
         self.events: list[dict[str, Any]] = []
         self.workers: list[dict[str, Any]] = []
         self.batches: dict[str, list[Any]] = {name: [] for name in BATCH_COLUMNS}
+        self.costs: dict[str, list[float | None]] = {}
         self._steps = 0
 
     def add(
@@ -48,15 +49,37 @@ class TraceBuilder:
     def stage(self, name: str, ts: Number, dur: Number, tid: int = 1) -> TraceBuilder:
         return self.add("user_annotation", name, ts, dur, tid=tid)
 
-    def operator(self, ts: Number, dur: Number, name: str = "aten::mm") -> TraceBuilder:
-        return self.add("cpu_op", name, ts, dur)
+    def operator(self, ts: Number, dur: Number, name: str = "aten::mm", tid: int = 1) -> TraceBuilder:
+        return self.add("cpu_op", name, ts, dur, tid=tid)
 
-    def kernel(self, ts: Number, dur: Number, device: int = 0, stream: int = 7, cat: str = "kernel") -> TraceBuilder:
-        return self.add(cat, "gemm", ts, dur, pid=device, tid=stream, device=device, stream=stream, correlation=1)
+    def call(self, name: str, ts: Number, dur: Number, correlation: int = -1, tid: int = 1) -> TraceBuilder:
+        """A runtime call; `correlation` ties it to the kernel or copy that it launched."""
+        return self.add("cuda_runtime", name, ts, dur, tid=tid, correlation=correlation)
 
-    def memcpy(self, ts: Number, dur: Number, device: int = 0) -> TraceBuilder:
-        name = "Memcpy HtoD (Pageable -> Device)"
-        return self.add("gpu_memcpy", name, ts, dur, pid=device, tid=7, device=device, stream=7)
+    def kernel(
+        self,
+        ts: Number,
+        dur: Number,
+        device: int = 0,
+        stream: int = 7,
+        cat: str = "kernel",
+        correlation: int = 1,
+        name: str = "gemm",
+    ) -> TraceBuilder:
+        args = {"device": device, "stream": stream, "correlation": correlation}
+        return self.add(cat, name, ts, dur, pid=device, tid=stream, **args)
+
+    def memcpy(
+        self,
+        ts: Number,
+        dur: Number,
+        device: int = 0,
+        name: str = "Memcpy HtoD (Pageable -> Device)",
+        correlation: int = -1,
+        **args: Any,
+    ) -> TraceBuilder:
+        args |= {"device": device, "stream": 7, "correlation": correlation}
+        return self.add("gpu_memcpy", name, ts, dur, pid=device, tid=7, **args)
 
     def annotated(self, mode: str = "train", **metadata: Any) -> TraceBuilder:
         """As if annotate had written it."""
@@ -81,19 +104,33 @@ class TraceBuilder:
         started: float,
         finished: float,
         consumed: float | None,
-        stages: dict[str, tuple[float, float]] | None = None,
+        stages: dict[str, tuple[float, ...]] | None = None,
+        **costs: float,
     ) -> TraceBuilder:
-        """A batch of that worker; `stages`: spans in it, by name, as (start, duration)."""
+        """A batch of that worker; `stages`: spans in it, by name, as (start, duration), (.., CPU time), (.., bytes).
+
+        `costs` are columns of `dataPipeline.batch_costs`.
+        """
         row = (0, 0, number, worker, 100 + worker, drawn, started, finished, finished, consumed)
         for name, value in zip(BATCH_COLUMNS, row, strict=True):
             self.batches[name].append(value)
-        for name, (ts, dur) in (stages or {}).items():
-            self.add("user_annotation", name, ts, dur, pid=100 + worker, tid=100 + worker, batch=number, index=number)
+        for name, (ts, dur, *more) in (stages or {}).items():
+            told = dict(zip(("cpu_us", "bytes"), more, strict=False))
+            args = {"batch": number, "index": number, "epoch": 0, **told}
+            self.add("user_annotation", name, ts, dur, pid=100 + worker, tid=100 + worker, **args)
+        for column, cost in costs.items():
+            self.costs.setdefault(column, [None] * (len(self.batches["batch"]) - 1)).append(cost)
+        return self
+
+    def counter(self, name: str, ts: Number, **series: float) -> TraceBuilder:
+        self.events.append({"ph": "C", "name": name, "pid": 1, "ts": ts, "args": series})
         return self
 
     def json(self) -> bytes:
         if self.workers:
             self.top_level[METADATA_KEY] |= {"workers": self.workers, "batches": self.batches}
+        if self.costs:
+            self.top_level[METADATA_KEY]["batch_costs"] = self.costs
         return json.dumps({"schemaVersion": 1, **self.top_level, "traceEvents": self.events}).encode()
 
     def trace(self) -> Trace:
@@ -113,5 +150,6 @@ def training_run(steps: int = 4) -> TraceBuilder:
         t = 100 * number
         builder.step(t, 100).wait(t, 40, "wait::DataLoader").stage("sample::Pets", t + 1, 38)
         builder.stage("transform::RandomCrop", t + 2, 36).stage("decode::PIL.Image", t + 3, 30)
-        builder.operator(t + 45, 10).kernel(t + 50, 50)
+        builder.operator(t + 45, 10).add("cuda_runtime", "cudaLaunchKernel", t + 50, 0, correlation=1)
+        builder.kernel(t + 50, 50)
     return builder

@@ -5,27 +5,27 @@ its deepest stage, ``startup`` while the process was not ready, ``starved`` whil
 between stages; after that it is ``transfer``. Any other wait is passed on to the stages in the waiting thread itself.
 
 Laws, exact: causes sum to idle, per gap and per device; stages sum to the data wait; the stages of a device's idle time
-sum to its cause `data_wait`.
+sum to its cause `data_wait`. That cause goes by launch order (`idle_causes`) and is at most the exposed wait, which is
+mere overlap: a wait is exposed but not the cause while what ends the gap was launched already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.idle_causes import Cause, IdleCauses, find_idle_causes
+from tb_dataplugin.analyses.launches import GapEnds
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree, stage_pieces
 from tb_dataplugin.analyses.workers import Workers, WorkerTimes, known
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 from tb_dataplugin.model.trace import Trace
-
-Cause = Literal["data_wait", "unknown"]
 
 OTHER, STARTUP, STARVED, TRANSFER = "other", "startup", "starved", "transfer"
 """Blame for waiting time that no stage has."""
@@ -36,16 +36,24 @@ UNRECORDED = "unrecorded"
 
 @dataclass(frozen=True, slots=True)
 class DeviceAttribution:
-    """`gap_data_wait_ns[i]` is the data wait within gap i; `gap_stage[i]` the stage with most of it ("" if none).
+    """`causes` are disjoint sets of time whose union is the gaps; one that the trace cannot tell is missing.
 
-    `by_cause_ns` has no `data_wait` when the data wait is unknown; the whole idle time is `unknown` then.
+    Per gap: the stage with most of its data wait ("" if none), what ended it, and `gap_causes_ns`, its time by cause.
+    `unlaunched` and `queued_ns` are those of `IdleCauses`.
     """
 
     device: int
-    by_cause_ns: dict[Cause, int]
+    causes: Mapping[Cause, Intervals]
     by_stage_ns: dict[str, int]
-    gap_data_wait_ns: Int64Array
+    gap_causes_ns: Mapping[Cause, Int64Array]
     gap_stage: tuple[str, ...]
+    gap_ends: GapEnds
+    unlaunched: int
+    queued_ns: int
+
+    @property
+    def by_cause_ns(self) -> dict[Cause, int]:
+        return {cause: time.total_ns for cause, time in self.causes.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,10 @@ def attribute(
         waits_by_track={} if isinstance(shares, Unavailable) else shares.by_track,
         devices=()
         if isinstance(devices, Unavailable)
-        else tuple(_attribute_device(device, waits, by_stage) for device in devices),
+        else tuple(
+            _attribute_device(device, idle, by_stage)
+            for device, idle in zip(devices, find_idle_causes(trace, devices, waits), strict=True)
+        ),
     )
 
 
@@ -98,6 +109,8 @@ def _share_out(
     if not isinstance(workers, Unavailable):
         for track, times in _by_track(trace, workers).items():
             made, moved = _waits_for(workers, times)
+            made = made.intersect(own)  # a wait may have received several batches: its time is given away once
+            moved = moved.intersect(own).minus(made)
             by_track[track] = made
             own = own.minus(made).minus(moved)
             parts += [(TRANSFER, moved), *_share_of_worker(tree, track, times, made)]
@@ -160,20 +173,18 @@ def _totals(by_stage: dict[str, Intervals]) -> dict[str, int]:
     return {name: waits.total_ns for name, waits in by_stage.items() if waits.total_ns}
 
 
-def _attribute_device(device: DeviceIdle, waits: Intervals | None, by_stage: dict[str, Intervals]) -> DeviceAttribution:
-    gaps = device.gaps
-    data_wait = (waits or EMPTY).overlap(gaps.start, gaps.end)
-    waited = int(data_wait.sum())
-    by_cause: dict[Cause, int] = {"unknown": gaps.total_ns - waited}
-    if waits is not None:
-        by_cause["data_wait"] = waited
-    shares = {name: stage.overlap(gaps.start, gaps.end) for name, stage in by_stage.items()}
+def _attribute_device(device: DeviceIdle, idle: IdleCauses, by_stage: dict[str, Intervals]) -> DeviceAttribution:
+    gaps, waited = device.gaps, idle.causes.get("data_wait", EMPTY)
+    shares = {name: stage.intersect(waited).overlap(gaps.start, gaps.end) for name, stage in by_stage.items()}
     return DeviceAttribution(
         device=device.device,
-        by_cause_ns=by_cause,
+        causes=idle.causes,
         by_stage_ns={name: int(share.sum()) for name, share in shares.items() if share.any()},
-        gap_data_wait_ns=data_wait,
+        gap_causes_ns=idle.per_gap(gaps),
         gap_stage=_largest(shares, len(gaps)),
+        gap_ends=idle.ends,
+        unlaunched=idle.unlaunched,
+        queued_ns=idle.queued_ns,
     )
 
 

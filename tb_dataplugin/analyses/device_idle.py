@@ -21,7 +21,7 @@ class DeviceIdle:
     device: int
     name: str
     busy: Intervals
-    kernel_busy_ns: int
+    kernel_busy_ns: int | None  # None: no kernel of it was recorded at all
     gaps: Intervals
 
 
@@ -42,9 +42,14 @@ def _one_device(trace: Trace, window: Window, device: int) -> DeviceIdle:
         device=device,
         name=next((info.name for info in trace.info.devices if info.id == device), ""),
         busy=busy,
-        kernel_busy_ns=_activity(trace, device, Category.KERNEL).clip(window).total_ns,
+        kernel_busy_ns=_kernel_busy_ns(trace, window, device),
         gaps=busy.complement(window),
     )
+
+
+def _kernel_busy_ns(trace: Trace, window: Window, device: int) -> int | None:
+    rows = trace.events.is_category(Category.KERNEL) & (trace.events.device == device)
+    return _activity(trace, device, Category.KERNEL).clip(window).total_ns if rows.any() else None
 
 
 def _activity(trace: Trace, device: int, *categories: Category) -> Intervals:

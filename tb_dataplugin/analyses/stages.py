@@ -21,7 +21,8 @@ Path = tuple[Stage, ...]
 class StageTree:
     """Every stage span of every thread, placed in the tree.
 
-    Per span: times, `node` (index into `paths`, the chain of stages from the outermost to its own), self time, depth.
+    Per span: times, `node` (index into `paths`, the chain of stages from the outermost to its own), `parent` (the
+    enclosing span, -1 at the top), self time, depth.
     Per piece of time: `piece_span`, the deepest span that thread was in. Pieces of one thread are disjoint.
     """
 
@@ -30,6 +31,7 @@ class StageTree:
     end_ns: Int64Array
     track: npt.NDArray[np.int32]
     node: Int64Array
+    parent: Int64Array
     depth: Int64Array
     self_ns: Int64Array
     piece_start: Int64Array
@@ -59,7 +61,7 @@ def build_stage_tree(trace: Trace) -> StageTree:
     self_ns = np.zeros(len(start), dtype=np.int64)
     np.add.at(self_ns, piece[2], piece[1] - piece[0])
     paths, node = _number_paths(trace, parent, depth)
-    return StageTree(paths, start, end, track, node, depth, self_ns, piece[0], piece[1], piece[2], clipped)
+    return StageTree(paths, start, end, track, node, parent, depth, self_ns, piece[0], piece[1], piece[2], clipped)
 
 
 def _number_paths(trace: Trace, parent: Int64Array, depth: Int64Array) -> tuple[tuple[Path, ...], Int64Array]:
@@ -85,7 +87,9 @@ def _number_paths(trace: Trace, parent: Int64Array, depth: Int64Array) -> tuple[
 class StageRow:
     """One line of the stage table. Percentiles and `max_ns` are of the span duration; `blame_ns` is its data wait.
 
-    `cpu_ns` is thread CPU time; `bytes` the size of all results, extrapolated from the calls of which it was measured.
+    `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
+    extrapolated from the calls of which it was measured. `offset_ns` is the mean time from the start of the enclosing
+    stage to the call, None at the top.
     """
 
     path: Path
@@ -97,7 +101,9 @@ class StageRow:
     max_ns: int
     blame_ns: int | None
     cpu_ns: int | None
+    cpu_self_ns: int | None
     bytes: float | None
+    offset_ns: float | None = None
 
     @property
     def stage(self) -> Stage:
@@ -148,6 +154,7 @@ def _row(
 ) -> StageRow:
     duration = tree.end_ns[here] - tree.start_ns[here]
     p50, p95 = np.percentile(duration, (50, 95)).tolist()
+    cpu = _sum_if_known(facts.cpu_ns[here])
     return StageRow(
         path=path,
         count=len(here),
@@ -157,13 +164,25 @@ def _row(
         p95_ns=p95,
         max_ns=int(duration.max()),
         blame_ns=None if blame is None or path[-1].kind in ("wait", "h2d") else int(blame[here].sum()),
-        cpu_ns=_sum_if_known(facts.cpu_ns[here]),
+        cpu_ns=cpu,
+        cpu_self_ns=None if cpu is None else max(0, cpu - _cpu_of_children(tree, facts, here)),
         bytes=_extrapolated(facts.bytes[here]),
+        offset_ns=_mean_offset(tree, here),
     )
 
 
 def _sum_if_known(values: Int64Array) -> int | None:
     return int(values.sum()) if (values >= 0).all() else None
+
+
+def _cpu_of_children(tree: StageTree, facts: SpanFacts, here: npt.NDArray[np.intp]) -> int:
+    children = np.isin(tree.parent, here)
+    return int(np.maximum(facts.cpu_ns[children], 0).sum())
+
+
+def _mean_offset(tree: StageTree, here: npt.NDArray[np.intp]) -> float | None:
+    inner = here[tree.parent[here] >= 0]
+    return float((tree.start_ns[inner] - tree.start_ns[tree.parent[inner]]).mean()) if len(inner) else None
 
 
 def _extrapolated(values: Int64Array) -> float | None:

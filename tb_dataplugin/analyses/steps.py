@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import Trace
 
@@ -30,12 +29,13 @@ def find_window(trace: Trace) -> Window | Unavailable:
     """First step start to last step end; without steps, first to last timed event (the profiler's own span aside)."""
     steps = trace.steps.row
     if len(steps):
-        return Window(int(trace.events.start_ns[steps].min()), int(trace.events.end_ns[steps].max()))
-    rows = ~trace.events.is_category(Category.PROFILER, Category.OTHER)
-    if not rows.any():
+        window = Window(int(trace.events.start_ns[steps].min()), int(trace.events.end_ns[steps].max()))
+        if window.duration_ns:  # their durations may be damaged
+            return window
+    if trace.extent is None or not trace.extent.duration_ns:
         message = "The trace has no timed events, so there is no window to measure: was a step run while it recorded?"
         return Unavailable("window", "no_window", message)
-    return Window(int(trace.events.start_ns[rows].min()), int(trace.events.end_ns[rows].max()))
+    return trace.extent
 
 
 def find_steps(trace: Trace) -> Steps | Unavailable:

@@ -1,12 +1,14 @@
 """Samples per second: reached, and what reading (F), preparation (P) and the device side (G) alone could sustain.
 
 After DS-Analyzer (VLDB 2021): a run is input-bound when G > min(F, P). There they take three runs; here one trace gives
-all three, from the time that each part used.
+all three, from the time that each part used. A worker reads and prepares by turns, so the loader as a whole sustains
+less than either: 1/L = 1/F + 1/P, and the run is input-bound when G > L, which follows from G > min(F, P).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,19 +23,32 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 
+Limit = Literal["read", "prepare", "device"]
+
 BATCHED_FETCH = ".__getitems__"
 """Ends the label of a `sample` span that stands for a whole batch fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Rates in samples per second; None: the trace does not tell."""
+    """Rates in samples per second; None: the trace does not tell. `load` is reading and preparation by turns."""
 
     samples: int
     reached: float
     read: float | None
     prepare: float | None
+    load: float | None
     device: float | None
+
+    @property
+    def limited_by(self) -> Limit | None:
+        """The slowest part; of reading and preparation the slower one, when the loader is slower than the device."""
+        if self.load is None or self.device is None:
+            return None
+        if self.device <= self.load:
+            return "device"
+        slow_reading = self.prepare is None or (self.read is not None and self.read < self.prepare)
+        return "read" if slow_reading else "prepare"
 
 
 def find_throughput(
@@ -60,6 +75,7 @@ def find_throughput(
         reached=_rate(samples, window.duration_ns) or 0.0,
         read=_rate(made * processes, spent[0]) if spent else None,
         prepare=_rate(made * processes, spent[1]) if spent else None,
+        load=_rate(made * processes, sum(spent)) if spent else None,
         device=None if replaying else _rate(samples, consumer),
     )
 

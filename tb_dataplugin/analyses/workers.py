@@ -85,7 +85,7 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable)
 
 def _no_records(trace: Trace) -> Unavailable:
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
-    if any(loader.num_workers for loader in loaders):
+    if trace.info.mode != "replay" and any(loader.num_workers for loader in loaders):
         message = (
             "The loader has DataLoader workers, but none of them recorded anything: enter annotate.profile before the "
             "workers start (before iter(loader)), and annotate the loader that the loop really uses"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 from tb_dataplugin import __version__
+from tb_dataplugin.cli.compare import CompareCommand
 from tb_dataplugin.cli.report import ReportCommand
 from tb_dataplugin.errors import DataPipelineError
 
@@ -26,7 +27,7 @@ class Command(Protocol):
     def run(arguments: argparse.Namespace) -> int: ...
 
 
-COMMANDS: tuple[type[Command], ...] = (ReportCommand,)
+COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
-from typing import Protocol
 
+from tb_dataplugin.export.costs import Line, cost_lines, limit_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import duration, in_unit, percent, plural, significant, unit_for
@@ -14,12 +14,6 @@ from tb_dataplugin.units import duration, in_unit, percent, plural, significant,
 WIDTH = 100
 BAR = 40
 MAX_STEPS, MAX_STAGES, MAX_GAPS = 12, 30, 5
-
-
-class Line(Protocol):
-    """Formats one named number with its notes."""
-
-    def __call__(self, name: str, value: str, *notes: str) -> str: ...
 
 
 def as_text(report: pb.Report, style: Style = PLAIN) -> str:
@@ -39,7 +33,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from _wrap(line, "  ")
     yield ""
     yield from _numbers(capture)
-    for section in (_steps, _stages, _workers, _slow_samples, _gaps, _findings):
+    for section in (_idle_causes, _steps, _stages, _workers, _slow_samples, _gaps, _findings):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
 
@@ -67,6 +61,7 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         yield from _loader_numbers(capture, line)
     if capture.HasField("throughput"):
         yield from _rates(capture.throughput, line)
+    yield from cost_lines(capture, line)
     yield from _recording_cost(capture, line)
 
 
@@ -107,7 +102,24 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
         "training step": rates.device_per_s if rates.HasField("device_per_s") else None,
     }
     known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
-    yield line("samples per second", significant(rates.samples_per_s), f"alone: {', '.join(known)}" if known else "")
+    slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.limited_by, "")
+    told = (f"alone: {', '.join(known)}" if known else "", f"the limit is {slowest}" if slowest else "")
+    yield line("samples per second", significant(rates.samples_per_s), *told)
+
+
+def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
+    for device in capture.devices:
+        told = {cause.name: time for cause, time in device.idle_by_cause_us.ListFields() if time}
+        if not told:
+            continue
+        unit, longest = unit_for(told.values()), max(told.values())
+        yield from _heading(f"Why device {device.id} is idle ({unit.name}, share of the window)", style)
+        for cause, time in sorted(told.items(), key=lambda one: -one[1]):
+            share, bar = percent(_share(time, capture.window_us)), _bar([(time, style.full)], longest, BAR)
+            yield f"  {cause.replace('_', ' '):<12}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
+            if cause == "launch" and device.idle_queued_us:
+                queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
+                yield f"  {'  queued':<12}{in_unit(queued, unit):>9}{share:>9}  launched before the gap began"
 
 
 def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -166,6 +178,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
         yield "  wait: share of the data wait that this stage has, without the stages inside it"
+    yield from limit_lines(rows)
     if replayed:
         yield from _contention(rows)
 
@@ -219,9 +232,29 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield f"  {'start':>12}{'length':>10}{'step':>7}  cause   (start: since the trace's first event)"
         for gap in gaps:
             step = str(gap.step) if gap.HasField("step") else "–"
-            cause = " ".join(filter(None, (gap.cause.replace("_", " "), gap.stage)))
             start = in_unit(gap.start_us, unit)
-            yield f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  {cause}"
+            line = f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  "
+            yield from _wrap(", ".join((*_gap_causes(gap), *_gap_origin(gap))), line, " " * len(line))
+
+
+def _gap_causes(gap: pb.Gap) -> Iterator[str]:
+    """The causes of at least a tenth of the gap, the largest first."""
+    told = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
+    for cause, time in sorted(told.items(), key=lambda one: -one[1]):
+        if time >= gap.duration_us / 10:
+            yield f"{cause.replace('_', ' ')} {percent(_share(time, gap.duration_us))}"
+
+
+def _gap_origin(gap: pb.Gap) -> Iterator[str]:
+    chain = gap.chain
+    if gap.stage:
+        yield gap.stage
+    if chain.HasField("batch_number"):
+        yield f"batch {chain.batch_number}"
+    if chain.HasField("worker"):
+        yield f"worker {chain.worker}"
+    if chain.HasField("sample_index"):
+        yield f"sample {chain.sample_index}"
 
 
 def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -235,15 +268,19 @@ def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
         if finding.HasField("gain_us_per_step"):
             yield f"    Gains at most {duration(finding.gain_us_per_step)} per step."
         yield from _wrap("Seen: " + "; ".join(finding.evidence) + ".", "    ")
+        if finding.confidence_reason:
+            yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}.", "    ")
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
-    if not capture.diagnostics:
+    if not capture.diagnostics and not capture.abstained:
         return
     yield from _heading("What this capture cannot tell, and what was odd in it", style)
     for one in capture.diagnostics:
         times = f" ({one.count} times)" if one.count > 1 else ""
         yield from _wrap(f"{one.message}{times}", "  - ", "    ")
+    for abstained in capture.abstained:
+        yield from _wrap(f"No advice by the rule {abstained.rule}: {abstained.reason}", "  - ", "    ")
 
 
 def _heading(text: str, style: Style) -> Iterator[str]:

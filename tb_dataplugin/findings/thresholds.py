@@ -22,3 +22,85 @@ ONE_CALL: Final = 0.5
 
 HIDDEN_DECODE: Final = 0.20
 """Share of a transform's time that is decoding in disguise, from which its name misleads."""
+
+WORTH_A_WORD: Final = 0.001
+"""Share of the window below which a cause of idle time is not mentioned: no change of it could be measured."""
+
+WORKERS_BUSY: Final = 0.8
+"""Mean share of the window that workers are busy, from which they are what batches wait for. The rest is the start of
+an epoch and the hand-over of batches, which a fifth of the window leaves room for."""
+
+WORKERS_STARVED: Final = 0.10
+"""Mean share of the window in which workers have no index to work on, from which a deeper queue gives them work."""
+
+CPU_SATURATED: Final = 0.9
+"""Share of the time that the cores which the process may use are busy, from which more processes only share them."""
+
+CPU_FREE: Final = 0.8
+"""The same, below which there is room for another worker. In between nothing is claimed."""
+
+NO_CORE: Final = 0.15
+"""Share of the time to make batches in which a worker wanted a core and had none, from which the cores are taken; and
+below a third of which they are not."""
+
+HIDDEN_THREADS: Final = 1.25
+"""CPU time of a worker process over that of its main thread, from which libraries run threads of their own: allocators
+and the queue's feeder thread stay below a tenth."""
+
+EPOCH_START: Final = 0.05
+"""Share of the window that waits after ``iter(loader)`` have, from which they are worth a change (as INPUT_BOUND)."""
+
+COPIES: Final = 0.01
+"""Share of the window that the device loses to copies from the host, from which they are worth one line of code."""
+
+HEAD_OF_LINE: Final = 0.25
+"""Share of the data wait during which a later batch lay ready, from which order is what the run pays for."""
+
+SHRINKS: Final = 0.5
+"""Output bytes over input bytes of a transform, up to which doing it earlier halves the work of those before it."""
+
+GROWS: Final = 3.5
+"""Output bytes over input bytes of a transform, from which it turns bytes into 32-bit numbers (4, or a bit less)."""
+
+EARLIER_WORTH: Final = 0.10
+"""Share of the data wait that the transforms before a shrinking one have, from which moving it is worth the trouble."""
+
+TINY_CALL_US: Final = 2000.0
+"""Mean self time of a call, microseconds, up to which a transform is small: a batched one pays per batch what it pays
+per sample for Python, dispatch and allocation."""
+
+TINY_TOGETHER: Final = 0.25
+"""Share of the data wait that small transforms have together, from which batching them can gain a third (Amdahl)."""
+
+HEAVY_PART: Final = 0.15
+"""Share of the data wait from which collate, or the way from worker to training thread, deserves advice of its own."""
+
+HAND_OVER_US: Final = 1000.0
+"""Mean wait of a training thread whose batch was ready, up to which it is the price of ``next()`` itself: about 0.7 ms
+with workers on the machines where it was measured."""
+
+SMALL_READ_BYTES: Final = 2**20
+"""Mean bytes per read below which opening and seeking cost more than reading (DFAnalyzer's limit)."""
+
+UNEVEN: Final = 1.5
+"""Busy time of the busiest worker over the mean of all, from which the others wait for it."""
+
+SLOW_SAMPLE: Final = 5.0
+"""Duration of a sample over the median, from which it is an outlier and no habit."""
+
+SLOW_SAMPLES_TOGETHER: Final = 0.10
+"""Share of the data wait that outliers cost at most, from which they are worth naming."""
+
+HOST_LATE: Final = 0.10
+"""Share of the window lost because the host launches too late, from which capturing or fusing operators pays."""
+
+DRAINED: Final = 0.05
+"""Share of the window lost after synchronising calls, from which the calls are worth removing (as INPUT_BOUND)."""
+
+LONG_PAUSE_US: Final = 1000.0
+"""Idle time in Python within one gap, microseconds, from which it is an activity of its own (logging, a checkpoint)
+and not the interpreter between two operators."""
+
+MOSTLY_WAITING: Final = 0.5
+"""Share of making batches in which workers wait for something, and share of the bytes that come from storage, from
+which storage may be the limit whatever the number of workers."""

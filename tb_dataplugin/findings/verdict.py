@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
+from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import BlamedStage, Signals
-from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND
+from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, WORTH_A_WORD
 from tb_dataplugin.units import duration, percent
-
-Bound = Literal["read", "cpu", "transfer", "host", "device", "comm", "balanced", "unknown"]
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {"read": "read", "transfer": "transfer"}
 
@@ -39,15 +38,32 @@ def _judge_device_run(signals: Signals) -> Verdict:
     idle, felt = signals.share(signals.idle_us), signals.share(signals.felt_us)
     assert idle is not None
     opening = f"The device is idle for {percent(idle)} of the window"
+    evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
     if 1 - idle >= DEVICE_BUSY:
-        return Verdict("device", f"{opening}: it is the bottleneck, leave the DataLoader alone.")
-    if felt is None:
-        return Verdict("unknown", f"{opening}; how much of that waits for data is unknown.")
+        return Verdict("device", f"{opening}: it is the bottleneck, leave the DataLoader alone.", evidence)
+    reasons = signals.idle_reasons
+    leader = next(iter(reasons), None)
+    if felt is not None and felt >= INPUT_BOUND and (leader is None or leader.name == "data_wait"):
+        sentence = f"{opening}; for {percent(felt)} of the window it waits for data{_mostly(signals)}."
+        return Verdict(_input_bound(signals), sentence, evidence)
+    because = "" if leader is None else f", for {percent(leader.share)} because {leader.words}"
+    bound: Bound = "unknown" if leader is None else leader.bound
+    if felt is None:  # time in Python may then be a wait for data that nothing marks
+        sentence = f"{opening}{because}; how much of that waits for data is unknown."
+        return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if felt < INPUT_BOUND:
-        sentence = f"{opening}, but it waits for data for only {percent(felt)} of the window: {NOT_DATA}."
-        return Verdict("unknown", sentence, _wait_evidence(signals))
-    sentence = f"{opening}; for {percent(felt)} of the window it waits for data{_mostly(signals)}."
-    return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
+        sentence = f"{opening}{because}; it waits for data for only {percent(felt)} of the window: {NOT_DATA}."
+    else:
+        sentence = f"{opening}{because}; for {percent(felt)} of the window it waits for data{_mostly(signals)}."
+    return Verdict(bound, sentence, evidence)
+
+
+def _cause_evidence(signals: Signals) -> tuple[str, ...]:
+    """Why the device was idle, in one line; causes below a thousandth of the window are left out."""
+    told = [
+        f"{reason.short} {percent(reason.share)}" for reason in signals.idle_reasons if reason.share >= WORTH_A_WORD
+    ]
+    return (f"idle time by cause, of the window: {', '.join(told)}",) if told else ()
 
 
 def _judge_host_run(signals: Signals) -> Verdict:
@@ -97,10 +113,10 @@ def _input_bound(signals: Signals) -> Bound:
 
 def _wait_evidence(signals: Signals) -> tuple[str, ...]:
     lines = []
-    if signals.mode != "replay" and signals.has_device and signals.wait_us is not None and signals.felt_us is not None:
-        hidden = signals.wait_us - signals.felt_us
+    if signals.mode != "replay" and signals.wait_us is not None and signals.exposed_us is not None:
+        hidden = signals.wait_us - signals.exposed_us
         lines.append(
-            f"data wait {duration(signals.wait_us)}: {duration(signals.felt_us)} while the device was idle, "
+            f"data wait {duration(signals.wait_us)}: {duration(signals.exposed_us)} while the device was idle, "
             f"{duration(hidden)} hidden behind device work"
         )
     largest = (signals.blamed or ())[:3]

@@ -16,6 +16,12 @@ def int64(values: npt.ArrayLike) -> Int64Array:
     return np.asarray(values, dtype=np.int64)
 
 
+def distinct(values: Int64Array) -> Int64Array:
+    """The different values, ascending. Of many values, np.unique's hashing takes ten times as long as sorting."""
+    ordered = np.sort(values)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """One stretch of time, ``start_ns <= end_ns``."""
@@ -87,10 +93,13 @@ class Intervals:
         """What is in both sets."""
         if not len(self) or not len(other):
             return EMPTY
-        edges = np.unique(np.concatenate((self.start, self.end, other.start, other.end)))
-        left, right = edges[:-1], edges[1:]
-        both = self.contains(left) & other.contains(left)
-        return Intervals.union(left[both], right[both])
+        first = np.searchsorted(other.end, self.start, side="right")
+        count = np.searchsorted(other.start, self.end, side="left") - first
+        mine = np.repeat(np.arange(len(self)), count)
+        theirs = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        start = np.maximum(self.start[mine], other.start[theirs])
+        end = np.minimum(self.end[mine], other.end[theirs])
+        return Intervals.union(start, end)
 
     def minus(self, other: Intervals) -> Intervals:
         """What is in this set and not in `other`."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from annotate.trace_format import Stage
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
-from tb_dataplugin.model.intervals import Int64Array
+from tb_dataplugin.model.intervals import Int64Array, Window
 
 Mode = Literal["train", "replay", "foreign"]
 
@@ -63,13 +63,20 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
-    """A DataLoader worker that recorded. `started_ns`: when its worker_init_fn was called, on the trace's clock."""
+    """A DataLoader worker that recorded. `started_ns`: when its worker_init_fn had returned, on the trace's clock.
+
+    Threads: how many each library uses in this process, as told by ``torch.get_num_threads()``, ``cv2.getNumThreads()``
+    and OMP_NUM_THREADS; None when it was not loaded or set.
+    """
 
     loader: int
     worker: int
     pid: int
     started_ns: int
     dropped_spans: int
+    torch_threads: int | None = None
+    cv2_threads: int | None = None
+    omp_threads: int | None = None
 
 
 UNKNOWN_NS: Final = -(2**63)
@@ -99,6 +106,26 @@ class BatchTable:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchCosts:
+    """What making each batch cost its worker process, row by row with `BatchTable`; -1 where it was not recorded.
+
+    process_cpu_ns                  CPU time of all its threads
+    run_delay_ns                    its main thread was ready to run and had no core
+    voluntary, involuntary          context switches of its main thread
+    read_chars, read_bytes          bytes that reads returned; the part of them that came from storage
+    major_faults                    page faults that went to storage
+    """
+
+    process_cpu_ns: Int64Array
+    run_delay_ns: Int64Array
+    voluntary: Int64Array
+    involuntary: Int64Array
+    read_chars: Int64Array
+    read_bytes: Int64Array
+    major_faults: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked."""
 
@@ -113,6 +140,7 @@ class PipelineInfo:
     dropped_spans: int | None = None
     workers: tuple[WorkerProcess, ...] = ()
     batches: BatchTable | None = None
+    batch_costs: BatchCosts | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -176,17 +204,41 @@ class StageSpans:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyFacts:
+    """Memcpys: row of the event table (ascending), and bytes moved, -1 where the trace does not say."""
+
+    row: npt.NDArray[np.intp]
+    bytes: Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class CounterSeries:
+    """One series of a counter, named as in `trace_format.COUNTERS`: ``host::cpu``, ``core 0``."""
+
+    counter: str
+    series: str
+    time_ns: Int64Array  # ascending
+    value: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
-    """`training_track` is the thread that carries the steps (without steps: the waits), None when there is none."""
+    """`training_track` is the thread that carries the steps (without steps: the waits), None when there is none.
+
+    `extent`: first to last timed event of a known category, those that `events` leaves out included; None without any.
+    """
 
     info: TraceInfo
     events: EventTable
+    extent: Window | None
     names: tuple[str, ...]
     tracks: tuple[Track, ...]
     steps: StepSpans
     stage_spans: StageSpans
     span_facts: SpanFacts  # row by row with `stage_spans`
     training_track: int | None
+    copies: CopyFacts
+    counters: tuple[CounterSeries, ...]
     diagnostics: tuple[Diagnostic, ...]
 
     def worker_tracks(self) -> dict[int, WorkerProcess]:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
+from tb_dataplugin.analyses.attribution import Attribution
+from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.evidence import Evidence
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.samples import SlowSample
-from tb_dataplugin.analyses.stages import StageRow
+from tb_dataplugin.analyses.stage_blocks import StageBlocks
+from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.throughput import Throughput, main_loader
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
-from tb_dataplugin.findings import Finding, Verdict
-from tb_dataplugin.model.intervals import EMPTY, Window
+from tb_dataplugin.findings import Abstention, Finding, Verdict
+from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import PipelineInfo, Trace
 from tb_dataplugin.options import AnalysisOptions
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_devices import causes_at, device_diagnostics, device_report, idle_by_cause
+from tb_dataplugin.report.build_evidence import copies_report, copy_diagnostics, evidence_diagnostics, evidence_report
 from tb_dataplugin.report.build_workers import workers_report
 
 
@@ -34,13 +39,16 @@ class Results:
     devices: tuple[DeviceIdle, ...] | Unavailable
     loader: LoaderWait | Unavailable
     attribution: Attribution
+    tree: StageTree
     stages: tuple[StageRow, ...] | Unavailable
+    stage_blocks: Mapping[Path, StageBlocks]
     workers: Workers | Unavailable
     slow_samples: tuple[SlowSample, ...]
     throughput: Throughput | Unavailable
+    evidence: Evidence
     verdict: Verdict
     findings: tuple[Finding, ...]
-    clipped_spans: int
+    abstained: tuple[Abstention, ...]
 
 
 def build_capture(trace: Trace, results: Results, options: AnalysisOptions) -> pb.Capture:
@@ -56,13 +64,15 @@ def build_capture(trace: Trace, results: Results, options: AnalysisOptions) -> p
         window_us=_us(results.window.duration_ns),
         window_start_us=_us(results.window.start_ns),
         steps=None if isinstance(results.steps, Unavailable) else _steps(results.steps, results),
-        devices=() if isinstance(results.devices, Unavailable) else _devices(results, options),
+        devices=_devices(trace, results, options),
         loader=_loader(trace, results),
-        stages=() if isinstance(results.stages, Unavailable) else map(_stage, results.stages),
+        stages=() if isinstance(results.stages, Unavailable) else _stages(results.stages, results),
         **_worker_parts(results),
+        **evidence_report(results.evidence),
         throughput=None if isinstance(results.throughput, Unavailable) else _throughput(results.throughput),
         verdict=_verdict(results.verdict),
         findings=map(_finding, results.findings),
+        abstained=(pb.Abstention(rule=one.rule, reason=one.reason) for one in results.abstained),
         diagnostics=map(_diagnostic, _diagnostics(trace, results)),
         environment=_environment(pipeline) if pipeline else None,
     )
@@ -91,60 +101,35 @@ def _steps(steps: Steps, results: Results) -> pb.Steps:
 def _step_items(steps: Steps, results: Results) -> Iterator[pb.Step]:
     waits = None if isinstance(results.loader, Unavailable) else results.loader.waits
     data_wait = None if waits is None else waits.overlap(steps.start_ns, steps.end_ns).tolist()
-    device = None if isinstance(results.devices, Unavailable) else results.devices[0]
-    if device is not None:
-        busy = device.busy.overlap(steps.start_ns, steps.end_ns).tolist()
-        idle_wait = device.gaps.intersect(waits or EMPTY).overlap(steps.start_ns, steps.end_ns).tolist()
+    causes = idle_by_cause(results.attribution, steps)
+    busy = None if isinstance(results.devices, Unavailable) else results.devices[0].busy
+    at_work = None if busy is None else busy.overlap(steps.start_ns, steps.end_ns).tolist()
     for i, (number, start, duration) in enumerate(
         zip(steps.number.tolist(), steps.start_ns.tolist(), steps.duration_ns.tolist(), strict=True)
     ):
         step = pb.Step(number=number, start_us=_us(start), duration_us=_us(duration))
         if data_wait is not None:
             step.data_wait_us = _us(data_wait[i])
-        if device is not None:
-            step.device_busy_us = _us(busy[i])
-            if data_wait is not None:
-                step.idle_data_wait_us = _us(idle_wait[i])
-            step.idle_other_us = _us(duration - busy[i] - idle_wait[i])
+        if at_work is not None:
+            waited = causes["data_wait"][i] if "data_wait" in causes else None
+            step.device_busy_us = _us(at_work[i])
+            if waited is not None:
+                step.idle_data_wait_us = _us(waited)
+            step.idle_other_us = _us(duration - at_work[i] - (waited or 0))
+            step.idle_by_cause_us.CopyFrom(causes_at(causes, i))
         yield step
 
 
-def _devices(results: Results, options: AnalysisOptions) -> Iterator[pb.Device]:
-    assert not isinstance(results.devices, Unavailable)
-    for device, blamed in zip(results.devices, results.attribution.devices, strict=True):
-        longest = int(device.gaps.durations.max(initial=0))
-        yield pb.Device(
-            id=device.device,
-            name=device.name,
-            busy_us=_us(device.busy.total_ns),
-            kernel_busy_us=_us(device.kernel_busy_ns),
-            idle_us=_us(device.gaps.total_ns),
-            gap_count=len(device.gaps),
-            longest_gap_us=_us(longest),
-            idle_by_cause_us=pb.IdleByCause(**{cause: _us(time) for cause, time in blamed.by_cause_ns.items()}),
-            idle_by_stage_us={stage: _us(time) for stage, time in blamed.by_stage_ns.items()},
-            gaps=_gaps(device, blamed, results.steps, options.max_gaps),
-        )
-
-
-def _gaps(device: DeviceIdle, blamed: DeviceAttribution, steps: Steps | Unavailable, most: int) -> Iterator[pb.Gap]:
-    duration = device.gaps.durations
-    order = np.lexsort((device.gaps.start, -duration))[:most]
-    for i in order.tolist():
-        start, length, waited = int(device.gaps.start[i]), int(duration[i]), int(blamed.gap_data_wait_ns[i])
-        yield pb.Gap(
-            start_us=_us(start),
-            duration_us=_us(length),
-            cause="data_wait" if 2 * waited > length else "unknown",
-            stage=blamed.gap_stage[i],
-            step=None if isinstance(steps, Unavailable) else _step_at(steps, start),
-            data_wait_us=_us(waited) if "data_wait" in blamed.by_cause_ns else None,
-        )
-
-
-def _step_at(steps: Steps, time_ns: int) -> int | None:
-    i = int(np.searchsorted(steps.start_ns, time_ns, side="right")) - 1
-    return int(steps.number[i]) if i >= 0 and time_ns < steps.end_ns[i] else None
+def _devices(trace: Trace, results: Results, options: AnalysisOptions) -> Iterator[pb.Device]:
+    if isinstance(results.devices, Unavailable):
+        return
+    told = zip(results.devices, results.attribution.devices, results.evidence.copies, strict=True)
+    for device, blamed, copies in told:
+        finder = ChainFinder(trace, results.tree, results.loader, results.workers, device, blamed)
+        report = device_report(device, blamed, finder, results.steps, options.max_gaps)
+        if copies is not None:
+            report.h2d.CopyFrom(copies_report(copies))
+        yield report
 
 
 def _loader(trace: Trace, results: Results) -> pb.Loader | None:
@@ -179,7 +164,19 @@ def _loader(trace: Trace, results: Results) -> pb.Loader | None:
     return loader
 
 
-def _stage(row: StageRow) -> pb.Stage:
+def _stages(rows: Iterable[StageRow], results: Results) -> Iterator[pb.Stage]:
+    for row in rows:
+        stage, block = _stage(row, results.evidence), results.stage_blocks[row.path]
+        stage.block_worker.extend(block.worker.tolist())
+        stage.block_count.extend(block.count.tolist())
+        stage.block_self_us.extend((block.self_ns / 1e3).tolist())
+        if block.cpu_ns is not None:
+            stage.block_cpu_us.extend((block.cpu_ns / 1e3).tolist())
+        yield stage
+
+
+def _stage(row: StageRow, evidence: Evidence) -> pb.Stage:
+    spent = evidence.occupancy.get(row.path)
     return pb.Stage(
         kind=row.stage.kind,
         label=row.stage.label,
@@ -194,6 +191,9 @@ def _stage(row: StageRow) -> pb.Stage:
         bytes=row.bytes,
         blame_us=_maybe_us(row.blame_ns),
         path=(stage.name for stage in row.path),
+        cpu_self_us=_maybe_us(row.cpu_self_ns),
+        starved_us=_maybe_us(spent.starved_ns) if spent else None,
+        limited_by=(spent.limited_by or "") if spent else "",
     )
 
 
@@ -209,6 +209,8 @@ def _throughput(rates: Throughput) -> pb.Throughput:
         samples_per_s=rates.reached,
         read_per_s=rates.read,
         prepare_per_s=rates.prepare,
+        load_per_s=rates.load,
+        limited_by=rates.limited_by or "",
         device_per_s=rates.device,
     )
 
@@ -227,6 +229,8 @@ def _finding(finding: Finding) -> pb.Finding:
         gain_us_per_step=finding.gain_us_per_step,
         evidence=finding.evidence,
         code=finding.code,
+        confidence=finding.confidence,
+        confidence_reason=finding.confidence_reason,
     )
 
 
@@ -243,12 +247,14 @@ def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
     blame = results.attribution.wait_by_stage_ns
     if isinstance(blame, Unavailable) and not isinstance(results.stages, Unavailable):
         yield blame.as_diagnostic()
-    if results.attribution.devices:
-        message = "Idle time that does not wait for data is not told apart yet; all of it stands under `unknown`"
-        yield Diagnostic("device", "causes_not_told_apart", len(results.attribution.devices), message)
-    if results.clipped_spans:
+    yield from device_diagnostics(results.attribution.devices)
+    if not isinstance(results.devices, Unavailable):
+        yield from copy_diagnostics(results.devices, results.evidence.copies)
+    if trace.info.mode == "train":
+        yield from evidence_diagnostics(results.evidence, not isinstance(results.workers, Unavailable))
+    if results.tree.clipped:
         message = "Stage spans ran past the end of the span they started in; their time is cut there"
-        yield Diagnostic("stages", "overlapping_spans", results.clipped_spans, message)
+        yield Diagnostic("stages", "overlapping_spans", results.tree.clipped, message)
     if trace.info.pipeline:
         yield from (Diagnostic("capture", "capture_note", 1, note) for note in trace.info.pipeline.notes)
 

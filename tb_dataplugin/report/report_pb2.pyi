@@ -83,6 +83,9 @@ class Capture(_message.Message):
     BATCH_COUNT_FIELD_NUMBER: _builtins.int
     QUEUES_FIELD_NUMBER: _builtins.int
     SLOW_SAMPLES_FIELD_NUMBER: _builtins.int
+    WORKER_COSTS_FIELD_NUMBER: _builtins.int
+    HOST_LOAD_FIELD_NUMBER: _builtins.int
+    ABSTAINED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -101,6 +104,7 @@ class Capture(_message.Message):
     file: _builtins.str
     """the trace file, as it was found"""
     batch_count: _builtins.int
+    """absent when no batches were recorded"""
     @_builtins.property
     def steps(self) -> Global___Steps:
         """absent when the trace has no ProfilerStep"""
@@ -149,6 +153,18 @@ class Capture(_message.Message):
     def slow_samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___SlowSample]:
         """slowest first, at most 20"""
 
+    @_builtins.property
+    def worker_costs(self) -> Global___WorkerCosts:
+        """absent without records of DataLoader workers"""
+
+    @_builtins.property
+    def host_load(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterSummary]:
+        """counters of the host and the devices over the window; empty when not sampled"""
+
+    @_builtins.property
+    def abstained(self) -> _containers.RepeatedCompositeFieldContainer[Global___Abstention]:
+        """rules that could not tell, in the order of the rules"""
+
     def __init__(
         self,
         *,
@@ -172,20 +188,27 @@ class Capture(_message.Message):
         environment: Global___Environment | None = ...,
         file: _builtins.str = ...,
         batches: _abc.Iterable[Global___Batch] | None = ...,
-        batch_count: _builtins.int = ...,
+        batch_count: _builtins.int | None = ...,
         queues: _abc.Iterable[Global___QueueDepth] | None = ...,
         slow_samples: _abc.Iterable[Global___SlowSample] | None = ...,
+        worker_costs: Global___WorkerCosts | None = ...,
+        host_load: _abc.Iterable[Global___CounterSummary] | None = ...,
+        abstained: _abc.Iterable[Global___Abstention] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "environment", b"environment", "loader", b"loader", "rank", b"rank", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "environment", b"environment", "file", b"file", "findings", b"findings", "host", b"host", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "environment", b"environment", "file", b"file", "findings", b"findings", "host", b"host", "host_load", b"host_load", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
+    _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
     _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
     _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
     _WhichOneofReturnType__window_us: _TypeAlias = _typing.Literal["window_us"]  # noqa: Y015
     _WhichOneofArgType__window_us: _TypeAlias = _typing.Literal["_window_us", b"_window_us"]  # noqa: Y015
     _WhichOneofReturnType__world_size: _TypeAlias = _typing.Literal["world_size"]  # noqa: Y015
     _WhichOneofArgType__world_size: _TypeAlias = _typing.Literal["_world_size", b"_world_size"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_count) -> _WhichOneofReturnType__batch_count | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
     @_typing.overload
@@ -238,6 +261,7 @@ class Step(_message.Message):
     DEVICE_BUSY_US_FIELD_NUMBER: _builtins.int
     IDLE_DATA_WAIT_US_FIELD_NUMBER: _builtins.int
     IDLE_OTHER_US_FIELD_NUMBER: _builtins.int
+    IDLE_BY_CAUSE_US_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """N of ProfilerStep#N; never comparable between runs"""
     start_us: _builtins.float
@@ -250,6 +274,10 @@ class Step(_message.Message):
     """
     idle_data_wait_us: _builtins.float
     idle_other_us: _builtins.float
+    @_builtins.property
+    def idle_by_cause_us(self) -> Global___IdleByCause:
+        """the same idle time by cause: device_busy + its sum = duration. Absent without a device"""
+
     def __init__(
         self,
         *,
@@ -260,10 +288,11 @@ class Step(_message.Message):
         device_busy_us: _builtins.float | None = ...,
         idle_data_wait_us: _builtins.float | None = ...,
         idle_other_us: _builtins.float | None = ...,
+        idle_by_cause_us: Global___IdleByCause | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
     _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
@@ -286,8 +315,9 @@ Global___Step: _TypeAlias = Step  # noqa: Y015
 
 @_typing.final
 class IdleByCause(_message.Message):
-    """Idle time of one device by cause; every idle microsecond has exactly one cause, so the fields sum to idle_us.
-    A cause that this analysis does not tell apart yet is absent, and its time stands under `unknown`.
+    """Idle time of one device by cause, in microseconds. Every idle moment has exactly one cause, so the fields sum to the
+    idle time. The cause is what the launching thread (else the training thread) did until it launched what ended the gap.
+    A cause that the trace cannot tell is absent, and its time stands under `unknown`. See docs/attribution.md.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -306,13 +336,13 @@ class IdleByCause(_message.Message):
     sync: _builtins.float
     """the host is blocked in a synchronising runtime call"""
     launch: _builtins.float
-    """the host runs operators or runtime calls, slower than the device"""
+    """the host runs operators or runtime calls; and from a launch to what it started"""
     host: _builtins.float
-    """the training thread is in none of these"""
+    """the thread is in none of these: Python, logging, a checkpoint"""
     comm: _builtins.float
-    """waiting for other ranks"""
+    """the host is blocked in a collective"""
     unknown: _builtins.float
-    """nothing recorded, or not told apart"""
+    """nothing was recorded there"""
     def __init__(
         self,
         *,
@@ -393,18 +423,22 @@ class Device(_message.Message):
     IDLE_BY_CAUSE_US_FIELD_NUMBER: _builtins.int
     IDLE_BY_STAGE_US_FIELD_NUMBER: _builtins.int
     GAPS_FIELD_NUMBER: _builtins.int
+    IDLE_QUEUED_US_FIELD_NUMBER: _builtins.int
+    H2D_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     name: _builtins.str
     """"" when the trace does not say"""
     busy_us: _builtins.float
     """union of kernels, memcpys and memsets over all streams, within the window"""
     kernel_busy_us: _builtins.float
-    """the same for kernels only"""
+    """the same for kernels only; absent when no kernel was recorded"""
     idle_us: _builtins.float
     """window - busy, exactly"""
     gap_count: _builtins.int
     """all gaps, also those that `gaps` leaves out"""
     longest_gap_us: _builtins.float
+    idle_queued_us: _builtins.float
+    """part of launch: what ended the gap had been launched before the gap began, so"""
     @_builtins.property
     def idle_by_cause_us(self) -> Global___IdleByCause: ...
     @_builtins.property
@@ -415,27 +449,118 @@ class Device(_message.Message):
     def gaps(self) -> _containers.RepeatedCompositeFieldContainer[Global___Gap]:
         """largest first, at most 1000"""
 
+    @_builtins.property
+    def h2d(self) -> Global___Copies:
+        """the host was not late. Absent when no launches are in the trace
+        absent when nothing was copied to it
+        """
+
     def __init__(
         self,
         *,
         id: _builtins.int = ...,
         name: _builtins.str = ...,
         busy_us: _builtins.float = ...,
-        kernel_busy_us: _builtins.float = ...,
+        kernel_busy_us: _builtins.float | None = ...,
         idle_us: _builtins.float = ...,
         gap_count: _builtins.int = ...,
         longest_gap_us: _builtins.float = ...,
         idle_by_cause_us: Global___IdleByCause | None = ...,
         idle_by_stage_us: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
         gaps: _abc.Iterable[Global___Gap] | None = ...,
+        idle_queued_us: _builtins.float | None = ...,
+        h2d: Global___Copies | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["idle_by_cause_us", b"idle_by_cause_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "h2d", b"h2d", "idle_by_cause_us", b"idle_by_cause_us", "idle_queued_us", b"idle_queued_us", "kernel_busy_us", b"kernel_busy_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "longest_gap_us", b"longest_gap_us", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "h2d", b"h2d", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_queued_us", b"idle_queued_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "longest_gap_us", b"longest_gap_us", "name", b"name"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__idle_queued_us: _TypeAlias = _typing.Literal["idle_queued_us"]  # noqa: Y015
+    _WhichOneofArgType__idle_queued_us: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us"]  # noqa: Y015
+    _WhichOneofReturnType__kernel_busy_us: _TypeAlias = _typing.Literal["kernel_busy_us"]  # noqa: Y015
+    _WhichOneofArgType__kernel_busy_us: _TypeAlias = _typing.Literal["_kernel_busy_us", b"_kernel_busy_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idle_queued_us) -> _WhichOneofReturnType__idle_queued_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__kernel_busy_us) -> _WhichOneofReturnType__kernel_busy_us | None: ...
 
 Global___Device: _TypeAlias = Device  # noqa: Y015
+
+@_typing.final
+class Copies(_message.Message):
+    """Copies from the host to one device that start in the window."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COUNT_FIELD_NUMBER: _builtins.int
+    PAGEABLE_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
+    LAUNCHED_FIELD_NUMBER: _builtins.int
+    BLOCKING_FIELD_NUMBER: _builtins.int
+    COPY_US_FIELD_NUMBER: _builtins.int
+    OVERLAPPED_US_FIELD_NUMBER: _builtins.int
+    HOST_US_FIELD_NUMBER: _builtins.int
+    BYTES_FIELD_NUMBER: _builtins.int
+    GB_PER_S_FIELD_NUMBER: _builtins.int
+    count: _builtins.int
+    pageable: _builtins.int
+    """from pageable memory, by the copy's name"""
+    pinned: _builtins.int
+    """from pinned memory; where the name does not say, a copy is in neither"""
+    launched: _builtins.int
+    """copies whose runtime call is in the trace"""
+    blocking: _builtins.int
+    """of `launched`: the host waited until the copy was over; absent when none was"""
+    copy_us: _builtins.float
+    """union of the copies on the device"""
+    overlapped_us: _builtins.float
+    """part of copy_us with a kernel on the device at the same time; absent without any"""
+    host_us: _builtins.float
+    """time in the runtime calls that started them; absent like `blocking`"""
+    bytes: _builtins.float
+    """absent where the trace does not say"""
+    gb_per_s: _builtins.float
+    """bytes / copy_us, 1 GB = 1e9 bytes"""
+    def __init__(
+        self,
+        *,
+        count: _builtins.int = ...,
+        pageable: _builtins.int = ...,
+        pinned: _builtins.int = ...,
+        launched: _builtins.int = ...,
+        blocking: _builtins.int | None = ...,
+        copy_us: _builtins.float = ...,
+        overlapped_us: _builtins.float | None = ...,
+        host_us: _builtins.float | None = ...,
+        bytes: _builtins.float | None = ...,
+        gb_per_s: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blocking", b"_blocking", "_bytes", b"_bytes", "_gb_per_s", b"_gb_per_s", "_host_us", b"_host_us", "_overlapped_us", b"_overlapped_us", "blocking", b"blocking", "bytes", b"bytes", "gb_per_s", b"gb_per_s", "host_us", b"host_us", "overlapped_us", b"overlapped_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocking", b"_blocking", "_bytes", b"_bytes", "_gb_per_s", b"_gb_per_s", "_host_us", b"_host_us", "_overlapped_us", b"_overlapped_us", "blocking", b"blocking", "bytes", b"bytes", "copy_us", b"copy_us", "count", b"count", "gb_per_s", b"gb_per_s", "host_us", b"host_us", "launched", b"launched", "overlapped_us", b"overlapped_us", "pageable", b"pageable", "pinned", b"pinned"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__blocking: _TypeAlias = _typing.Literal["blocking"]  # noqa: Y015
+    _WhichOneofArgType__blocking: _TypeAlias = _typing.Literal["_blocking", b"_blocking"]  # noqa: Y015
+    _WhichOneofReturnType__bytes: _TypeAlias = _typing.Literal["bytes"]  # noqa: Y015
+    _WhichOneofArgType__bytes: _TypeAlias = _typing.Literal["_bytes", b"_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__gb_per_s: _TypeAlias = _typing.Literal["gb_per_s"]  # noqa: Y015
+    _WhichOneofArgType__gb_per_s: _TypeAlias = _typing.Literal["_gb_per_s", b"_gb_per_s"]  # noqa: Y015
+    _WhichOneofReturnType__host_us: _TypeAlias = _typing.Literal["host_us"]  # noqa: Y015
+    _WhichOneofArgType__host_us: _TypeAlias = _typing.Literal["_host_us", b"_host_us"]  # noqa: Y015
+    _WhichOneofReturnType__overlapped_us: _TypeAlias = _typing.Literal["overlapped_us"]  # noqa: Y015
+    _WhichOneofArgType__overlapped_us: _TypeAlias = _typing.Literal["_overlapped_us", b"_overlapped_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__blocking) -> _WhichOneofReturnType__blocking | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bytes) -> _WhichOneofReturnType__bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gb_per_s) -> _WhichOneofReturnType__gb_per_s | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__host_us) -> _WhichOneofReturnType__host_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__overlapped_us) -> _WhichOneofReturnType__overlapped_us | None: ...
+
+Global___Copies: _TypeAlias = Copies  # noqa: Y015
 
 @_typing.final
 class Gap(_message.Message):
@@ -447,6 +572,8 @@ class Gap(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     STEP_FIELD_NUMBER: _builtins.int
     DATA_WAIT_US_FIELD_NUMBER: _builtins.int
+    IDLE_BY_CAUSE_US_FIELD_NUMBER: _builtins.int
+    CHAIN_FIELD_NUMBER: _builtins.int
     start_us: _builtins.float
     duration_us: _builtins.float
     cause: _builtins.str
@@ -456,7 +583,17 @@ class Gap(_message.Message):
     step: _builtins.int
     """number of the step in which the gap starts"""
     data_wait_us: _builtins.float
-    """how much of the gap the training thread waited for data; absent when not known"""
+    """how much of the gap the training thread waited for data (mere overlap, so at"""
+    @_builtins.property
+    def idle_by_cause_us(self) -> Global___IdleByCause:
+        """least idle_by_cause_us.data_wait); absent when not known
+        sums to duration_us
+        """
+
+    @_builtins.property
+    def chain(self) -> Global___Chain:
+        """absent when nothing of it is known"""
+
     def __init__(
         self,
         *,
@@ -466,10 +603,12 @@ class Gap(_message.Message):
         stage: _builtins.str = ...,
         step: _builtins.int | None = ...,
         data_wait_us: _builtins.float | None = ...,
+        idle_by_cause_us: Global___IdleByCause | None = ...,
+        chain: Global___Chain | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "data_wait_us", b"data_wait_us", "step", b"step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "chain", b"chain", "data_wait_us", b"data_wait_us", "idle_by_cause_us", b"idle_by_cause_us", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "cause", b"cause", "data_wait_us", b"data_wait_us", "duration_us", b"duration_us", "stage", b"stage", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "cause", b"cause", "chain", b"chain", "data_wait_us", b"data_wait_us", "duration_us", b"duration_us", "idle_by_cause_us", b"idle_by_cause_us", "stage", b"stage", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
     _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
@@ -481,6 +620,120 @@ class Gap(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__step) -> _WhichOneofReturnType__step | None: ...
 
 Global___Gap: _TypeAlias = Gap  # noqa: Y015
+
+@_typing.final
+class Chain(_message.Message):
+    """What led to a gap, each link a span to look at. A link that the gap does not have, or the trace does not show, is absent."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LAUNCH_FIELD_NUMBER: _builtins.int
+    WAIT_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
+    BATCH_NUMBER_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    LOADER_FIELD_NUMBER: _builtins.int
+    WORKER_FIELD_NUMBER: _builtins.int
+    SAMPLE_FIELD_NUMBER: _builtins.int
+    SAMPLE_INDEX_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    batch_number: _builtins.int
+    """0-based in its epoch; absent when not known"""
+    epoch: _builtins.int
+    loader: _builtins.int
+    worker: _builtins.int
+    """DataLoader worker that made it; absent when the training thread did"""
+    sample_index: _builtins.int
+    """its dataset index; absent when not known"""
+    @_builtins.property
+    def launch(self) -> Global___Link:
+        """runtime call that launched what ended the gap"""
+
+    @_builtins.property
+    def wait(self) -> Global___Link:
+        """the wait with most of the gap's data wait"""
+
+    @_builtins.property
+    def batch(self) -> Global___Link:
+        """making of the batch that this wait received"""
+
+    @_builtins.property
+    def sample(self) -> Global___Link:
+        """the sample in which that stage, or most of the wait, lies"""
+
+    @_builtins.property
+    def stage(self) -> Global___Link:
+        """the span of `Gap.stage` with most of the wait; absent where that is no stage"""
+
+    def __init__(
+        self,
+        *,
+        launch: Global___Link | None = ...,
+        wait: Global___Link | None = ...,
+        batch: Global___Link | None = ...,
+        batch_number: _builtins.int | None = ...,
+        epoch: _builtins.int | None = ...,
+        loader: _builtins.int | None = ...,
+        worker: _builtins.int | None = ...,
+        sample: Global___Link | None = ...,
+        sample_index: _builtins.int | None = ...,
+        stage: Global___Link | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch_number: _TypeAlias = _typing.Literal["batch_number"]  # noqa: Y015
+    _WhichOneofArgType__batch_number: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number"]  # noqa: Y015
+    _WhichOneofReturnType__epoch: _TypeAlias = _typing.Literal["epoch"]  # noqa: Y015
+    _WhichOneofArgType__epoch: _TypeAlias = _typing.Literal["_epoch", b"_epoch"]  # noqa: Y015
+    _WhichOneofReturnType__loader: _TypeAlias = _typing.Literal["loader"]  # noqa: Y015
+    _WhichOneofArgType__loader: _TypeAlias = _typing.Literal["_loader", b"_loader"]  # noqa: Y015
+    _WhichOneofReturnType__sample_index: _TypeAlias = _typing.Literal["sample_index"]  # noqa: Y015
+    _WhichOneofArgType__sample_index: _TypeAlias = _typing.Literal["_sample_index", b"_sample_index"]  # noqa: Y015
+    _WhichOneofReturnType__worker: _TypeAlias = _typing.Literal["worker"]  # noqa: Y015
+    _WhichOneofArgType__worker: _TypeAlias = _typing.Literal["_worker", b"_worker"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_number) -> _WhichOneofReturnType__batch_number | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch) -> _WhichOneofReturnType__epoch | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__loader) -> _WhichOneofReturnType__loader | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sample_index) -> _WhichOneofReturnType__sample_index | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__worker) -> _WhichOneofReturnType__worker | None: ...
+
+Global___Chain: _TypeAlias = Chain  # noqa: Y015
+
+@_typing.final
+class Link(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    START_US_FIELD_NUMBER: _builtins.int
+    DURATION_US_FIELD_NUMBER: _builtins.int
+    LANE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    start_us: _builtins.float
+    duration_us: _builtins.float
+    lane: _builtins.str
+    """id of the lane in `Timeline` that shows it; "" when none does"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        start_us: _builtins.float = ...,
+        duration_us: _builtins.float = ...,
+        lane: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["duration_us", b"duration_us", "lane", b"lane", "name", b"name", "start_us", b"start_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Link: _TypeAlias = Link  # noqa: Y015
 
 @_typing.final
 class Loader(_message.Message):
@@ -640,6 +893,13 @@ class Stage(_message.Message):
     PATH_FIELD_NUMBER: _builtins.int
     REPLAY_MEAN_US_FIELD_NUMBER: _builtins.int
     REPLAY_RATIO_FIELD_NUMBER: _builtins.int
+    CPU_SELF_US_FIELD_NUMBER: _builtins.int
+    STARVED_US_FIELD_NUMBER: _builtins.int
+    LIMITED_BY_FIELD_NUMBER: _builtins.int
+    BLOCK_COUNT_FIELD_NUMBER: _builtins.int
+    BLOCK_SELF_US_FIELD_NUMBER: _builtins.int
+    BLOCK_CPU_US_FIELD_NUMBER: _builtins.int
+    BLOCK_WORKER_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     label: _builtins.str
     parent: _builtins.str
@@ -662,9 +922,35 @@ class Stage(_message.Message):
     """mean self time per call in a replay of the same dataset, when one is at hand"""
     replay_ratio: _builtins.float
     """live mean self time over the replay's: what contention costs"""
+    cpu_self_us: _builtins.float
+    """thread CPU time less that of child stages"""
+    starved_us: _builtins.float
+    """part of self_us without a core (an estimate: run-queue delay, by CPU time)"""
+    limited_by: _builtins.str
+    """what most of self_us went to: cpu (running) | starved (no core) | blocked (storage,"""
     @_builtins.property
     def path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """enclosing stages, outermost first, ending with this one"""
+
+    @_builtins.property
+    def block_count(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """locks, other processes); "" when it cannot be told
+        What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
+        workers: of steps), by time; about 64 of them.
+        calls
+        """
+
+    @_builtins.property
+    def block_self_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """their self time"""
+
+    @_builtins.property
+    def block_cpu_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """thread CPU time less that of child stages; empty when not recorded"""
+
+    @_builtins.property
+    def block_worker(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """tells the workers apart; no worker id"""
 
     def __init__(
         self,
@@ -684,31 +970,46 @@ class Stage(_message.Message):
         path: _abc.Iterable[_builtins.str] | None = ...,
         replay_mean_us: _builtins.float | None = ...,
         replay_ratio: _builtins.float | None = ...,
+        cpu_self_us: _builtins.float | None = ...,
+        starved_us: _builtins.float | None = ...,
+        limited_by: _builtins.str = ...,
+        block_count: _abc.Iterable[_builtins.int] | None = ...,
+        block_self_us: _abc.Iterable[_builtins.float] | None = ...,
+        block_cpu_us: _abc.Iterable[_builtins.float] | None = ...,
+        block_worker: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "blame_us", b"blame_us", "bytes", b"bytes", "cpu_us", b"cpu_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_starved_us", b"_starved_us", "blame_us", b"blame_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "starved_us", b"starved_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "blame_us", b"blame_us", "bytes", b"bytes", "count", b"count", "cpu_us", b"cpu_us", "kind", b"kind", "label", b"label", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_starved_us", b"_starved_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "self_us", b"self_us", "starved_us", b"starved_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015
     _WhichOneofReturnType__bytes: _TypeAlias = _typing.Literal["bytes"]  # noqa: Y015
     _WhichOneofArgType__bytes: _TypeAlias = _typing.Literal["_bytes", b"_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__cpu_self_us: _TypeAlias = _typing.Literal["cpu_self_us"]  # noqa: Y015
+    _WhichOneofArgType__cpu_self_us: _TypeAlias = _typing.Literal["_cpu_self_us", b"_cpu_self_us"]  # noqa: Y015
     _WhichOneofReturnType__cpu_us: _TypeAlias = _typing.Literal["cpu_us"]  # noqa: Y015
     _WhichOneofArgType__cpu_us: _TypeAlias = _typing.Literal["_cpu_us", b"_cpu_us"]  # noqa: Y015
     _WhichOneofReturnType__replay_mean_us: _TypeAlias = _typing.Literal["replay_mean_us"]  # noqa: Y015
     _WhichOneofArgType__replay_mean_us: _TypeAlias = _typing.Literal["_replay_mean_us", b"_replay_mean_us"]  # noqa: Y015
     _WhichOneofReturnType__replay_ratio: _TypeAlias = _typing.Literal["replay_ratio"]  # noqa: Y015
     _WhichOneofArgType__replay_ratio: _TypeAlias = _typing.Literal["_replay_ratio", b"_replay_ratio"]  # noqa: Y015
+    _WhichOneofReturnType__starved_us: _TypeAlias = _typing.Literal["starved_us"]  # noqa: Y015
+    _WhichOneofArgType__starved_us: _TypeAlias = _typing.Literal["_starved_us", b"_starved_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__blame_us) -> _WhichOneofReturnType__blame_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__bytes) -> _WhichOneofReturnType__bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_self_us) -> _WhichOneofReturnType__cpu_self_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_us) -> _WhichOneofReturnType__cpu_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__replay_mean_us) -> _WhichOneofReturnType__replay_mean_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__replay_ratio) -> _WhichOneofReturnType__replay_ratio | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__starved_us) -> _WhichOneofReturnType__starved_us | None: ...
 
 Global___Stage: _TypeAlias = Stage  # noqa: Y015
 
@@ -919,6 +1220,150 @@ class QueueDepth(_message.Message):
 Global___QueueDepth: _TypeAlias = QueueDepth  # noqa: Y015
 
 @_typing.final
+class WorkerCosts(_message.Message):
+    """What making the batches that were begun and finished in the window cost the DataLoader workers. Shares are of the time
+    from a batch's start to its finish, summed; absent: the system did not tell.
+    counts and bytes: of all batches, estimated from those that were measured
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BATCHES_FIELD_NUMBER: _builtins.int
+    WALL_US_FIELD_NUMBER: _builtins.int
+    CPU_SHARE_FIELD_NUMBER: _builtins.int
+    RUN_DELAY_SHARE_FIELD_NUMBER: _builtins.int
+    PROCESS_CPU_SHARE_FIELD_NUMBER: _builtins.int
+    THREADS_FIELD_NUMBER: _builtins.int
+    READ_BYTES_FIELD_NUMBER: _builtins.int
+    READ_CHARS_FIELD_NUMBER: _builtins.int
+    CACHED_SHARE_FIELD_NUMBER: _builtins.int
+    VOLUNTARY_SWITCHES_FIELD_NUMBER: _builtins.int
+    INVOLUNTARY_SWITCHES_FIELD_NUMBER: _builtins.int
+    MAJOR_FAULTS_FIELD_NUMBER: _builtins.int
+    batches: _builtins.int
+    wall_us: _builtins.float
+    cpu_share: _builtins.float
+    """the worker's main thread ran"""
+    run_delay_share: _builtins.float
+    """it was ready to run and had no core"""
+    process_cpu_share: _builtins.float
+    """CPU time of all threads of the process; may exceed 1"""
+    threads: _builtins.float
+    """process CPU time over the main thread's: 1 = no hidden threads"""
+    read_bytes: _builtins.float
+    """bytes that came from storage"""
+    read_chars: _builtins.float
+    """bytes that reads returned, from storage or the page cache"""
+    cached_share: _builtins.float
+    """of read_chars, what did not come from storage"""
+    voluntary_switches: _builtins.float
+    """the main thread gave its core away: it waited for something"""
+    involuntary_switches: _builtins.float
+    """its core was taken away"""
+    major_faults: _builtins.float
+    """page faults that went to storage"""
+    def __init__(
+        self,
+        *,
+        batches: _builtins.int = ...,
+        wall_us: _builtins.float = ...,
+        cpu_share: _builtins.float | None = ...,
+        run_delay_share: _builtins.float | None = ...,
+        process_cpu_share: _builtins.float | None = ...,
+        threads: _builtins.float | None = ...,
+        read_bytes: _builtins.float | None = ...,
+        read_chars: _builtins.float | None = ...,
+        cached_share: _builtins.float | None = ...,
+        voluntary_switches: _builtins.float | None = ...,
+        involuntary_switches: _builtins.float | None = ...,
+        major_faults: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "batches", b"batches", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches", "wall_us", b"wall_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cached_share: _TypeAlias = _typing.Literal["cached_share"]  # noqa: Y015
+    _WhichOneofArgType__cached_share: _TypeAlias = _typing.Literal["_cached_share", b"_cached_share"]  # noqa: Y015
+    _WhichOneofReturnType__cpu_share: _TypeAlias = _typing.Literal["cpu_share"]  # noqa: Y015
+    _WhichOneofArgType__cpu_share: _TypeAlias = _typing.Literal["_cpu_share", b"_cpu_share"]  # noqa: Y015
+    _WhichOneofReturnType__involuntary_switches: _TypeAlias = _typing.Literal["involuntary_switches"]  # noqa: Y015
+    _WhichOneofArgType__involuntary_switches: _TypeAlias = _typing.Literal["_involuntary_switches", b"_involuntary_switches"]  # noqa: Y015
+    _WhichOneofReturnType__major_faults: _TypeAlias = _typing.Literal["major_faults"]  # noqa: Y015
+    _WhichOneofArgType__major_faults: _TypeAlias = _typing.Literal["_major_faults", b"_major_faults"]  # noqa: Y015
+    _WhichOneofReturnType__process_cpu_share: _TypeAlias = _typing.Literal["process_cpu_share"]  # noqa: Y015
+    _WhichOneofArgType__process_cpu_share: _TypeAlias = _typing.Literal["_process_cpu_share", b"_process_cpu_share"]  # noqa: Y015
+    _WhichOneofReturnType__read_bytes: _TypeAlias = _typing.Literal["read_bytes"]  # noqa: Y015
+    _WhichOneofArgType__read_bytes: _TypeAlias = _typing.Literal["_read_bytes", b"_read_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__read_chars: _TypeAlias = _typing.Literal["read_chars"]  # noqa: Y015
+    _WhichOneofArgType__read_chars: _TypeAlias = _typing.Literal["_read_chars", b"_read_chars"]  # noqa: Y015
+    _WhichOneofReturnType__run_delay_share: _TypeAlias = _typing.Literal["run_delay_share"]  # noqa: Y015
+    _WhichOneofArgType__run_delay_share: _TypeAlias = _typing.Literal["_run_delay_share", b"_run_delay_share"]  # noqa: Y015
+    _WhichOneofReturnType__threads: _TypeAlias = _typing.Literal["threads"]  # noqa: Y015
+    _WhichOneofArgType__threads: _TypeAlias = _typing.Literal["_threads", b"_threads"]  # noqa: Y015
+    _WhichOneofReturnType__voluntary_switches: _TypeAlias = _typing.Literal["voluntary_switches"]  # noqa: Y015
+    _WhichOneofArgType__voluntary_switches: _TypeAlias = _typing.Literal["_voluntary_switches", b"_voluntary_switches"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cached_share) -> _WhichOneofReturnType__cached_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_share) -> _WhichOneofReturnType__cpu_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__involuntary_switches) -> _WhichOneofReturnType__involuntary_switches | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__major_faults) -> _WhichOneofReturnType__major_faults | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__process_cpu_share) -> _WhichOneofReturnType__process_cpu_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__read_bytes) -> _WhichOneofReturnType__read_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__read_chars) -> _WhichOneofReturnType__read_chars | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__run_delay_share) -> _WhichOneofReturnType__run_delay_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__threads) -> _WhichOneofReturnType__threads | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__voluntary_switches) -> _WhichOneofReturnType__voluntary_switches | None: ...
+
+Global___WorkerCosts: _TypeAlias = WorkerCosts  # noqa: Y015
+
+@_typing.final
+class CounterSummary(_message.Message):
+    """One series of a counter over the window, in the counter's unit: host::cpu in percent, bytes or bytes per second."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COUNTER_FIELD_NUMBER: _builtins.int
+    SERIES_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    MEAN_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    counter: _builtins.str
+    """"host::cpu", as in the trace"""
+    series: _builtins.str
+    """"core 0" """
+    samples: _builtins.int
+    mean: _builtins.float
+    low: _builtins.float
+    high: _builtins.float
+    def __init__(
+        self,
+        *,
+        counter: _builtins.str = ...,
+        series: _builtins.str = ...,
+        samples: _builtins.int = ...,
+        mean: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counter", b"counter", "high", b"high", "low", b"low", "mean", b"mean", "samples", b"samples", "series", b"series"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CounterSummary: _TypeAlias = CounterSummary  # noqa: Y015
+
+@_typing.final
 class SlowSample(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -971,6 +1416,8 @@ class Throughput(_message.Message):
     PREPARE_PER_S_FIELD_NUMBER: _builtins.int
     DEVICE_PER_S_FIELD_NUMBER: _builtins.int
     SAMPLES_FIELD_NUMBER: _builtins.int
+    LOAD_PER_S_FIELD_NUMBER: _builtins.int
+    LIMITED_BY_FIELD_NUMBER: _builtins.int
     samples_per_s: _builtins.float
     """what the run reached"""
     read_per_s: _builtins.float
@@ -981,6 +1428,10 @@ class Throughput(_message.Message):
     """G: what the device side alone could sustain"""
     samples: _builtins.float
     """samples in the window"""
+    load_per_s: _builtins.float
+    """reading and preparation by turns: 1 / (1 / F + 1 / P)"""
+    limited_by: _builtins.str
+    """read | prepare | device: the slowest part; "" when not known. The run is"""
     def __init__(
         self,
         *,
@@ -989,13 +1440,17 @@ class Throughput(_message.Message):
         prepare_per_s: _builtins.float | None = ...,
         device_per_s: _builtins.float | None = ...,
         samples: _builtins.float | None = ...,
+        load_per_s: _builtins.float | None = ...,
+        limited_by: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "limited_by", b"limited_by", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__device_per_s: _TypeAlias = _typing.Literal["device_per_s"]  # noqa: Y015
     _WhichOneofArgType__device_per_s: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s"]  # noqa: Y015
+    _WhichOneofReturnType__load_per_s: _TypeAlias = _typing.Literal["load_per_s"]  # noqa: Y015
+    _WhichOneofArgType__load_per_s: _TypeAlias = _typing.Literal["_load_per_s", b"_load_per_s"]  # noqa: Y015
     _WhichOneofReturnType__prepare_per_s: _TypeAlias = _typing.Literal["prepare_per_s"]  # noqa: Y015
     _WhichOneofArgType__prepare_per_s: _TypeAlias = _typing.Literal["_prepare_per_s", b"_prepare_per_s"]  # noqa: Y015
     _WhichOneofReturnType__read_per_s: _TypeAlias = _typing.Literal["read_per_s"]  # noqa: Y015
@@ -1006,6 +1461,8 @@ class Throughput(_message.Message):
     _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__device_per_s) -> _WhichOneofReturnType__device_per_s | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__load_per_s) -> _WhichOneofReturnType__load_per_s | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__prepare_per_s) -> _WhichOneofReturnType__prepare_per_s | None: ...
     @_typing.overload
@@ -1057,6 +1514,8 @@ class Finding(_message.Message):
     GAIN_US_PER_STEP_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
     CODE_FIELD_NUMBER: _builtins.int
+    CONFIDENCE_FIELD_NUMBER: _builtins.int
+    CONFIDENCE_REASON_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
     """file name of the rule"""
     severity: _builtins.str
@@ -1071,6 +1530,10 @@ class Finding(_message.Message):
     """upper bound (Amdahl on the blamed time); absent when it cannot be bounded"""
     code: _builtins.str
     """copyable change; "" when there is none"""
+    confidence: _builtins.str
+    """measured (the figures are the finding) | likely (they point to it) | possible"""
+    confidence_reason: _builtins.str
+    """why no more than that; "" when measured"""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -1084,16 +1547,44 @@ class Finding(_message.Message):
         gain_us_per_step: _builtins.float | None = ...,
         evidence: _abc.Iterable[_builtins.str] | None = ...,
         code: _builtins.str = ...,
+        confidence: _builtins.str = ...,
+        confidence_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step", "gain_us_per_step", b"gain_us_per_step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step", "advice", b"advice", "code", b"code", "evidence", b"evidence", "gain_us_per_step", b"gain_us_per_step", "rule", b"rule", "severity", b"severity", "stage", b"stage", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_us_per_step", b"gain_us_per_step", "rule", b"rule", "severity", b"severity", "stage", b"stage", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gain_us_per_step: _TypeAlias = _typing.Literal["gain_us_per_step"]  # noqa: Y015
     _WhichOneofArgType__gain_us_per_step: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_us_per_step) -> _WhichOneofReturnType__gain_us_per_step | None: ...
 
 Global___Finding: _TypeAlias = Finding  # noqa: Y015
+
+@_typing.final
+class Abstention(_message.Message):
+    """A rule that could not tell, and why. Rules that looked and found nothing are not listed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    rule: _builtins.str
+    """file name of the rule"""
+    reason: _builtins.str
+    """what the trace lacks"""
+    def __init__(
+        self,
+        *,
+        rule: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "rule", b"rule"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Abstention: _TypeAlias = Abstention  # noqa: Y015
 
 @_typing.final
 class Diagnostic(_message.Message):
@@ -1255,6 +1746,7 @@ class Timeline(_message.Message):
     WINDOW_END_US_FIELD_NUMBER: _builtins.int
     LANES_FIELD_NUMBER: _builtins.int
     NAMES_FIELD_NUMBER: _builtins.int
+    COLORS_FIELD_NUMBER: _builtins.int
     start_us: _builtins.float
     """the slice asked for"""
     end_us: _builtins.float
@@ -1263,11 +1755,17 @@ class Timeline(_message.Message):
     window_end_us: _builtins.float
     @_builtins.property
     def lanes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Lane]:
-        """top to bottom: steps, training thread, DataLoader workers, device streams, gaps"""
+        """top to bottom: steps, training thread, DataLoader workers, host counters, then per"""
 
     @_builtins.property
     def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """table that Lane.name points into"""
+        """device its streams and its gaps
+        what boxes are called; Lane.name points in here; cut after 160 characters
+        """
+
+    @_builtins.property
+    def colors(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an"""
 
     def __init__(
         self,
@@ -1278,10 +1776,11 @@ class Timeline(_message.Message):
         window_end_us: _builtins.float = ...,
         lanes: _abc.Iterable[Global___Lane] | None = ...,
         names: _abc.Iterable[_builtins.str] | None = ...,
+        colors: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_us", b"end_us", "lanes", b"lanes", "names", b"names", "start_us", b"start_us", "window_end_us", b"window_end_us", "window_start_us", b"window_start_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["colors", b"colors", "end_us", b"end_us", "lanes", b"lanes", "names", b"names", "start_us", b"start_us", "window_end_us", b"window_end_us", "window_start_us", b"window_start_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1289,50 +1788,70 @@ Global___Timeline: _TypeAlias = Timeline  # noqa: Y015
 
 @_typing.final
 class Lane(_message.Message):
-    """Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "device:<id>"; "gaps:<id>"."""
+    """Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "counter:<name>";
+    "device:<id>"; "gaps:<id>". A lane holds rows of boxes, or (kind `counter`) lines.
+
+    Spans that are too short to draw are joined with their neighbours into one box, which has the name of the longest. The
+    columns are equally long; they hold the boxes of row 0, then of row 1, and so on, each row by start.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
-    START_US_FIELD_NUMBER: _builtins.int
-    DURATION_US_FIELD_NUMBER: _builtins.int
+    BOXES_FIELD_NUMBER: _builtins.int
+    START_NS_FIELD_NUMBER: _builtins.int
+    DURATION_NS_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
-    DEPTH_FIELD_NUMBER: _builtins.int
     MERGED_FIELD_NUMBER: _builtins.int
-    COLOR_FIELD_NUMBER: _builtins.int
+    COVERED_FIELD_NUMBER: _builtins.int
     INDEX_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    TOP_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     kind: _builtins.str
-    """steps | stages | worker | device | gaps; a worker's depth 0 are its batches"""
+    """steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches"""
     title: _builtins.str
     """what to write beside the lane"""
+    unit: _builtins.str
+    """of a counter: "%", "bytes", "bytes/s", "us/s" """
+    top: _builtins.float
+    """of a counter: the value at the lane's upper edge; the lower is 0"""
     @_builtins.property
-    def start_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    def boxes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """per row, outermost first, how many boxes it has"""
+
     @_builtins.property
-    def duration_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    def start_ns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """whole nanoseconds since the start of the row's previous box; of its first box, since"""
+
+    @_builtins.property
+    def duration_ns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """the slice's start (negative where it began before)
+        whole nanoseconds
+        """
+
     @_builtins.property
     def name(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """index into Timeline.names"""
 
     @_builtins.property
-    def depth(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """row within the lane, 0 = outermost"""
-
-    @_builtins.property
     def merged(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """how many spans this box stands for; 1 = exactly one"""
+        """how many spans the box stands for, 1 = exactly one; empty: all stand for one"""
 
     @_builtins.property
-    def color(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """index into Timeline.names of the theme token: a stage kind, "kernel", "copy", "step","""
+    def covered(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """percent of the box's length that its spans cover; empty: 100 all"""
 
     @_builtins.property
     def index(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """"batch", or an idle cause ("idle:data_wait")
-        dataset index of a sample's box, -1 for all others; empty when there are none
-        """
+        """dataset index of a sample's box, -1 for all others; empty when there are none"""
+
+    @_builtins.property
+    def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___CounterLine]:
+        """empty but for kind `counter`"""
 
     def __init__(
         self,
@@ -1340,18 +1859,382 @@ class Lane(_message.Message):
         id: _builtins.str = ...,
         kind: _builtins.str = ...,
         title: _builtins.str = ...,
-        start_us: _abc.Iterable[_builtins.float] | None = ...,
-        duration_us: _abc.Iterable[_builtins.float] | None = ...,
+        boxes: _abc.Iterable[_builtins.int] | None = ...,
+        start_ns: _abc.Iterable[_builtins.float] | None = ...,
+        duration_ns: _abc.Iterable[_builtins.float] | None = ...,
         name: _abc.Iterable[_builtins.int] | None = ...,
-        depth: _abc.Iterable[_builtins.int] | None = ...,
         merged: _abc.Iterable[_builtins.int] | None = ...,
-        color: _abc.Iterable[_builtins.int] | None = ...,
+        covered: _abc.Iterable[_builtins.int] | None = ...,
         index: _abc.Iterable[_builtins.int] | None = ...,
+        lines: _abc.Iterable[Global___CounterLine] | None = ...,
+        unit: _builtins.str = ...,
+        top: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_top", b"_top", "top", b"top"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_top", b"_top", "boxes", b"boxes", "covered", b"covered", "duration_ns", b"duration_ns", "id", b"id", "index", b"index", "kind", b"kind", "lines", b"lines", "merged", b"merged", "name", b"name", "start_ns", b"start_ns", "title", b"title", "top", b"top", "unit", b"unit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__top: _TypeAlias = _typing.Literal["top"]  # noqa: Y015
+    _WhichOneofArgType__top: _TypeAlias = _typing.Literal["_top", b"_top"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__top) -> _WhichOneofReturnType__top | None: ...
+
+Global___Lane: _TypeAlias = Lane  # noqa: Y015
+
+@_typing.final
+class CounterLine(_message.Message):
+    """A counter over time, one point per sample or, where samples are close, per stretch of time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TIME_NS_FIELD_NUMBER: _builtins.int
+    MEAN_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    @_builtins.property
+    def time_ns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """as Lane.start_ns"""
+
+    @_builtins.property
+    def mean(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """in the lane's unit, to four digits"""
+
+    @_builtins.property
+    def low(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """least and greatest of what the point stands for (several samples, several cores);"""
+
+    @_builtins.property
+    def high(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """both empty when no point stands for more than one value"""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        time_ns: _abc.Iterable[_builtins.float] | None = ...,
+        mean: _abc.Iterable[_builtins.float] | None = ...,
+        low: _abc.Iterable[_builtins.float] | None = ...,
+        high: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["color", b"color", "depth", b"depth", "duration_us", b"duration_us", "id", b"id", "index", b"index", "kind", b"kind", "merged", b"merged", "name", b"name", "start_us", b"start_us", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["high", b"high", "low", b"low", "mean", b"mean", "name", b"name", "time_ns", b"time_ns"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Lane: _TypeAlias = Lane  # noqa: Y015
+Global___CounterLine: _TypeAlias = CounterLine  # noqa: Y015
+
+@_typing.final
+class Comparison(_message.Message):
+    """What differs between two sides, each one or several runs. See docs/accuracy.md for how noise is judged."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMA_VERSION_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    EVIDENCE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
+    STAGES_FIELD_NUMBER: _builtins.int
+    SETTINGS_FIELD_NUMBER: _builtins.int
+    DIAGNOSTICS_FIELD_NUMBER: _builtins.int
+    schema_version: _builtins.int
+    """1"""
+    outcome: _builtins.str
+    """faster | slower | same (no difference that the noise would not make) | unknown"""
+    sentence: _builtins.str
+    """the verdict with its numbers"""
+    unit: _builtins.str
+    """"sample" | "step": what the times are per; "" when neither is known"""
+    @_builtins.property
+    def before(self) -> _containers.RepeatedCompositeFieldContainer[Global___ComparedRun]: ...
+    @_builtins.property
+    def after(self) -> _containers.RepeatedCompositeFieldContainer[Global___ComparedRun]: ...
+    @_builtins.property
+    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """what it rests on, most weighty first"""
+
+    @_builtins.property
+    def time(self) -> Global___Difference:
+        """mean time per unit; absent when not known"""
+
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartDifference]:
+        """what the time went to, per unit"""
+
+    @_builtins.property
+    def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageDifference]:
+        """largest change of time per unit first; also stages of one side only"""
+
+    @_builtins.property
+    def settings(self) -> _containers.RepeatedCompositeFieldContainer[Global___SettingChange]: ...
+    @_builtins.property
+    def diagnostics(self) -> _containers.RepeatedCompositeFieldContainer[Global___Diagnostic]: ...
+    def __init__(
+        self,
+        *,
+        schema_version: _builtins.int = ...,
+        before: _abc.Iterable[Global___ComparedRun] | None = ...,
+        after: _abc.Iterable[Global___ComparedRun] | None = ...,
+        outcome: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+        evidence: _abc.Iterable[_builtins.str] | None = ...,
+        unit: _builtins.str = ...,
+        time: Global___Difference | None = ...,
+        parts: _abc.Iterable[Global___PartDifference] | None = ...,
+        stages: _abc.Iterable[Global___StageDifference] | None = ...,
+        settings: _abc.Iterable[Global___SettingChange] | None = ...,
+        diagnostics: _abc.Iterable[Global___Diagnostic] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "diagnostics", b"diagnostics", "evidence", b"evidence", "outcome", b"outcome", "parts", b"parts", "schema_version", b"schema_version", "sentence", b"sentence", "settings", b"settings", "stages", b"stages", "time", b"time", "unit", b"unit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Comparison: _TypeAlias = Comparison  # noqa: Y015
+
+@_typing.final
+class ComparedRun(_message.Message):
+    """The captures of one training process: its windows share its luck, so they count as one run."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
+    MODE_FIELD_NUMBER: _builtins.int
+    TIME_US_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """of its first capture"""
+    mode: _builtins.str
+    """as in Capture"""
+    time_us: _builtins.float
+    """mean time per unit"""
+    @_builtins.property
+    def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        files: _abc.Iterable[_builtins.str] | None = ...,
+        mode: _builtins.str = ...,
+        time_us: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_time_us", b"_time_us", "time_us", b"time_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_time_us", b"_time_us", "files", b"files", "mode", b"mode", "name", b"name", "time_us", b"time_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__time_us: _TypeAlias = _typing.Literal["time_us"]  # noqa: Y015
+    _WhichOneofArgType__time_us: _TypeAlias = _typing.Literal["_time_us", b"_time_us"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_us) -> _WhichOneofReturnType__time_us | None: ...
+
+Global___ComparedRun: _TypeAlias = ComparedRun  # noqa: Y015
+
+@_typing.final
+class Difference(_message.Message):
+    """A figure on both sides. A change is relative to before: 0.1 is 10 % more. The interval holds the true change in 19 of
+    20 cases, luck of the runs included; absent when the noise is not known.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEFORE_US_FIELD_NUMBER: _builtins.int
+    AFTER_US_FIELD_NUMBER: _builtins.int
+    CHANGE_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    DETECTABLE_FIELD_NUMBER: _builtins.int
+    TOLD_APART_FIELD_NUMBER: _builtins.int
+    before_us: _builtins.float
+    after_us: _builtins.float
+    change: _builtins.float
+    low: _builtins.float
+    high: _builtins.float
+    detectable: _builtins.float
+    """the smallest increase that these captures could have told from noise"""
+    told_apart: _builtins.bool
+    """more than the noise would make, all comparisons made taken into account"""
+    def __init__(
+        self,
+        *,
+        before_us: _builtins.float = ...,
+        after_us: _builtins.float = ...,
+        change: _builtins.float = ...,
+        low: _builtins.float | None = ...,
+        high: _builtins.float | None = ...,
+        detectable: _builtins.float | None = ...,
+        told_apart: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "detectable", b"detectable", "high", b"high", "low", b"low"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "detectable", b"detectable", "high", b"high", "low", b"low", "told_apart", b"told_apart"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__detectable: _TypeAlias = _typing.Literal["detectable"]  # noqa: Y015
+    _WhichOneofArgType__detectable: _TypeAlias = _typing.Literal["_detectable", b"_detectable"]  # noqa: Y015
+    _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
+    _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
+    _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
+    _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__detectable) -> _WhichOneofReturnType__detectable | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
+
+Global___Difference: _TypeAlias = Difference  # noqa: Y015
+
+@_typing.final
+class PartDifference(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    BEFORE_US_FIELD_NUMBER: _builtins.int
+    AFTER_US_FIELD_NUMBER: _builtins.int
+    CHANGE_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """"data_wait", "device_busy", "idle:<cause>", "wait:<stage>", "rest" """
+    before_us: _builtins.float
+    """per unit; absent when that side does not tell"""
+    after_us: _builtins.float
+    change: _builtins.float
+    """as a share of the whole time per unit before; absent unless both are known"""
+    low: _builtins.float
+    high: _builtins.float
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        before_us: _builtins.float | None = ...,
+        after_us: _builtins.float | None = ...,
+        change: _builtins.float | None = ...,
+        low: _builtins.float | None = ...,
+        high: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "high", b"high", "low", b"low"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "high", b"high", "low", b"low", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__after_us: _TypeAlias = _typing.Literal["after_us"]  # noqa: Y015
+    _WhichOneofArgType__after_us: _TypeAlias = _typing.Literal["_after_us", b"_after_us"]  # noqa: Y015
+    _WhichOneofReturnType__before_us: _TypeAlias = _typing.Literal["before_us"]  # noqa: Y015
+    _WhichOneofArgType__before_us: _TypeAlias = _typing.Literal["_before_us", b"_before_us"]  # noqa: Y015
+    _WhichOneofReturnType__change: _TypeAlias = _typing.Literal["change"]  # noqa: Y015
+    _WhichOneofArgType__change: _TypeAlias = _typing.Literal["_change", b"_change"]  # noqa: Y015
+    _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
+    _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
+    _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
+    _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_us) -> _WhichOneofReturnType__after_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__before_us) -> _WhichOneofReturnType__before_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__change) -> _WhichOneofReturnType__change | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
+
+Global___PartDifference: _TypeAlias = PartDifference  # noqa: Y015
+
+@_typing.final
+class StageDifference(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGE_FIELD_NUMBER: _builtins.int
+    BEFORE_US_FIELD_NUMBER: _builtins.int
+    AFTER_US_FIELD_NUMBER: _builtins.int
+    BEFORE_CALLS_FIELD_NUMBER: _builtins.int
+    AFTER_CALLS_FIELD_NUMBER: _builtins.int
+    WEIGHT_US_FIELD_NUMBER: _builtins.int
+    TYPICAL_FIELD_NUMBER: _builtins.int
+    MEASURE_FIELD_NUMBER: _builtins.int
+    stage: _builtins.str
+    """"<kind>::<label>", all its places in the tree together"""
+    before_us: _builtins.float
+    """mean self time per call; absent when the stage is not there"""
+    after_us: _builtins.float
+    before_calls: _builtins.float
+    """per unit"""
+    after_calls: _builtins.float
+    weight_us: _builtins.float
+    """change of self time per unit, all DataLoader workers together"""
+    measure: _builtins.str
+    """of `typical`: "cpu" (thread CPU time) or "wall", whichever tells more"""
+    @_builtins.property
+    def typical(self) -> Global___Difference:
+        """self time per call in a typical batch; absent without noise on both sides"""
+
+    def __init__(
+        self,
+        *,
+        stage: _builtins.str = ...,
+        before_us: _builtins.float | None = ...,
+        after_us: _builtins.float | None = ...,
+        before_calls: _builtins.float | None = ...,
+        after_calls: _builtins.float | None = ...,
+        weight_us: _builtins.float | None = ...,
+        typical: Global___Difference | None = ...,
+        measure: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_weight_us", b"_weight_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "typical", b"typical", "weight_us", b"weight_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_weight_us", b"_weight_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "measure", b"measure", "stage", b"stage", "typical", b"typical", "weight_us", b"weight_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__after_calls: _TypeAlias = _typing.Literal["after_calls"]  # noqa: Y015
+    _WhichOneofArgType__after_calls: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls"]  # noqa: Y015
+    _WhichOneofReturnType__after_us: _TypeAlias = _typing.Literal["after_us"]  # noqa: Y015
+    _WhichOneofArgType__after_us: _TypeAlias = _typing.Literal["_after_us", b"_after_us"]  # noqa: Y015
+    _WhichOneofReturnType__before_calls: _TypeAlias = _typing.Literal["before_calls"]  # noqa: Y015
+    _WhichOneofArgType__before_calls: _TypeAlias = _typing.Literal["_before_calls", b"_before_calls"]  # noqa: Y015
+    _WhichOneofReturnType__before_us: _TypeAlias = _typing.Literal["before_us"]  # noqa: Y015
+    _WhichOneofArgType__before_us: _TypeAlias = _typing.Literal["_before_us", b"_before_us"]  # noqa: Y015
+    _WhichOneofReturnType__weight_us: _TypeAlias = _typing.Literal["weight_us"]  # noqa: Y015
+    _WhichOneofArgType__weight_us: _TypeAlias = _typing.Literal["_weight_us", b"_weight_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_calls) -> _WhichOneofReturnType__after_calls | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_us) -> _WhichOneofReturnType__after_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__before_calls) -> _WhichOneofReturnType__before_calls | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__before_us) -> _WhichOneofReturnType__before_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__weight_us) -> _WhichOneofReturnType__weight_us | None: ...
+
+Global___StageDifference: _TypeAlias = StageDifference  # noqa: Y015
+
+@_typing.final
+class SettingChange(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """"num_workers", "torch (version)", ..."""
+    before: _builtins.str
+    """in words; "–" when not known"""
+    after: _builtins.str
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        before: _builtins.str = ...,
+        after: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SettingChange: _TypeAlias = SettingChange  # noqa: Y015

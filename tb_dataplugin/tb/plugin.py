@@ -18,6 +18,7 @@ Route = Callable[[Request, CaptureLibrary], Response]
 ROUTES: dict[str, Route] = {
     "/runs": routes.runs_route,
     "/report": routes.report_route,
+    "/compare": routes.compare_route,
     "/timeline": routes.timeline_route,
     "/trace": routes.trace_route,
     "/index.js": routes.bundle_route,

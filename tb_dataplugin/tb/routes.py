@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
 from tensorboard.backend import http_util
 from werkzeug import Request, Response
+from werkzeug.wsgi import wrap_file
 
+from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, DataPipelineError
-from tb_dataplugin.export.as_json import as_json
+from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import as_report
-from tb_dataplugin.report.timeline import slice_timeline
+from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.slicing import slice_timeline
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 
 MIN_WIDTH, MAX_WIDTH = 100, 8000
+MAX_RUNS = 32
+CHUNK_BYTES = 1 << 18
 CACHE_S = 3600
 """Perfetto's files never change under one version; they are 40 MB."""
 
@@ -63,36 +69,55 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def report_route(request: Request, library: CaptureLibrary) -> Response:
-    found = library.analysed(_capture_id(request))
+    found = library.capture(_capture_id(request))
     if isinstance(found, Entry):
         return _not_ready(request, found)
-    return _respond(request, as_json(as_report([found.capture], library.replays())), JSON)
+    return _respond(request, as_json(as_report([found], library.replays())), JSON)
+
+
+def compare_route(request: Request, library: CaptureLibrary) -> Response:
+    sides: list[list[Capture]] = []
+    for side in ("before", "after"):
+        ids = list(dict.fromkeys(request.args.getlist(side)))
+        if not 1 <= len(ids) <= MAX_RUNS:
+            raise BadRequest(f"{side} names {len(ids)} captures; name 1 to {MAX_RUNS} as listed by `runs`")
+        found = [library.capture(one) for one in ids]
+        waiting = next((one for one in found if isinstance(one, Entry)), None)
+        if waiting is not None:
+            return _not_ready(request, waiting)
+        sides.append([one for one in found if isinstance(one, Capture)])
+    return _respond(request, as_json(compare(*sides)), JSON)
 
 
 def timeline_route(request: Request, library: CaptureLibrary) -> Response:
     start, end, width = _number(request, "start_us"), _number(request, "end_us"), _number(request, "width")
     if width is None or not MIN_WIDTH <= width <= MAX_WIDTH:
         raise BadRequest(f"width must be a number of pixels between {MIN_WIDTH} and {MAX_WIDTH}")
-    found = library.analysed(_capture_id(request))
+    found = library.timeline(_capture_id(request))
     if isinstance(found, Entry):
         return _not_ready(request, found)
-    window = found.timeline.window
+    window = found.window
     start = window.start_ns / 1e3 if start is None else start
     end = window.end_ns / 1e3 if end is None else end
     if not start < end:
         raise BadRequest(f"start_us {start:g} is not before end_us {end:g}; swap them")
-    return _respond(request, as_json(slice_timeline(found.timeline, start, end, int(width))), JSON)
+    return _respond(request, as_compact_json(slice_timeline(found, start, end, int(width))), JSON)
 
 
 def trace_route(request: Request, library: CaptureLibrary) -> Response:
     path = library.entry(_capture_id(request)).trace.path
     try:
-        content = path.read_bytes()
+        if not path.is_file():
+            raise BadRequest(f"cannot read {path}: it is no regular file; was it moved?")
+        file = path.open("rb")
     except OSError as error:
         raise BadRequest(f"cannot read {path}: {error.strerror}; was it moved?") from None
-    kind = "application/gzip" if content.startswith(b"\x1f\x8b") else JSON
-    attachment = ("Content-Disposition", "attachment; filename=" + json.dumps(path.name))
-    response = Response(content, content_type=kind, headers=[attachment])
+    kind = "application/gzip" if file.peek(2).startswith(b"\x1f\x8b") else JSON
+    content = wrap_file(request.environ, file, CHUNK_BYTES)  # sent as it is read: a trace may not fit into memory
+    response = Response(content, content_type=kind, direct_passthrough=True)
+    response.call_on_close(file.close)
+    response.headers["Content-Disposition"] = "attachment; filename=" + json.dumps(path.name)
+    response.headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 

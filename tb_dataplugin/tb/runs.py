@@ -1,28 +1,48 @@
-"""The captures below the log directories: found and analysed in the background, answered from memory.
+"""The captures below the log directories: found and analysed in the background, answered from memory and the cache.
 
-One daemon thread looks at the log directories, then analyses what is new, newest first; a capture that the page asks
-for goes first. Only this thread looks for files; requests read under the lock what it has left.
+One daemon thread looks at the log directories. Others wait, each on a process of its own that analyses what is new,
+newest first; a capture that the page asks for goes first. Requests read under the lock what these have left, and never
+touch a log directory. A capture that was analysed lies in the cache; what was used last is kept in memory as well.
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
+import secrets
+import shutil
+import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
-from tb_dataplugin.errors import DataPipelineError, UnknownCapture
-from tb_dataplugin.pipeline import AnalysedCapture, analyse_file
+from tb_dataplugin.cache import Store
+from tb_dataplugin.errors import UnknownCapture
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
 from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.timeline import TimelineSource
+from tb_dataplugin.tb.analyst import Answer
 from tb_dataplugin.tb.logdirs import LogDir
+from tb_dataplugin.tb.processes import Analyst, AnalystProcess
+from tb_dataplugin.tb.shelf import Shelf
 
-SCAN_EVERY_S = 3.0
-KEEP_ANALYSED = 16
-"""Captures whose report and timeline stay in memory; others are analysed again when they are asked for."""
+SCAN_EVERY_S = 2.5
+SETTLED_AFTER_S = 2.5
+"""A file that was written to less long ago is looked at again before it is read: it may still grow."""
+REST_AFTER_S = 20.0
+"""A process with nothing to do for so long is ended: it is back in 0.2 s."""
+ANALYSTS = 2 if (os.cpu_count() or 1) >= 4 else 1
+"""Analyses at a time. Each takes a core and the memory of one trace."""
+CAPTURE_BYTES, TIMELINE_BYTES = 64 << 20, 256 << 20
+"""Reports and timelines that stay in memory; others are read from the cache again."""
+PARSED_PER_BYTE = 5
+"""What a parsed message takes in memory for each byte of it."""
+MAX_LOSSES = 3
+"""A capture whose entry vanished from the cache this often is not analysed again: something deletes it at once."""
 
 State = Literal["queued", "loading", "ready", "error"]
 
@@ -31,7 +51,10 @@ logger = logging.getLogger("tensorboard")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the page's list shows of one capture."""
+    """What is known of one capture. `folder` and `key`: where its analysis is kept, once it is ready.
+
+    `tried`: it failed for want of memory or the like, and has its second and last try after all others.
+    """
 
     trace: TraceFile
     id: str
@@ -39,6 +62,11 @@ class Entry:
     state: State = "queued"
     error: str | None = None
     mode: str | None = None
+    settled: bool = True
+    folder: str = ""
+    key: str = ""
+    losses: int = 0
+    tried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,142 +77,206 @@ class Listing:
 
 
 class CaptureLibrary:
-    """Thread-safe. `analyse` and `clock` are for tests."""
+    """Thread-safe. `analysts` makes what analyses; it and `now` (seconds since the epoch) are for tests."""
 
     def __init__(
         self,
         logdirs: tuple[LogDir, ...],
-        analyse: Callable[[TraceFile, str], AnalysedCapture] = lambda trace, name: analyse_file(trace.path, name),
+        analysts: Callable[[], Analyst] | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.logdirs = logdirs
-        self._analyse = analyse
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._thread: threading.Thread | None = None
+        self.spare = Path(tempfile.gettempdir()) / f"tb-dataplugin-{secrets.token_hex(8)}"
+        self._analysts = (lambda: AnalystProcess(self.spare)) if analysts is None else analysts
+        self._now = now
+        self._changed = threading.Condition()
+        self._started = False
         self._entries: dict[str, Entry] = {}
         self._problems: tuple[str, ...] = ()
         self._scanned = False
-        self._wanted: str | None = None
-        self._analysed: OrderedDict[str, AnalysedCapture] = OrderedDict()
+        self._wanted = ""
+        self._captures: Shelf[Capture] = Shelf(CAPTURE_BYTES)
+        self._timelines: Shelf[TimelineSource] = Shelf(TIMELINE_BYTES)
 
     def start(self) -> None:
         """Begin to watch; harmless when already begun."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="data-pipeline-runs", daemon=True)
-                self._thread.start()
+        with self._changed:
+            if self._started:
+                return
+            self._started = True
+        atexit.register(shutil.rmtree, self.spare, ignore_errors=True)
+        for target, count in ((self._watch, 1), (self._work, ANALYSTS)):
+            for _ in range(count):
+                threading.Thread(target=target, name="data-pipeline-runs", daemon=True).start()
+
+    # What requests ask: from memory, or from the cache.
 
     def has_captures(self) -> bool:
         return bool(self._entries)
 
     def listing(self) -> Listing:
-        with self._lock:
+        with self._changed:
             newest = sorted(self._entries.values(), key=lambda entry: (-entry.trace.modified_ns, entry.id))
             return Listing(not self._scanned, tuple(newest), self._problems)
 
     def entry(self, capture_id: str) -> Entry:
         """Raises UnknownCapture."""
-        with self._lock:
+        with self._changed:
             try:
                 return self._entries[capture_id]
             except KeyError:
                 raise UnknownCapture(f"no capture {capture_id!r} below the log directory; pick another one") from None
 
-    def analysed(self, capture_id: str) -> AnalysedCapture | Entry:
+    def capture(self, capture_id: str) -> Capture | Entry:
         """The analysed capture, or its entry while it is not ready: it then goes first. Raises UnknownCapture."""
         entry = self.entry(capture_id)
-        with self._lock:
-            found = self._analysed.get(capture_id)
-            if found is not None:
-                self._analysed.move_to_end(capture_id)
-                return found
-            if entry.state != "error":
-                self._wanted = capture_id
-        self._wake.set()
-        return replace(entry, state="queued") if entry.state == "ready" else entry
+        if entry.state != "ready":
+            return self._want(entry)
+        return self._find_capture(entry) or self._lost(entry)
+
+    def timeline(self, capture_id: str) -> TimelineSource | Entry:
+        """As `capture`."""
+        entry = self.entry(capture_id)
+        if entry.state != "ready":
+            return self._want(entry)
+        found = self._timelines.get(entry.key)
+        if found is None:
+            found = Store(Path(entry.folder)).timeline(entry.key)
+            if found is None:
+                return self._lost(entry)
+            self._timelines.put(entry.key, found, found.nbytes)
+        return found
 
     def replays(self) -> list[Capture]:
-        """Replays that are in memory, oldest first."""
-        with self._lock:
-            entries = sorted(self._entries.values(), key=lambda entry: entry.trace.modified_ns)
-            found = [self._analysed[entry.id].capture for entry in entries if entry.id in self._analysed]
-        return [capture for capture in found if capture.mode == "replay"]
+        """Replays that are ready, oldest first."""
+        entries = [
+            entry for entry in reversed(self.listing().entries) if entry.state == "ready" and entry.mode == "replay"
+        ]
+        found = (self._find_capture(entry) for entry in entries)
+        return [capture for capture in found if capture is not None]
+
+    def _find_capture(self, entry: Entry) -> Capture | None:
+        found = self._captures.get(entry.id + entry.key)
+        if found is None:
+            found = Store(Path(entry.folder)).capture(entry.key)
+            if found is not None:
+                found.name, found.file = entry.id, str(entry.trace.path)  # a copy of the file has the same entry
+                self._captures.put(entry.id + entry.key, found, PARSED_PER_BYTE * found.ByteSize())
+        return found
+
+    def _want(self, entry: Entry) -> Entry:
+        with self._changed:
+            self._wanted = entry.id
+            self._changed.notify_all()
+        return entry
+
+    def _lost(self, entry: Entry) -> Entry:
+        """Its entry is gone from the cache: analyse it again."""
+        again = replace(entry, state="queued", losses=entry.losses + 1)
+        if again.losses > MAX_LOSSES:
+            why = f"what was found in {entry.trace.path} vanishes from {entry.folder}"
+            again = replace(again, state="error", error=f"{why}; set TB_DATAPLUGIN_CACHE to a folder that keeps files")
+        with self._changed:
+            if self._entries.get(entry.id) == entry:
+                self._entries[entry.id] = again
+        return self._want(again)
+
+    # What the thread that looks at the log directories does.
 
     def scan(self) -> None:
         """Look at the log directories once: new files are queued, changed ones again, vanished ones dropped."""
         problems: list[str] = [logdir.problem for logdir in self.logdirs if logdir.problem]
-        found: dict[str, Entry] = {}
+        found: set[str] = set()
         for logdir in self.logdirs:
             if logdir.problem:
                 continue
             for trace in find_traces(logdir.path, problems.append):
                 run = "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or "."
-                entry = Entry(trace, trace.name if run == "." else f"{run}/{trace.name}", run)
-                found[entry.id] = entry
-        with self._lock:
-            for capture_id, entry in found.items():
-                known = self._entries.get(capture_id)
-                if known is not None and known.trace == entry.trace:
-                    found[capture_id] = known
-                else:
-                    self._analysed.pop(capture_id, None)
-            for gone in self._entries.keys() - found.keys():
-                self._analysed.pop(gone, None)
-            self._entries, self._problems, self._scanned = found, tuple(problems), True
+                found.add(self._meet(trace, trace.name if run == "." else f"{run}/{trace.name}", run))
+        with self._changed:
+            for gone in self._entries.keys() - found:
+                del self._entries[gone]
+            self._problems, self._scanned = tuple(problems), True
+            self._changed.notify_all()
 
-    def analyse_next(self) -> bool:
+    def _meet(self, trace: TraceFile, capture_id: str, run: str) -> str:
+        """A file was seen: it is shown at once, and read once it does not change any more."""
+        with self._changed:
+            known = self._entries.get(capture_id)
+            if known is None or known.trace != trace:
+                age_s = self._now() - trace.modified_ns / 1e9
+                self._entries[capture_id] = Entry(
+                    trace, capture_id, run, settled=known is None and age_s > SETTLED_AFTER_S
+                )
+            elif not known.settled:
+                self._entries[capture_id] = replace(known, settled=True)
+        return capture_id
+
+    def _watch(self) -> None:
+        while True:
+            try:
+                self.scan()
+            except Exception as error:
+                logger.exception("Data Pipeline: looking for captures failed")
+                with self._changed:
+                    self._problems, self._scanned = (f"looking for captures failed: {error}",), True
+            time.sleep(SCAN_EVERY_S)
+
+    # What the threads that wait for analyses do.
+
+    def analyse_next(self, analyst: Analyst) -> bool:
         """Analyse the capture that is wanted most; False when there is nothing to do."""
-        entry = self._take_next()
-        if entry is None:
-            return False
+        with self._changed:
+            entry = self._take_next()
+        if entry is not None:
+            self._analyse(entry, analyst)
+        return entry is not None
+
+    def _work(self) -> None:
+        analyst = self._analysts()
+        while True:
+            self._analyse(self._wait_for_next(analyst), analyst)
+
+    def _wait_for_next(self, analyst: Analyst) -> Entry:
+        idle_since = time.monotonic()
+        while True:
+            with self._changed:
+                entry = self._take_next()
+                if entry is None:
+                    self._changed.wait(REST_AFTER_S)
+            if entry is not None:
+                return entry
+            if time.monotonic() - idle_since > REST_AFTER_S:
+                analyst.rest()
+
+    def _take_next(self) -> Entry | None:
+        """Under the lock."""
+        queued = [entry for entry in self._entries.values() if entry.state == "queued" and entry.settled]
+        if not queued:
+            return None
+        chosen = max(queued, key=lambda entry: (not entry.tried, entry.id == self._wanted, entry.trace.modified_ns))
+        self._entries[chosen.id] = replace(chosen, state="loading")
+        return chosen
+
+    def _analyse(self, entry: Entry, analyst: Analyst) -> None:
         try:
-            result = self._analyse(entry.trace, entry.id)
-        except DataPipelineError as error:
-            self._finish(replace(entry, state="error", error=str(error)), None)
+            answer = analyst.analyse(entry.trace.path, entry.id)
         except Exception as error:  # a bug of ours must not stop the other captures
             logger.exception("Data Pipeline: analysing %s failed", entry.trace.path)
             message = f"cannot analyse {entry.trace.path}: {type(error).__name__}: {error}; please report this"
-            self._finish(replace(entry, state="error", error=message), None)
+            answer = Answer("error", message)
+        self._finish(entry, answer)
+
+    def _finish(self, entry: Entry, answer: Answer) -> None:
+        if answer.state == "ready":
+            done = replace(entry, state="ready", mode=answer.mode, folder=answer.folder, key=answer.key)
+        elif answer.passing and not entry.tried:
+            done = replace(entry, tried=True, settled=False)  # not before the next look at the log directory
+        elif answer.state == "error":
+            done = replace(entry, state="error", error=answer.error)
         else:
-            self._finish(replace(entry, state="ready", mode=result.capture.mode), result)
-        return True
-
-    def _take_next(self) -> Entry | None:
-        with self._lock:
-            wanted, self._wanted = self._wanted, None
-            queued = [entry for entry in self._entries.values() if entry.state == "queued"]
-            chosen = self._entries.get(wanted) if wanted is not None and wanted not in self._analysed else None
-            if chosen is None and queued:
-                chosen = max(queued, key=lambda entry: entry.trace.modified_ns)
-            if chosen is not None:
-                chosen = self._entries[chosen.id] = replace(chosen, state="loading")
-            return chosen
-
-    def _finish(self, entry: Entry, result: AnalysedCapture | None) -> None:
-        with self._lock:
+            done = replace(entry, settled=False)
+        with self._changed:
             current = self._entries.get(entry.id)
-            if current is None or current.trace != entry.trace:  # it changed meanwhile, and is queued again
-                return
-            self._entries[entry.id] = entry
-            if result is not None:
-                self._analysed[entry.id] = result
-                while len(self._analysed) > KEEP_ANALYSED:
-                    self._analysed.popitem(last=False)
-
-    def _watch(self) -> None:
-        due = 0.0
-        while True:
-            if time.monotonic() >= due:
-                self._scan_safely()
-                due = time.monotonic() + SCAN_EVERY_S
-            if not self.analyse_next():
-                self._wake.wait(max(0.0, due - time.monotonic()))
-                self._wake.clear()
-
-    def _scan_safely(self) -> None:
-        try:
-            self.scan()
-        except Exception as error:
-            logger.exception("Data Pipeline: looking for captures failed")
-            with self._lock:
-                self._problems, self._scanned = (f"looking for captures failed: {error}",), True
+            if current is not None and current.trace == entry.trace:  # else it changed meanwhile, and is queued again
+                self._entries[entry.id] = done

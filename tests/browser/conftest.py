@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests.browser.tab import Tab
 from tests.conftest import GOLDEN
+from tests.gpu_run import sawtooth_run
 
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM = shutil.which("chromium")
@@ -27,6 +29,7 @@ FLAGS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 V100 = "gpu/v100_resnet50_workers0"
+SAWTOOTH = "sawtooth/built"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -57,7 +60,7 @@ class Host:
 
 @pytest.fixture(scope="session")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Live captures of the demo (made now), without and with DataLoader workers, beside a trace of a real GPU."""
+    """Live captures of the demo, without and with DataLoader workers; a trace of a real GPU and a built one."""
     root = tmp_path_factory.mktemp("logdir")
     sizes = ["--photos", "48", "--batch-size", "4", "--steps", "4", "--batches", "3", "--data", str(root / ".data")]
     for logdir, workers in ((root, "0"), (root / "two", "2")):
@@ -65,6 +68,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (root / "gpu").mkdir()
     shutil.copy(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz", root / "gpu")
+    sawtooth_run().write(root / f"{SAWTOOTH}.pt.trace.json.gz")
     return root
 
 
@@ -126,3 +130,12 @@ def browser() -> Iterator[Any]:
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield running
         running.close()
+
+
+@pytest.fixture
+def tab(browser: Any, host: Host) -> Iterator[Tab]:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    opened = Tab(page, host.url)
+    yield opened
+    page.close()
+    assert opened.errors == []

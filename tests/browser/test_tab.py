@@ -2,62 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.browser.conftest import V100, Host, serve, wait_until
+from tests.browser.tab import TIMEOUT_MS, Tab
 
 pytestmark = pytest.mark.browser
-
-TIMEOUT_MS = 30_000
-HARMLESS = ("favicon", "fonts.googleapis", "fonts.gstatic", "google-analytics", "net::ERR_")
-"""TensorBoard's own page asks for fonts; nothing of ours does."""
-
-
-class Tab:
-    """The plugin's page within TensorBoard."""
-
-    def __init__(self, page: Any, url: str) -> None:
-        self.page = page
-        self.errors: list[str] = []
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", lambda entry: self._hear(entry))
-        page.goto(f"{url}/#data_pipeline")
-        page.wait_for_selector("iframe", timeout=TIMEOUT_MS)
-        self.frame = page.frame_locator("iframe")
-
-    def _hear(self, entry: Any) -> None:
-        if entry.type == "error" and not any(word in entry.text + entry.location.get("url", "") for word in HARMLESS):
-            self.errors.append(entry.text)
-
-    def find(self, test_id: str, **attributes: str) -> Any:
-        extra = "".join(f'[data-{name.replace("_", "-")}="{value}"]' for name, value in attributes.items())
-        return self.frame.locator(f'[data-testid="{test_id}"]{extra}')
-
-    def open(self, capture: str, view: str) -> None:
-        option = self.find("capture-option", id=capture)
-        option.click()
-        self.frame.locator(f'[data-id="{capture}"][aria-current="true"]').wait_for(timeout=TIMEOUT_MS)
-        self.find(f"tab-{view}").click()
-
-    def number(self, test_id: str) -> float:
-        found = self.find(test_id).first
-        found.wait_for(timeout=TIMEOUT_MS)
-        return float(found.get_attribute("data-value"))
-
-
-@pytest.fixture
-def tab(browser: Any, host: Host) -> Iterator[Tab]:
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    opened = Tab(page, host.url)
-    yield opened
-    page.close()
-    assert opened.errors == []
 
 
 def live(host: Host, mode: str, workers: int = 0) -> tuple[str, dict[str, Any]]:
@@ -78,7 +36,7 @@ def test_the_overview_of_a_gpu_trace(tab: Tab, host: Host) -> None:
     assert tab.number("number-step-mean") == report["steps"]["mean_us"]
     assert tab.find("step-bar").count() == report["steps"]["count"] == 6
     rules = [item.get_attribute("data-rule") for item in tab.find("finding").all()]
-    assert rules == [finding["rule"] for finding in report["findings"]]
+    assert rules == [finding["rule"] for finding in report["findings"]][:3]
 
 
 def test_the_overview_of_a_live_capture(tab: Tab, host: Host) -> None:
@@ -187,6 +145,22 @@ def test_the_stages_of_a_run_with_workers_stand_beside_its_replay(tab: Tab, host
     assert mask["blame_us"] == float(row.locator('td[data-column="blame_us"]').get_attribute("data-value-us"))
 
 
+def test_two_captures_are_compared_as_on_the_command_line(tab: Tab, host: Host) -> None:
+    (before, _), (after, _) = live(host, "train", workers=0), live(host, "train", workers=2)
+    tab.open(after, "compare")
+    tab.find("side-before").select_option(f"capture:{before}")
+    sentence = tab.find("compare-sentence")
+    files = [host.reports[name]["file"] for name in (before, after)]
+    command = [str(Path(sys.executable).with_name("tb-dataplugin")), "compare", *files, "--format", "json"]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    wait_until(lambda: sentence.count() and sentence.inner_text() == told["sentence"], "the sides are compared")
+    assert tab.number("number-before") == told["time"]["before_us"]
+    assert tab.number("number-after") == told["time"]["after_us"]
+    shown = [row.get_attribute("data-stage") for row in tab.find("stage-change").all()]
+    assert shown == [stage["stage"] for stage in told["stages"]]
+    assert "num_workers" in tab.find("setting-changes").inner_text()
+
+
 def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:
     name, _ = live(host, "train")
     page = browser.new_page(viewport={"width": 1400, "height": 900})
@@ -213,30 +187,38 @@ PERFETTO_COUNTS = """async () => {
 
 
 def perfetto_with_trace(tab: Tab) -> Any:
-    """Perfetto's frame once it has loaded the trace, which is asked of itself.
+    """Perfetto's frame once it shows the trace: it then names it in its address."""
 
-    On a loaded machine it once showed nothing for a minute, for a cause not found: the view is then opened once more.
+    def frames() -> list[Any]:
+        return [frame for frame in tab.page.frames if "/perfetto/" in frame.url]
+
+    def shown() -> bool:
+        return any("local_cache_key=" in frame.evaluate("() => location.hash") for frame in frames())
+
+    wait_until(shown, "Perfetto has the trace", seconds=40)
+    return frames()[0]
+
+
+def perfetto_with_engine(page: Any, host: Host, name: str) -> Any:
+    """The same, with Perfetto's engine within reach.
+
+    In about one of six openings Perfetto shows the trace but does not set ``app.trace``: it is then opened anew.
     """
-
-    def loaded() -> bool:
-        frames = [frame for frame in tab.page.frames if "/perfetto/" in frame.url]
-        return any(frame.evaluate("() => Boolean(window.app && window.app.trace)") for frame in frames)
-
-    try:
-        wait_until(loaded, "Perfetto has loaded the trace", seconds=40)
-    except AssertionError:
-        tab.find("tab-overview").click()
-        tab.find("tab-trace").click()
-        wait_until(loaded, "Perfetto has loaded the trace the second time", seconds=60)
-    return next(frame for frame in tab.page.frames if "/perfetto/" in frame.url)
+    for _ in range(5):
+        tab = Tab(page, host.url)
+        tab.open(name, "trace")
+        frame = perfetto_with_trace(tab)
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: frame.evaluate("() => Boolean(window.app && window.app.trace)"), "the engine", seconds=5)  # noqa: B023
+            return frame
+        page.goto("about:blank")
+    raise AssertionError("Perfetto's engine is out of reach in five openings")
 
 
 def test_perfetto_takes_every_span_of_every_worker(browser: Any, host: Host) -> None:
     name, report = live(host, "train", workers=2)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    tab = Tab(page, host.url)
-    tab.open(name, "trace")
-    frame = perfetto_with_trace(tab)
+    frame = perfetto_with_engine(page, host, name)
     lost, spans, workers = frame.evaluate(PERFETTO_COUNTS)
     assert workers == len(report["workers"]) == 2
     written = json.loads(gzip.decompress(Path(report["file"]).read_bytes()))["traceEvents"]

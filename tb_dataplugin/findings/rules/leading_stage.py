@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
+from tb_dataplugin.analyses.occupancy import Limit, Occupancy
 from tb_dataplugin.findings.finding import Finding, Severity
+from tb_dataplugin.findings.rules import small_reads
 from tb_dataplugin.findings.signals import BlamedStage, Signals
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND, LEADING_STAGE, ONE_CALL
 from tb_dataplugin.units import duration, percent, plural
@@ -16,7 +18,6 @@ ADVICE: Final[dict[StageKind, str]] = {
     "decode": "Decode less: a smaller image, a faster decoder, or data decoded once and stored.",
     "transform": "Make it cheaper: apply it to a smaller input (crop first), replace it by array operations, do it "
     "once per batch after collate, or on the device.",
-    "collate": "Let the samples be tensors of one shape, so that collate only stacks them.",
     "sample": "Time passes in the dataset's own __getitem__, outside all marked stages: mark its parts with "
     "annotate.stage to see which.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
@@ -40,18 +41,57 @@ def check(signals: Signals) -> Finding | None:
         return None
     if not signals.is_input_bound(INPUT_BOUND) or leader.stage.kind not in ADVICE:
         return None
+    if leader.stage.kind == "read" and isinstance(small_reads.check(signals), Finding):
+        return None
     calls = _Calls.of(signals, leader)
+    limit = _limit(signals, leader)
     outlier = calls is not None and calls.longest_us >= ONE_CALL * calls.total_us and calls.count > 1
     return Finding(
         rule="leading_stage",
         severity=_severity(signals, outlier),
         title=_title(signals, leader, calls if outlier else None),
-        advice=OUTLIER_ADVICE if outlier else ADVICE[leader.stage.kind],
+        advice=OUTLIER_ADVICE if outlier else ADVICE[leader.stage.kind] + LIMIT_ADVICE[limit],
         stage=leader.name,
         gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(leader.exposed_us),
         evidence=_evidence(signals, leader, calls),
         code="" if outlier else _code(leader.stage),
     )
+
+
+LIMIT_ADVICE: Final[dict[Limit | None, str]] = {
+    "cpu": "",
+    "starved": " Much of its time it only waits for a core, so its own cost is less than its time.",
+    "blocked": " Most of its time it waits, for storage, a lock or another process, which more workers can do at the "
+    "same time.",
+    None: "",
+}
+
+LIMIT_WORDS: Final[dict[Limit, str]] = {
+    "cpu": "of its time it computes",
+    "starved": "of its time it wants a core and has none (by its share of the CPU time)",
+    "blocked": "of its time it waits for something else than a core",
+}
+
+
+def _spent(signals: Signals, leader: BlamedStage) -> Occupancy | None:
+    """Of the row with most self time."""
+    rows = [row for row in signals.rows if row.stage == leader.stage and row.path in signals.evidence.occupancy]
+    most = max(rows, key=lambda row: row.self_ns, default=None)
+    return None if most is None else signals.evidence.occupancy[most.path]
+
+
+def _limit(signals: Signals, leader: BlamedStage) -> Limit | None:
+    spent = _spent(signals, leader)
+    return None if spent is None else spent.limited_by
+
+
+def _limit_evidence(signals: Signals, leader: BlamedStage) -> str:
+    spent = _spent(signals, leader)
+    if spent is None or spent.limited_by is None:
+        return ""
+    parts = {"cpu": spent.cpu_ns, "starved": spent.starved_ns or 0, "blocked": spent.blocked_ns or 0}
+    whole = spent.cpu_ns + (spent.starved_ns or 0) + (spent.blocked_ns or 0)
+    return f"{percent(parts[spent.limited_by] / whole)} {LIMIT_WORDS[spent.limited_by]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,4 +146,5 @@ def _evidence(signals: Signals, leader: BlamedStage, calls: _Calls | None) -> tu
     parents = sorted({row.path[-2].name for row in rows if len(row.path) > 1 and row.path[-2].kind == "transform"})
     if leader.stage is not None and leader.stage.kind == "decode" and parents:
         lines.append(f"it happens inside {', '.join(parents)}")
+    lines.append(_limit_evidence(signals, leader))
     return tuple(lines)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.finding import Finding, Severity
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
-from tb_dataplugin.units import duration
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.units import duration, plural
 
 
 def check(signals: Signals) -> Finding | None:
@@ -13,12 +14,13 @@ def check(signals: Signals) -> Finding | None:
         return None
     if not signals.is_input_bound(INPUT_BOUND) or signals.felt_us is None:
         return None
-    workers = max(1, signals.cores - 1) if signals.cores else 4
-    gain = _gain(signals, workers if signals.cores else None)
-    start = f"one less than the {signals.cores} cores" if signals.cores else "or one less than the machine has cores"
+    cores = int(signals.cores) if signals.cores else None
+    workers = max(1, cores - 1) if cores else 4
+    gain = _gain(signals, workers if cores else None)
+    start = f"one less than the {plural(cores, 'core')}" if cores else "or one less than the machine has cores"
     return Finding(
         rule="single_process_loading",
-        severity=_severity(signals, gain),
+        severity=severity(signals, gain, otherwise_us=signals.felt_us),
         title="The DataLoader has no workers: the training thread makes every batch itself",
         advice=f"Start with num_workers={workers} ({start}) and measure again: "
         "batches then come no faster than that many processes make them.",
@@ -38,10 +40,3 @@ def _gain(signals: Signals, workers: int | None) -> float | None:
         return None
     fastest = signals.wait_us / workers if workers else 0.0
     return signals.per_step(max(0.0, min(signals.felt_us, signals.window_us - fastest)))
-
-
-def _severity(signals: Signals, gain: float | None) -> Severity:
-    share = signals.share(gain * (signals.step_count or 1)) if gain is not None else signals.share(signals.felt_us)
-    if share is None or share < INPUT_BOUND:
-        return "low"
-    return "high" if share >= HIGHLY_INPUT_BOUND else "medium"

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
+from tb_dataplugin.analyses.device_idle import find_device_idle
+from tb_dataplugin.analyses.launches import find_gap_ends
+from tb_dataplugin.analyses.steps import find_window
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.pipeline import analyse_file
+from tb_dataplugin.reader import read_trace
 from tests.conftest import GOLDEN
 
 ROLES = ("kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu_op", "other", "total")
@@ -44,7 +49,45 @@ def test_the_verdict_on_four_workers_is_not_data() -> None:
     found = capture("v100_resnet50_workers4")
     assert "not the bottleneck" in found["verdict"]["sentence"]
     assert found["verdict"]["bound"] not in ("read", "cpu", "transfer")
-    assert found["findings"] == []
+    assert found["verdict"]["bound"] == "host"
+    assert "the host launches operators more slowly" in found["verdict"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("v100_resnet50_workers0", {"data_wait": 352_401, "launch": 101_793, "host": 6_046, "h2d": 1_041, "sync": 54}),
+        ("v100_resnet50_workers4", {"launch": 163_354, "h2d": 37_614, "host": 23_388, "data_wait": 7_101, "sync": 61}),
+        ("mi250_minitoy", {"launch": 8_363.749, "host": 803.972, "h2d": 57.611}),
+        # 30 s of this is `aten::empty_strided`, which initialises CUDA, and 10 s the first convolution.
+        ("alexnet_no_steps", {"launch": 43_288_379, "host": 68_678, "h2d": 1_946, "sync": 153, "unknown": 68}),
+        ("sampled_rank0", {"launch": 464_520, "host": 217_896, "h2d": 129, "sync": 88}),
+    ],
+)
+def test_causes_of_idle_time(name: str, expected: dict[str, float]) -> None:
+    causes = capture(name)["devices"][0]["idle_by_cause_us"]
+    assert {cause: us for cause, us in causes.items() if us} == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "host_wait", "other"), [("v100_resnet50_workers0", 382_676, 0), ("v100_resnet50_workers4", 175_026, 1_469)]
+)
+def test_gaps_whose_launch_came_late_are_the_host_wait_of_hta(name: str, host_wait: int, other: int) -> None:
+    """HTA 0.5.0, its last step included, begins at the first kernel: the gap before that is ours alone."""
+    trace = read_trace(GOLDEN / f"{name}.pt.trace.json.gz")
+    window = find_window(trace)
+    assert not isinstance(window, Unavailable)
+    (device,) = found if not isinstance(found := find_device_idle(trace, window), Unavailable) else ()
+    ends = find_gap_ends(trace, device.device, device.gaps)
+    late = trace.events.start_ns[ends.launch] > device.gaps.start
+    assert device.gaps.durations[late].sum() - device.gaps.durations[0] == 1000 * host_wait
+    long = device.gaps.durations >= 30_000
+    assert device.gaps.durations[~late & long].sum() == 1000 * other
+
+
+def test_the_data_wait_of_four_workers_is_under_one_point() -> None:
+    found = capture("v100_resnet50_workers4")
+    assert found["devices"][0]["idle_by_cause_us"]["data_wait"] < 0.01 * found["window_us"]
 
 
 def test_alexnet_busy_time_agrees_with_hta_without_its_sync_records() -> None:

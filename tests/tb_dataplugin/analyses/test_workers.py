@@ -117,7 +117,7 @@ def test_worker_rows_stand_under_the_training_thread_with_batches_above_their_st
     timeline = analyse(one_wait().trace()).timeline
     assert [lane.kind for lane in timeline.lanes] == ["steps", "stages", "worker"]
     assert timeline.lanes[2].title == "DataLoader worker 0"
-    assert timeline.lanes[2].depth.tolist() == [0, 1, 2]
+    assert [len(row.spans) for row in timeline.lanes[2].rows] == [1, 1, 1]
 
 
 def test_workers_without_records_are_said_loudly() -> None:
@@ -149,3 +149,11 @@ def test_columns_of_different_length_are_said_and_survived() -> None:
     builder = one_wait()
     builder.batches["epoch"] = []
     assert "bad_batches" in {one["code"] for one in capture_of(builder)["diagnostics"]}
+
+
+def test_a_wait_that_received_batches_of_two_workers_is_given_away_once() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"batch_size": 2, "num_workers": 2}]).step(0, 100)
+    builder.wait(0, 90, "wait::DataLoader").worker(0).worker(1).kernel(92, 5)
+    builder.batch(0, 0, 0, 0, 30, 40, {"sample::Pets": (1, 28)}).batch(1, 1, 0, 0, 80, 85, {"sample::Pets": (1, 78)})
+    loader = as_dict(analyse(builder.trace()).capture)["loader"]
+    assert sum(loader["wait_by_stage_us"].values()) == loader["wait_us"] == 90

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,31 +15,52 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
+from tb_dataplugin.cache import Store
 from tb_dataplugin.cli import main
+from tb_dataplugin.tb import runs
+from tb_dataplugin.tb.analyst import Answer, Request, answer_to
 from tb_dataplugin.tb.entry import _load
 from tb_dataplugin.tb.logdirs import LogDir, logdirs_of
 from tb_dataplugin.tb.plugin import DataPipelinePlugin
 from tb_dataplugin.tb.runs import CaptureLibrary
+from tb_dataplugin.tb.shelf import Shelf
 from tests.trace_builder import training_run
 
 BASE = "/data/plugin/data_pipeline/"
 
 
-class Host:
-    """A log directory, its library (without its thread: tests say when it works), and the app around it."""
+class HereAnalyst:
+    """Analyses in this process, in the order that `asked` tells."""
 
-    def __init__(self, logdir: Path) -> None:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.asked: list[str] = []
+
+    def analyse(self, path: Path, name: str) -> Answer:
+        self.asked.append(name)
+        return answer_to(Request(str(path), name), (self.store,))
+
+    def rest(self) -> None: ...
+
+
+class Host:
+    """A log directory, its library (without its threads: tests say when it works), and the app around it."""
+
+    def __init__(self, logdir: Path, cache: Path) -> None:
         from tensorboard.backend import application
 
         self.logdir = logdir
-        self.library = CaptureLibrary((LogDir("", logdir),))
+        self.later_s = 3600.0  # that files are older than they are
+        self.analyst = HereAnalyst(Store(cache))
+        self.library = CaptureLibrary((LogDir("", logdir),), now=lambda: time.time() + self.later_s)
         self.library.start = lambda: None  # type: ignore[method-assign]
         self.plugin = DataPipelinePlugin(SimpleNamespace(logdir=str(logdir)), self.library)
         self.client = Client(application.TensorBoardWSGI([self.plugin]))
 
     def work(self) -> None:
         self.library.scan()
-        while self.library.analyse_next():
+        self.library.scan()  # what changed is read once it does not change any more
+        while self.library.analyse_next(self.analyst):
             pass
 
     def get(self, path: str) -> tuple[int, Any]:
@@ -47,7 +70,8 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    return Host(tmp_path)
+    (tmp_path / "logdir").mkdir()
+    return Host(tmp_path / "logdir", tmp_path / "cache")
 
 
 def test_an_empty_log_directory_is_inactive_and_says_where_it_looked(host: Host) -> None:
@@ -86,7 +110,7 @@ def test_a_bad_file_is_one_line_and_hides_no_other(host: Host) -> None:
 
 def test_a_bug_of_ours_is_one_line_and_hides_no_other(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     training_run().write(host.logdir / "a.pt.trace.json")
-    monkeypatch.setattr(host.library, "_analyse", lambda trace, name: 1 / 0)
+    monkeypatch.setattr(host.analyst, "analyse", lambda path, name: 1 / 0)
     host.work()
     status, answer = host.get("report?id=a")
     assert status == 422 and "ZeroDivisionError" in answer["error"]
@@ -111,14 +135,139 @@ def test_new_files_appear_and_vanished_ones_go(host: Host) -> None:
     assert host.get("report?id=a")[0] == 404
 
 
-def test_a_capture_that_was_dropped_from_memory_comes_back(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tb_dataplugin.tb.runs.KEEP_ANALYSED", 1)
+@pytest.mark.parametrize("route", ["report?id=a", "timeline?id=a&width=500"])
+def test_what_left_memory_is_read_from_the_cache_at_once(
+    host: Host, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in "ab":
         training_run().write(host.logdir / f"{name}.pt.trace.json")
     host.work()
-    dropped = next(name for name in "ab" if host.get(f"report?id={name}")[0] == 202)
+    before = host.get(route)
+    for shelf in (host.library._captures, host.library._timelines):
+        monkeypatch.setattr(shelf, "_limit_bytes", 0)
+    host.get(route.replace("id=a", "id=b"))
+    assert host.get(route) == before
+    assert len(host.analyst.asked) == 2
+
+
+@pytest.mark.parametrize("route", ["report?id=a", "timeline?id=a&width=500"])
+def test_what_left_the_cache_too_is_analysed_again(host: Host, route: str) -> None:
+    training_run().write(host.logdir / "a.pt.trace.json")
     host.work()
-    assert host.get(f"report?id={dropped}")[0] == 200
+    shutil.rmtree(host.analyst.store.folder)
+    assert host.get(route) == (202, {"state": "queued"})
+    host.work()
+    assert host.get(route)[0] == 200
+
+
+def test_a_cache_that_keeps_nothing_is_an_error_after_some_tries(host: Host) -> None:
+    training_run().write(host.logdir / "a.pt.trace.json")
+    for _ in range(runs.MAX_LOSSES + 1):
+        host.work()
+        shutil.rmtree(host.analyst.store.folder, ignore_errors=True)
+        host.get("report?id=a")
+    status, answer = host.get("report?id=a")
+    assert status == 422 and "TB_DATAPLUGIN_CACHE" in answer["error"]
+
+
+def test_a_disk_that_takes_nothing_is_an_error_of_that_capture(host: Host) -> None:
+    host.analyst.store.folder.write_text("not a folder")
+    training_run().write(host.logdir / "a.pt.trace.json")
+    host.work()
+    status, answer = host.get("report?id=a")
+    assert status == 422 and "cannot be written" in answer["error"]
+
+
+def test_the_newest_goes_first_but_for_what_the_page_asks_for(host: Host) -> None:
+    for age, name in enumerate("abcd"):
+        path = training_run().write(host.logdir / f"{name}.pt.trace.json")
+        os.utime(path, (1000 - age, 1000 - age))
+    host.library.scan()
+    host.get("report?id=c")
+    host.work()
+    assert host.analyst.asked == ["c", "a", "b", "d"]
+
+
+def test_a_file_that_was_just_written_is_listed_but_not_read_before_it_stood_still(host: Host) -> None:
+    host.later_s = 0.0
+    path = training_run(steps=2).write(host.logdir / "a.pt.trace.json")
+    host.library.scan()
+    assert not host.library.analyse_next(host.analyst)
+    training_run(steps=3).write(path)
+    host.library.scan()
+    assert not host.library.analyse_next(host.analyst)
+    assert host.get("runs")[1]["captures"][0]["state"] == "queued"
+    host.library.scan()
+    assert host.library.analyse_next(host.analyst)
+    assert host.get("report?id=a")[1]["captures"][0]["steps"]["count"] == 3
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    training_run().write(host.logdir / "a.pt.trace.json")
+    host.library.scan()
+    monkeypatch.setattr(host.analyst, "analyse", lambda path, name: Answer("changed"))
+    assert host.library.analyse_next(host.analyst)
+    assert not host.library.analyse_next(host.analyst)  # not before it was looked at again
+    monkeypatch.undo()
+    host.work()
+    assert host.get("report?id=a")[0] == 200
+
+
+def test_what_was_killed_gets_a_second_try_after_all_others(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    for age, name in enumerate("abc"):
+        path = training_run().write(host.logdir / f"{name}.pt.trace.json")
+        os.utime(path, (1000 - age, 1000 - age))
+    asked: list[str] = []
+
+    def analyse(path: Path, name: str) -> Answer:
+        asked.append(name)
+        return Answer("error", "killed", passing=True) if name == "a" else Answer("ready", mode="train")
+
+    monkeypatch.setattr(host.analyst, "analyse", analyse)
+    host.work()
+    assert asked == ["a", "b", "c"]
+    assert host.library.entry("a").state == "queued"
+    host.work()
+    host.work()
+    assert asked == ["a", "b", "c", "a"]
+    assert host.library.entry("a").state == "error"
+
+
+def test_memory_holds_what_was_used_last() -> None:
+    shelf: Shelf[str] = Shelf(100)
+    for key in "abc":
+        shelf.put(key, key.upper(), 40)
+        shelf.get("a")
+    assert [shelf.get(key) for key in "abc"] == ["A", None, "C"]
+    shelf.put("huge", "H", 1000)
+    assert [shelf.get(key) for key in ("a", "c", "huge")] == [None, None, "H"]
+    shelf.put("huge", "h", 10)
+    shelf.put("d", "D", 80)
+    assert [shelf.get(key) for key in ("huge", "d")] == ["h", "D"]
+
+
+def test_the_process_that_analyses_does_not_load_tensorboard() -> None:
+    script = "import sys, tb_dataplugin.tb.analyst; assert not {'tensorboard', 'werkzeug', 'torch'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_pipe_that_is_named_like_a_trace_is_not_opened(host: Host) -> None:
+    os.mkfifo(host.logdir / "pipe.pt.trace.json")
+    training_run().write(host.logdir / "good.pt.trace.json")
+    host.work()
+    assert host.get("report?id=good")[0] == 200
+    for route in ("report", "trace"):  # would hang
+        status, answer = host.get(f"{route}?id=pipe")
+        assert status in (400, 404, 422) and "\n" not in answer["error"]
+
+
+def test_replays_that_left_memory_still_stand_beside_their_run(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    training_run().annotated("replay").write(host.logdir / "replay.pt.trace.json")
+    training_run().write(host.logdir / "train.pt.trace.json")
+    host.work()
+    monkeypatch.setattr(host.library._captures, "_limit_bytes", 0)
+    host.get("report?id=train")
+    assert [capture.mode for capture in host.library.replays()] == ["replay"]
 
 
 def test_timeline_slices(host: Host) -> None:
@@ -127,7 +276,7 @@ def test_timeline_slices(host: Host) -> None:
     status, whole = host.get("timeline?id=a&width=1000")
     assert status == 200
     assert [lane["kind"] for lane in whole["lanes"]] == ["steps", "stages", "device", "gaps"]
-    assert (whole["start_us"], whole["end_us"]) == (0, 400)
+    assert (whole.get("start_us", 0), whole["end_us"]) == (0, 400)
     part = host.get("timeline?id=a&width=1000&start_us=120&end_us=130")[1]
     assert [part["names"][name] for name in part["lanes"][0]["name"]] == ["step 2"]
 
@@ -145,6 +294,7 @@ def test_the_trace_itself_is_served_as_it_is(host: Host) -> None:
     host.work()
     answer = host.client.get(BASE + "trace?id=a")
     assert answer.get_data() == path.read_bytes()
+    answer.close()
     assert "attachment" in answer.headers["Content-Disposition"]
 
 
@@ -223,3 +373,28 @@ def test_a_plugin_that_cannot_load_is_left_out_with_one_line(
     monkeypatch.setitem(sys.modules, "tb_dataplugin.tb.plugin", None)
     assert _load(object(), object()) is None
     assert "The Data Pipeline tab is not shown" in caplog.text
+
+
+def test_two_captures_are_compared_as_on_the_command_line(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [training_run(steps).write(host.logdir / f"{name}.pt.trace.json") for name, steps in (("a", 8), ("b", 9))]
+    host.work()
+    status, told = host.get("compare?before=a&after=b")
+    assert status == 200 and told["outcome"] == "same"
+    assert main(["compare", *map(str, paths), "--format", "json"]) == 0
+    typed = json.loads(capsys.readouterr().out)
+    for side in ("before", "after"):  # the command line names files as they were given
+        typed[side][0].pop("name"), told[side][0].pop("name")
+    assert told == typed
+    assert [run["files"] for run in host.get("compare?before=a&before=b&after=b")[1]["before"]] == [
+        [str(path)] for path in paths
+    ]
+
+
+def test_a_comparison_names_what_is_missing(host: Host) -> None:
+    training_run().write(host.logdir / "a.pt.trace.json")
+    assert host.get("compare?before=a")[0] == 404
+    host.library.scan()
+    assert host.get("compare?before=a&after=a")[0] == 202
+    host.work()
+    assert host.get("compare?before=a")[0] == 400
+    assert host.get("compare?before=a&after=none")[0] == 404

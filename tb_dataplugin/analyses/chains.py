@@ -1,0 +1,170 @@
+"""From an idle gap back to its origin: launch, wait, batch, worker, sample, stage. Each link is a span to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.launches import NONE, Rows
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
+from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of one row of the trace. `track` is None where the trace has no row for it."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+    track: int | None
+
+    @property
+    def duration_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What led to one gap. None: the gap has no such link, or the trace does not show it.
+
+    `batch` is a row of the batch table. `sample` and `stage` lie in the thread that made the batch; `index` is the
+    sample's dataset index, -1 when it is not known.
+    """
+
+    launch: Span | None = None
+    wait: Span | None = None
+    batch: int | None = None
+    sample: Span | None = None
+    index: int = -1
+    stage: Span | None = None
+
+
+class ChainFinder:
+    """Follows single gaps of one device: only those that are shown are worth it."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        tree: StageTree,
+        loader: LoaderWait | Unavailable,
+        workers: Workers | Unavailable,
+        device: DeviceIdle,
+        blamed: DeviceAttribution,
+    ) -> None:
+        self.trace, self.tree, self.loader, self.workers = trace, tree, loader, workers
+        self.device, self.blamed = device, blamed
+        self._stages = np.array([path[-1].name for path in tree.paths], dtype=object)
+        self._is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
+        self._pieces: dict[int, Rows] = {}
+        self._samples: dict[int, Rows] = {}
+
+    def of_gap(self, gap: int) -> Chain:
+        launch = self._launch(gap)
+        waited = self._waited(gap)
+        wait = self._longest_wait(waited)
+        if wait is None:
+            return Chain(launch)
+        batch = self._batch_received_in(wait)
+        track = self._track_that_made(batch)
+        stage = self._stage_in(track, waited.clip(wait), self.blamed.gap_stage[gap])
+        sample = self._sample_around(track, stage, waited.clip(wait))
+        training = self.trace.training_track
+        return Chain(
+            launch=launch,
+            wait=Span("wait", wait.start_ns, wait.end_ns, training),
+            batch=batch,
+            sample=None if sample is None else self._span(sample),
+            index=-1 if sample is None else int(self.trace.span_facts.index[sample]),
+            stage=None if stage is None else self._span(stage),
+        )
+
+    def _launch(self, gap: int) -> Span | None:
+        row, events = int(self.blamed.gap_ends.launch[gap]), self.trace.events
+        if row == NONE:
+            return None
+        name = self.trace.names[int(events.name[row])]
+        return Span(name, int(events.start_ns[row]), int(events.end_ns[row]), int(events.track[row]))
+
+    def _waited(self, gap: int) -> Intervals:
+        gaps = self.device.gaps
+        return self.blamed.causes.get("data_wait", EMPTY).clip(Window(int(gaps.start[gap]), int(gaps.end[gap])))
+
+    def _longest_wait(self, waited: Intervals) -> Window | None:
+        """The wait with most of the gap's data wait."""
+        if isinstance(self.loader, Unavailable) or not len(waited):
+            return None
+        waits = self.loader.waits
+        touched = np.flatnonzero((waits.end > waited.start[0]) & (waits.start < waited.end[-1]))
+        best = touched[waited.overlap(waits.start[touched], waits.end[touched]).argmax()]
+        return Window(int(waits.start[best]), int(waits.end[best]))
+
+    def _batch_received_in(self, wait: Window) -> int | None:
+        """Of several batches that came in one wait, the last: it is what the wait ended with."""
+        if isinstance(self.workers, Unavailable):
+            return None
+        batches = self.workers.batches
+        consumed = np.where(batches.wait_start_ns == wait.start_ns, batches.table.consumed_ns, UNKNOWN_NS)
+        last = int(consumed.argmax()) if len(consumed) else 0
+        return last if len(consumed) and consumed[last] != UNKNOWN_NS else None
+
+    def _track_that_made(self, batch: int | None) -> int | None:
+        if batch is None or isinstance(self.workers, Unavailable):
+            return self.trace.training_track
+        pid = int(self.workers.batches.table.pid[batch])
+        return next((track for track, made in self.trace.worker_tracks().items() if made.pid == pid), None)
+
+    def _stage_in(self, track: int | None, waited: Intervals, stage: str) -> int | None:
+        """The span of that stage, on that row, that was the deepest for the longest of `waited`."""
+        if track is None or not len(waited):
+            return None
+        tree, pieces = self.tree, self._pieces_of(track)
+        first, last = np.searchsorted(tree.piece_start[pieces], (waited.start[0], waited.end[-1]))
+        pieces = pieces[max(int(first) - 1, 0) : int(last)]
+        spans = tree.piece_span[pieces]
+        spent = waited.overlap(tree.piece_start[pieces], tree.piece_end[pieces])
+        spent[self._stages[tree.node[spans]] != stage] = 0
+        if not spent.any():
+            return None
+        found, place = np.unique(spans, return_inverse=True)
+        total = np.bincount(place, weights=spent)
+        best = found[total == total.max()]
+        return int(best[tree.start_ns[best].argmin()])
+
+    def _pieces_of(self, track: int) -> Rows:
+        """Pieces of one row of the trace, by start."""
+        if track not in self._pieces:
+            self._pieces[track] = np.flatnonzero(self.tree.pieces_of_track(track))
+        return self._pieces[track]
+
+    def _samples_of(self, track: int) -> Rows:
+        if track not in self._samples:
+            tree = self.tree
+            mine = np.flatnonzero(tree.track == track)
+            mine = mine[self._is_sample[tree.node[mine]]]
+            self._samples[track] = mine[np.lexsort((tree.depth[mine], tree.start_ns[mine]))]
+        return self._samples[track]
+
+    def _sample_around(self, track: int | None, stage: int | None, waited: Intervals) -> int | None:
+        """The sample that the stage span belongs to; without one, the sample with most of `waited`."""
+        if track is None:
+            return None
+        tree, samples = self.tree, self._samples_of(track)
+        if stage is not None:
+            around = (tree.start_ns[samples] <= tree.start_ns[stage]) & (tree.end_ns[samples] >= tree.end_ns[stage])
+            chosen = samples[around]
+            return int(chosen[-1]) if len(chosen) else None
+        spent = waited.overlap(tree.start_ns[samples], tree.end_ns[samples])
+        return int(samples[spent.argmax()]) if len(samples) and spent.any() else None
+
+    def _span(self, row: int) -> Span:
+        tree = self.tree
+        name = tree.paths[tree.node[row]][-1].name
+        return Span(name, int(tree.start_ns[row]), int(tree.end_ns[row]), int(tree.track[row]))

@@ -1,0 +1,114 @@
+"""How batches flowed from the workers to the training thread: who was busy, what blocked, what epoch starts cost.
+
+*Head of line* is the data wait during which a later batch already lay ready. An *epoch start* is the wait that follows
+``iter(loader)``: it includes starting the workers, unless they persist, and making the first batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotate.trace_format import FIRST_BATCH
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.workers import BatchTimes, Workers, known
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
+from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class EpochStart:
+    """`repeated`: not the first epoch of the loader, so persistent workers would have been there already."""
+
+    wait: Intervals
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFlow:
+    """Of the loader with most batches. Shares are of the window, means over its workers. `starved` counts only while
+    the loader still had indices to give: from the first to the last that it drew in an epoch.
+
+    `slowest` is the worker with the largest skew (its busy time over the mean of all).
+    """
+
+    processes: int
+    busy: float
+    starved: float
+    slowest: int
+    skew: float
+    head_of_line: Intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """`workers` is None without records of DataLoader workers."""
+
+    workers: WorkerFlow | None
+    epoch_starts: tuple[EpochStart, ...]
+
+
+def find_flow(trace: Trace, window: Window, loader: LoaderWait | Unavailable, workers: Workers | Unavailable) -> Flow:
+    if isinstance(workers, Unavailable):
+        return Flow(None, _epoch_starts(trace, window, None))
+    waits = EMPTY if isinstance(loader, Unavailable) else loader.waits
+    return Flow(_worker_flow(workers, window, waits), _epoch_starts(trace, window, workers.batches))
+
+
+def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFlow | None:
+    loaders = workers.batches.table.loader
+    main = int(np.bincount(loaders).argmax()) if len(loaders) else 0
+    times = [one for one in workers.times if one.process.loader == main]
+    if not times or not window.duration_ns:
+        return None
+    slowest = max(times, key=lambda one: (one.skew or 0.0, -one.process.worker))
+    whole = len(times) * window.duration_ns
+    drawing = _drawing(workers.batches, main)
+    return WorkerFlow(
+        processes=len(times),
+        busy=sum(one.busy.total_ns for one in times) / whole,
+        starved=sum(one.starved.intersect(drawing).total_ns for one in times) / whole,
+        slowest=slowest.process.worker,
+        skew=slowest.skew or 0.0,
+        head_of_line=_head_of_line(workers.batches, waits, main),
+    )
+
+
+def _drawing(batches: BatchTimes, loader: int) -> Intervals:
+    """Per epoch, from the first to the last index that the loader put into a queue."""
+    table = batches.table
+    rows = (table.loader == loader) & known(table.drawn_ns)
+    epochs = [table.drawn_ns[rows & (table.epoch == epoch)] for epoch in np.unique(table.epoch[rows]).tolist()]
+    return Intervals.union([int(drawn.min()) for drawn in epochs], [int(drawn.max()) for drawn in epochs])
+
+
+def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
+    """Waits during which a batch lay ready that was asked for only later."""
+    table = batches.table
+    rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
+    return Intervals.union(table.finished_ns[rows], batches.wait_start_ns[rows]).intersect(waits)
+
+
+def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:
+    """In a capture of workers the epoch of the batch received tells; else all but the first count as repeated."""
+    spans, events = trace.stage_spans, trace.events
+    first = np.array([one.kind == "wait" and one.label.endswith(FIRST_BATCH) for one in spans.stages], dtype=np.bool_)
+    if not first.any():
+        return ()
+    rows = spans.row[first[spans.stage] & (events.track[spans.row] == trace.training_track)]
+    rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
+    found = []
+    for place, row in enumerate(rows.tolist()):
+        start, end = int(events.start_ns[row]), int(events.end_ns[row])
+        epoch = None if batches is None else _epoch_received(batches, start, end)
+        wait = Intervals.union([start], [end]).clip(window)
+        found.append(EpochStart(wait, place > 0 if epoch is None else epoch > 0))
+    return tuple(one for one in found if len(one.wait))
+
+
+def _epoch_received(batches: BatchTimes, start: int, end: int) -> int | None:
+    consumed = batches.table.consumed_ns
+    rows = np.flatnonzero((consumed != UNKNOWN_NS) & (consumed >= start) & (consumed <= end))
+    return int(batches.table.epoch[rows[0]]) if len(rows) else None

@@ -1,0 +1,170 @@
+"""Why a device idles: every nanosecond of every gap gets exactly one cause, by launch order.
+
+A gap ends with the activity that ends it. Until that was launched, what the launching thread did is the cause, and
+where that thread did nothing that was recorded, what the training thread did. From the launch to the activity's start
+it is `launch` (the launch itself, the driver, what the activity had to wait for on the device), or `h2d` while the host
+is in the call that copies to the device. Within one thread the order is: waiting for a batch, copying to the device,
+communicating, synchronising, in an operator or runtime call. What remains is `host` where the thread's spans were
+recorded, else `unknown`. Without any runtime call in the trace, waiting for the device cannot be told from the rest:
+all of it is `unknown` then, but for the data wait and the user's own `h2d` stages.
+
+A gap whose launch is not in the trace is judged by the training thread alone; so is one after which nothing ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.host_activity import (
+    NOTHING_RECORDED,
+    HostActivity,
+    ThreadActivity,
+    copy_rows,
+    read_host_activity,
+)
+from tb_dataplugin.analyses.launches import NONE, GapEnds, find_gap_ends
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, distinct
+from tb_dataplugin.model.trace import Trace
+
+Cause = Literal["data_wait", "h2d", "sync", "launch", "host", "comm", "unknown"]
+
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
+
+Layer = tuple[Cause, Intervals]
+
+
+@dataclass(frozen=True, slots=True)
+class IdleCauses:
+    """`causes` are disjoint and their union is the device's gaps. A cause that the trace cannot tell is missing.
+
+    `ends`: what ended each gap. `unlaunched`: gaps that an activity ended whose launch is not in the trace.
+    `queued_ns`: the part of `launch` in gaps that began when what ended them was launched already. The host did its
+    part there: the device was late by itself, or did something that the trace does not show.
+    """
+
+    causes: Mapping[Cause, Intervals]
+    ends: GapEnds
+    unlaunched: int
+    queued_ns: int
+
+    def per_gap(self, gaps: Intervals) -> dict[Cause, Int64Array]:
+        """By cause, its time in each gap."""
+        return {cause: time.overlap(gaps.start, gaps.end) for cause, time in self.causes.items()}
+
+
+def find_idle_causes(trace: Trace, devices: tuple[DeviceIdle, ...], waits: Intervals | None) -> tuple[IdleCauses, ...]:
+    """Per device. `waits`: the data wait of the training thread, None when it is not known."""
+    host = read_host_activity(trace)
+    return tuple(_one_device(trace, host, device, waits) for device in devices)
+
+
+def _one_device(trace: Trace, host: HostActivity, device: DeviceIdle, waits: Intervals | None) -> IdleCauses:
+    gaps, ends = device.gaps, find_gap_ends(trace, device.device, device.gaps)
+    launch_ns = np.where(ends.launch != NONE, trace.events.start_ns[ends.launch], gaps.end)
+    launched = np.clip(launch_ns, gaps.start, gaps.end)
+    copied = _in_copy_until(trace, ends, launched, gaps)
+    parts: list[Layer] = [
+        ("h2d", Intervals.union(launched, copied)),
+        ("launch", Intervals.union(copied, gaps.end)),
+    ]
+    told = _tellable(host, waits)
+    main = _main_thread(trace, ends)
+    activity_of = cache(host.of_thread)
+    thread = np.where(ends.launch != NONE, trace.events.track[ends.launch], -1 if main is None else main)
+    for track in np.unique(thread).tolist():
+        mine = thread == track
+        before = Intervals.union(gaps.start[mine], launched[mine])
+        own = activity_of(track) if track >= 0 else NOTHING_RECORDED
+        other = NOTHING_RECORDED if main is None or main == track else activity_of(main)
+        layers = _layers(own, other, waits or EMPTY, own_waits=main == track)
+        parts += _divide(before, tuple(layer for layer in layers if layer[0] in told))
+    return IdleCauses(
+        causes=_collect(parts, told),
+        ends=ends,
+        unlaunched=int(((ends.activity != NONE) & (ends.launch == NONE)).sum()),
+        queued_ns=int((gaps.end - copied)[launch_ns <= gaps.start].sum()),
+    )
+
+
+def _main_thread(trace: Trace, ends: GapEnds) -> int | None:
+    """The training thread; in a trace without one, the thread that launched what ended the most gaps."""
+    if trace.training_track is not None:
+        return trace.training_track
+    launchers, count = np.unique(trace.events.track[ends.launch[ends.launch != NONE]], return_counts=True)
+    tracks = trace.tracks
+    ranked = sorted(zip(launchers.tolist(), count.tolist(), strict=True), key=lambda one: (-one[1], tracks[one[0]].tid))
+    return ranked[0][0] if ranked else None
+
+
+def _in_copy_until(trace: Trace, ends: GapEnds, launched: Int64Array, gaps: Intervals) -> Int64Array:
+    """Per gap, until when the host was in the call that copies to the device; `launched` where it was no such copy."""
+    is_copy = np.zeros(len(trace.events), dtype=np.bool_)
+    is_copy[copy_rows(trace, to_device=True)] = True
+    copying = (ends.activity != NONE) & (ends.launch != NONE)
+    copying[copying] = is_copy[ends.activity[copying]]
+    return np.where(copying, np.clip(trace.events.end_ns[ends.launch], launched, gaps.end), launched)
+
+
+def _layers(own: ThreadActivity, other: ThreadActivity, waits: Intervals, own_waits: bool) -> Iterator[Layer]:
+    """What decides, the strongest first. `own` is the launching thread, `other` the training thread if it is another.
+
+    `waits` are the training thread's.
+    """
+    if own_waits:
+        yield ("data_wait", waits)
+    yield from _calls(own)
+    if not own_waits:
+        yield ("data_wait", waits)
+        yield from _calls(other)
+    yield ("host", Intervals.union_of((own.recorded, other.recorded)))
+
+
+def _calls(thread: ThreadActivity) -> Iterator[Layer]:
+    yield ("unknown", thread.unclear)
+    yield ("h2d", thread.copying)
+    yield ("comm", thread.communicating)
+    yield ("sync", thread.synchronising)
+    yield ("launch", thread.launching)
+
+
+def _divide(whole: Intervals, layers: tuple[Layer, ...]) -> list[Layer]:
+    """Cuts `whole` up: each time goes to the first layer that holds it, and to `unknown` where none does."""
+    if not len(whole):
+        return []
+    sets = (whole, *(time for _, time in layers))
+    edges = distinct(np.concatenate([part for time in sets for part in (time.start, time.end)]))
+    inside = whole.contains(edges[:-1])
+    left, right = edges[:-1][inside], edges[1:][inside]
+    chosen = np.full(len(left), len(layers))
+    for number in reversed(range(len(layers))):
+        chosen[layers[number][1].contains(left)] = number
+    causes: tuple[Cause, ...] = (*(cause for cause, _ in layers), "unknown")
+    return [(causes[n], Intervals.union(left[chosen == n], right[chosen == n])) for n in np.unique(chosen).tolist()]
+
+
+def _tellable(host: HostActivity, waits: Intervals | None) -> set[Cause]:
+    """Causes whose time is known, be it none."""
+    told: set[Cause] = {"unknown"}
+    if waits is not None:
+        told.add("data_wait")
+    if host.has_calls:
+        told |= {"launch", "comm"}
+        told |= {"host"} if host.has_spans else set()
+        told |= {"sync"} if host.has_clear_copies or host.synchronises.any() else set()
+    if host.copies_in.any() or (host.has_calls and host.has_clear_copies):
+        told.add("h2d")
+    return told
+
+
+def _collect(parts: list[Layer], told: set[Cause]) -> dict[Cause, Intervals]:
+    """By cause; time of a cause that the trace cannot tell is unknown."""
+    found = [(name if name in told else "unknown", time) for name, time in parts]
+    return {
+        cause: Intervals.union_of(time for name, time in found if name == cause) for cause in CAUSES if cause in told
+    }

@@ -1,0 +1,124 @@
+"""What making batches cost the DataLoader workers: running, ready but without a core, or waiting for something.
+
+The wall-clock time of making a batch is CPU time of the worker's main thread, plus time in which that thread was ready
+to run and had no core (`run_delay`, from the kernel's schedstat), plus time in which it waited: for storage, a lock, or
+another process. More CPU time in the process than in its main thread is that of threads which libraries started.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.workers import known
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
+from tb_dataplugin.model.trace import BatchTable, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCosts:
+    """Of all batches that were begun and finished in the window. None: not recorded.
+
+    `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
+    threads (may exceed 1), `run_delay` without a core. `read_chars` are bytes that reads returned, `read_bytes` the
+    part that came from storage. Switches and faults are counts.
+    """
+
+    batches: int
+    wall_ns: int
+    cpu: float | None
+    process_cpu: float | None
+    run_delay: float | None
+    voluntary: int | None
+    involuntary: int | None
+    read_chars: int | None
+    read_bytes: int | None
+    major_faults: int | None
+
+    @property
+    def waiting(self) -> float | None:
+        """Share in which the main thread neither ran nor wanted to: storage, locks, other processes."""
+        if self.cpu is None or self.run_delay is None:
+            return None
+        return max(0.0, 1.0 - self.cpu - self.run_delay)
+
+    @property
+    def starved_share(self) -> float | None:
+        """Of the time in which the main thread did not run: the part in which it wanted to."""
+        if self.cpu is None or self.run_delay is None or self.cpu >= 1:
+            return None
+        return min(1.0, self.run_delay / (1.0 - self.cpu))
+
+    @property
+    def threads(self) -> float | None:
+        """CPU time of the whole process over that of its main thread: 1 is no hidden thread."""
+        return self.process_cpu / self.cpu if self.process_cpu is not None and self.cpu else None
+
+    @property
+    def cached(self) -> float | None:
+        """Share of the bytes read that did not come from storage; None when (next to) nothing was read."""
+        if self.read_chars is None or self.read_bytes is None or self.read_chars < 1:
+            return None
+        return max(0.0, 1.0 - self.read_bytes / self.read_chars)
+
+
+def find_worker_costs(trace: Trace, tree: StageTree, window: Window) -> WorkerCosts | Unavailable:
+    pipeline = trace.info.pipeline
+    table = pipeline.batches if pipeline else None
+    if pipeline is None or table is None:
+        return _unavailable("The trace has no records of DataLoader workers")
+    rows = known(table.started_ns) & known(table.finished_ns)
+    rows &= (table.started_ns >= window.start_ns) & (table.finished_ns <= window.end_ns)
+    wall = int((table.finished_ns - table.started_ns)[rows].sum())
+    if not wall:
+        return _unavailable("No batch was begun and finished within the window")
+    costs = pipeline.batch_costs
+    length = (table.finished_ns - table.started_ns)[rows]
+    return WorkerCosts(
+        batches=int(rows.sum()),
+        wall_ns=wall,
+        cpu=_main_thread_share(trace, tree, table, rows, wall),
+        process_cpu=_share(costs.process_cpu_ns[rows], length) if costs else None,
+        run_delay=_share(costs.run_delay_ns[rows], length) if costs else None,
+        voluntary=_sum(costs.voluntary[rows]) if costs else None,
+        involuntary=_sum(costs.involuntary[rows]) if costs else None,
+        read_chars=_sum(costs.read_chars[rows]) if costs else None,
+        read_bytes=_sum(costs.read_bytes[rows]) if costs else None,
+        major_faults=_sum(costs.major_faults[rows]) if costs else None,
+    )
+
+
+def _unavailable(message: str) -> Unavailable:
+    return Unavailable("workers", "no_worker_costs", f"{message}, so what making batches cost in CPU time is unknown")
+
+
+def _main_thread_share(
+    trace: Trace, tree: StageTree, table: BatchTable, rows: np.ndarray[tuple[int], np.dtype[np.bool_]], wall: int
+) -> float | None:
+    """CPU time of the outermost stages of those batches over their wall-clock time, with what lies between."""
+    total = 0
+    for track, process in trace.worker_tracks().items():
+        mine = rows & (table.pid == process.pid)
+        making = Intervals.union(table.started_ns[mine], table.finished_ns[mine])
+        spans = (tree.track == track) & (tree.depth == 0)
+        spans &= making.contains(tree.start_ns)
+        cpu = trace.span_facts.cpu_ns[spans]
+        if (cpu < 0).any():
+            return None
+        total += int(cpu.sum())
+    return min(1.0, total / wall) if total else None
+
+
+def _share(values: Int64Array, wall: Int64Array) -> float | None:
+    """Of the batches for which it was recorded."""
+    told = values >= 0
+    return float(values[told].sum() / wall[told].sum()) if told.any() and wall[told].sum() else None
+
+
+def _sum(values: Int64Array) -> int | None:
+    """Of all batches, from those for which it was recorded."""
+    told = values >= 0
+    return round(values[told].mean() * len(values)) if told.any() else None

@@ -1,0 +1,8 @@
+"""Two sides of captures against each other: what differs, by how much, and whether the noise could have made it.
+
+Works on reports, so that the tab and the command line compare what they have in memory, and nothing is measured twice.
+"""
+
+from tb_dataplugin.compare.build import compare
+
+__all__ = ["compare"]

@@ -1,0 +1,147 @@
+"""Fills the comparison from what was found: logarithms become relative changes here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import expm1
+from typing import Final
+
+from tb_dataplugin.compare.noise import SHOWN, TIME_LUCK, Change, change
+from tb_dataplugin.compare.parts import PartChange, compare_parts
+from tb_dataplugin.compare.settings import compare_settings
+from tb_dataplugin.compare.sides import (
+    UNKNOWN_STARVATION,
+    Run,
+    Unit,
+    common_unit,
+    group_runs,
+    stages_of,
+    starvation,
+    time_figure,
+    time_per_unit,
+)
+from tb_dataplugin.compare.stages import StageChange, compare_stages
+from tb_dataplugin.compare.verdict import ALARM, TimeChange, judge, relative
+from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.report import report_pb2 as pb
+
+SCHEMA_VERSION = 1
+
+BUSY: Final = 0.1
+"""Starvation (a logarithm) from which the reader is told of it."""
+
+
+def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
+    """Compare two sides of one or more captures each; several on a side are repeated runs."""
+    (first, left), (second, right) = group_runs(before), group_runs(after)
+    unit = common_unit((*first, *second))
+    shared = max(starvation(stages_of(run)) for run in (*first, *second))
+    time = _compare_time(first, second, unit, shared)
+    stages = compare_stages(first, second, unit, shared)
+    parts = compare_parts(first, second, unit, shared)
+    settings = compare_settings(first, second)
+    verdict = judge(time, unit, stages, parts, settings)
+    return pb.Comparison(
+        schema_version=SCHEMA_VERSION,
+        before=(_run(run, unit) for run in first),
+        after=(_run(run, unit) for run in second),
+        outcome=verdict.outcome,
+        sentence=verdict.sentence,
+        evidence=verdict.evidence,
+        unit=unit,
+        time=_time(time) if time else None,
+        parts=map(_part, parts),
+        stages=map(_stage, stages),
+        settings=(pb.SettingChange(name=one.name, before=one.before, after=one.after) for one in settings),
+        diagnostics=map(_diagnostic, (*left, *right, *_notes(first, second, shared))),
+    )
+
+
+def _compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> TimeChange | None:
+    sides = [[time_figure(run, unit) for run in runs] for runs in (before, after)]
+    known = [[one for one in side if one is not None] for side in sides]
+    means = [[time_per_unit(run, unit) for run in runs] for runs in (before, after)]
+    if any(len(one) < len(side) for one, side in zip(known, sides, strict=True)):
+        return None
+    first, second = (sum(one for one in side if one is not None) / len(side) for side in means)
+    return TimeChange(first, second, change(known[0], known[1], TIME_LUCK, shared))
+
+
+def _notes(before: Sequence[Run], after: Sequence[Run], shared: float) -> Iterator[Diagnostic]:
+    if min(len(before), len(after)) < 3:
+        message = (
+            "How much equal runs of this pipeline differ is assumed for the most part (3 % of the time per sample, 4 % "
+            "of a stage's): give at least three captures, each of a run of its own, on each side"
+        )
+        yield Diagnostic("capture", "few_runs", 1, message)
+    if shared > BUSY and shared != UNKNOWN_STARVATION:
+        message = (
+            f"On one side stages took {expm1(shared) * 100:.0f} % longer than they computed: other programs had the "
+            "cores. Wall times are compared with that much mistrust; CPU times are not touched by it"
+        )
+        yield Diagnostic("capture", "shared_machine", 1, message)
+    modes = {run.mode for run in (*before, *after)}
+    if len(modes) > 1:
+        message = f"The captures are of different kinds ({', '.join(sorted(modes))}); their times mean different things"
+        yield Diagnostic("capture", "different_modes", 1, message)
+
+
+def _run(run: Run, unit: Unit) -> pb.ComparedRun:
+    files = (capture.file for capture in run.captures)
+    return pb.ComparedRun(name=run.name, files=files, mode=run.mode, time_us=time_per_unit(run, unit))
+
+
+def _interval(one: Change) -> tuple[float | None, float | None]:
+    reach = one.reach(SHOWN)
+    return (None, None) if reach is None else (one.value - reach, one.value + reach)
+
+
+def _difference(before_us: float, after_us: float, one: Change, reach: float | None, told_apart: bool) -> pb.Difference:
+    low, high = _interval(one)
+    return pb.Difference(
+        before_us=before_us,
+        after_us=after_us,
+        change=relative(one.value),
+        low=None if low is None else relative(low),
+        high=None if high is None else relative(high),
+        detectable=None if reach is None else relative(reach),
+        told_apart=told_apart,
+    )
+
+
+def _time(time: TimeChange) -> pb.Difference:
+    reach = time.change.reach(ALARM)
+    return _difference(time.before_us, time.after_us, time.change, reach, time.change.probability <= ALARM)
+
+
+def _part(part: PartChange) -> pb.PartDifference:
+    low, high = _interval(part.change) if part.change else (None, None)
+    return pb.PartDifference(
+        name=part.name,
+        before_us=part.before_us,
+        after_us=part.after_us,
+        change=part.change.value if part.change else None,
+        low=low,
+        high=high,
+    )
+
+
+def _stage(stage: StageChange) -> pb.StageDifference:
+    before, after, found = stage.before, stage.after, stage.typical
+    typical = None
+    if found is not None:
+        typical = _difference(found.before_us, found.after_us, found.change, stage.reach, stage.told_apart)
+    return pb.StageDifference(
+        stage=stage.name,
+        before_us=before.per_call_us if before else None,
+        after_us=after.per_call_us if after else None,
+        before_calls=before.calls if before else None,
+        after_calls=after.calls if after else None,
+        weight_us=stage.weight_us,
+        typical=typical,
+        measure=found.measure if found else "",
+    )
+
+
+def _diagnostic(one: Diagnostic) -> pb.Diagnostic:
+    return pb.Diagnostic(topic=one.topic, code=one.code, count=one.count, message=one.message)

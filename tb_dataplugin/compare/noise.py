@@ -1,0 +1,184 @@
+"""What is known of a figure's noise, and whether two sides differ by more.
+
+Two things make equal runs differ. *Within* a run, blocks differ; their scatter tells how well the run's mean is known.
+*Between* runs there is the luck that a process keeps for its life (memory layout, cores, neighbours on the machine);
+only repeated runs tell how large it is. With one run on a side it has to be assumed: `Luck`. Several runs correct the
+assumption the more, the more there are: the moderated t-test (G. K. Smyth, 2004), with Satterthwaite's degrees of
+freedom. Figures are logarithms of times, so that differences are relative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.compare import student
+
+Floats = npt.NDArray[np.float64]
+
+LEAST_BLOCKS: Final = 4
+"""Blocks from which a variance is worth something."""
+
+TRIM: Final = 0.25
+"""Share of the blocks that a typical block leaves out at either end."""
+
+SHOWN: Final = 0.05
+"""What shown intervals miss: they hold the truth in 19 of 20 cases."""
+
+MOST_CORRELATION: Final = 0.8
+"""Of a block with the next; more would say that the run holds no two independent blocks."""
+
+
+BELIEF: Final = 6
+"""How many repeated runs the assumption about luck weighs as much as."""
+
+TIME_LUCK: Final = 0.03
+"""Standard deviation (relative) of the time per sample over equal runs, if nobody else uses the machine. Processes that
+did the same differed by 3 to 7 % for their life (benchmarks/RESULTS.md)."""
+
+STAGE_LUCK: Final = 0.04
+"""The same of a stage's self time. Equal runs differed by 1.4 to 8 % (docs/accuracy.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One run's figure. `variance` is that of its mean as its blocks tell, None when there are too few of them.
+
+    `luck` is what the run itself tells of the luck of processes: its DataLoader workers do the same and differ by that.
+    """
+
+    value: float
+    variance: float | None
+    freedom: float
+    luck: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """After less before. `error` is its standard error, None when the noise is not known."""
+
+    value: float
+    error: float | None = None
+    freedom: float = 1.0
+
+    @property
+    def probability(self) -> float:
+        """Of a difference like this, or larger, between equal sides."""
+        return 1.0 if not self.error else student.two_sided(self.value / self.error, self.freedom)
+
+    def reach(self, probability: float) -> float | None:
+        """How far from 0 (or from the truth) noise gets with this probability."""
+        return None if self.error is None else self.error * student.critical(probability, self.freedom)
+
+
+def mean_figure(blocks: Floats) -> Figure | None:
+    """Logarithm of the mean of a run's blocks; None where it has no logarithm."""
+    mean = float(blocks.mean()) if len(blocks) else 0.0
+    if mean <= 0:
+        return None
+    variance = float(blocks.var(ddof=1)) / len(blocks) if len(blocks) >= LEAST_BLOCKS else None
+    return _relative(mean, variance, blocks, len(blocks) - 1)
+
+
+def typical_figure(blocks: Floats, worker: Floats) -> Figure | None:
+    """Logarithm of the typical block, with Yuen's variance (1974), and how much the workers that made them differ."""
+    found = _middle_half(blocks)
+    if found is None or found[0] <= 0:
+        return None
+    mean, variance, kept = found
+    known = [_middle_half(blocks[worker == one]) for one in np.unique(worker)]
+    logs = [math.log(one[0]) for one in known if one is not None and one[0] > 0]
+    luck = float(np.std(logs, ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else 0.0
+    figure = _relative(mean, variance, kept, len(blocks) - 2 * int(TRIM * len(blocks)) - 1)
+    return Figure(figure.value, figure.variance, figure.freedom, luck)
+
+
+def _middle_half(blocks: Floats) -> tuple[float, float | None, Floats] | None:
+    """Mean of the middle half, its variance, and the blocks with the outer ones moved to its edge.
+
+    A block in which another program had the core says nothing of the stage, and may be a hundred times as long.
+    """
+    if not len(blocks):
+        return None
+    cut = int(TRIM * len(blocks))
+    middle = np.sort(blocks)[cut : len(blocks) - cut]
+    kept = np.clip(blocks, middle[0], middle[-1])
+    scatter, count = float(((kept - kept.mean()) ** 2).sum()), len(middle)
+    return float(middle.mean()), scatter / (count * (count - 1)) if len(blocks) >= LEAST_BLOCKS else None, kept
+
+
+def share_figure(value: float, blocks: Floats, whole: float) -> Figure:
+    """A part as a share of `whole`, which may be 0 or come and go, so that it has no logarithm. No blocks: no noise."""
+    if len(blocks) < LEAST_BLOCKS:
+        return Figure(value / whole, None, 1)
+    variance = float(blocks.var(ddof=1)) / len(blocks) * _inflation(blocks)
+    return Figure(value / whole, variance / whole**2, len(blocks) - 1)
+
+
+def _relative(mean: float, variance: float | None, blocks: Floats, freedom: int) -> Figure:
+    """Neighbouring blocks that are alike are worth fewer: their correlation widens the variance."""
+    if variance is None:
+        return Figure(math.log(mean), None, 1)
+    return Figure(math.log(mean), variance * _inflation(blocks) / mean**2, freedom)
+
+
+def _inflation(blocks: Floats) -> float:
+    """Variance of a mean of first-order autoregressive blocks over that of independent ones."""
+    off = blocks - blocks.mean()
+    power = float(off @ off)
+    correlation = min(MOST_CORRELATION, max(0.0, float(off[1:] @ off[:-1]) / power)) if power else 0.0
+    return (1 + correlation) / (1 - correlation)
+
+
+def change(before: Sequence[Figure], after: Sequence[Figure], luck: float, shared: float = 0.0) -> Change:
+    """The difference of the sides' means, and how far noise may have moved it.
+
+    `luck` is the least that is assumed; workers that differ by more widen it. `shared` is what other programs may have
+    done to the figure, if it is a wall time: repeated runs show that in their scatter, so it fades with their number.
+    """
+    value = _mean(after) - _mean(before)
+    repeated = len(before) + len(after) - 2
+    inner = [(one.variance, one.freedom, len(side)) for side in (before, after) for one in side]
+    if repeated < 2 and any(variance is None for variance, _, _ in inner):
+        return Change(value)
+    share = repeated / (BELIEF + repeated)
+    seen = sum(one.luck**2 for one in (*before, *after)) / (len(before) + len(after))
+    per_run = 1 / len(before) + 1 / len(after)
+    between = (_scatter(before) + _scatter(after)) / repeated if repeated else 0.0
+    parts: list[tuple[float, float]] = [
+        (share * between * per_run, repeated),
+        ((1 - share) * max(luck**2, seen) * per_run, BELIEF),
+    ]
+    parts.append((shared**2 / (1 + repeated) * per_run, BELIEF))
+    parts += [((1 - share) * (variance or 0.0) / runs**2, freedom) for variance, freedom, runs in inner]
+    whole = sum(part for part, _ in parts)
+    freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
+    return Change(value, math.sqrt(whole), freedom)
+
+
+def _mean(side: Sequence[Figure]) -> float:
+    return sum(one.value for one in side) / len(side)
+
+
+def _scatter(side: Sequence[Figure]) -> float:
+    return sum((one.value - _mean(side)) ** 2 for one in side)
+
+
+def holm(probabilities: Sequence[float], weights: Sequence[float], alarm: float) -> list[bool]:
+    """Which of several differences are real, with probability `alarm` at most that any of them is not (Holm, 1979).
+
+    A difference has the part of `alarm` that its weight is of those not yet decided.
+    """
+    order = sorted(range(len(weights)), key=lambda i: probabilities[i] / weights[i] if weights[i] else math.inf)
+    left, real = math.fsum(weights), [False] * len(weights)
+    for i in order:
+        if not left or probabilities[i] > alarm * weights[i] / left:
+            break
+        real[i] = True
+        left -= weights[i]
+    return real

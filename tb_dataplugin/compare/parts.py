@@ -1,0 +1,112 @@
+"""What the time per sample went to, on both sides: the data wait and its stages, device work, idle time by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_dataplugin.compare.noise import TIME_LUCK, Change, Figure, Floats, change, share_figure
+from tb_dataplugin.compare.sides import Run, Unit, step_blocks, time_per_unit
+from tb_dataplugin.report import report_pb2 as pb
+
+PerCapture = Callable[[pb.Capture], float | None]
+PerStep = Callable[[pb.Step], float]
+
+
+@dataclass(frozen=True, slots=True)
+class PartChange:
+    """Means per unit (us); None: that side does not tell. `change` is a share of the whole time per unit before."""
+
+    name: str
+    before_us: float | None
+    after_us: float | None
+    change: Change | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """How to read a part off a capture, and off a step where steps tell it."""
+
+    name: str
+    of_capture: PerCapture
+    of_step: PerStep | None = None
+
+
+def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[PartChange]:
+    wholes = [whole for run in before if (whole := time_per_unit(run, unit)) is not None]
+    if len(wholes) < len(before):
+        return []
+    whole = sum(wholes) / len(wholes)
+    captures = [capture for run in (*before, *after) for capture in run.captures]
+    found = (_compare(part, before, after, unit, whole, shared) for part in _parts(captures))
+    return [one for one in found if one.before_us is not None or one.after_us is not None]
+
+
+def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
+    causes = [field.name for field in pb.IdleByCause.DESCRIPTOR.fields]
+    stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})
+    return [
+        _Part("data_wait", _data_wait, lambda step: step.data_wait_us),
+        _Part("rest", _rest, lambda step: step.duration_us - step.data_wait_us),
+        _Part("device_busy", _device_busy, lambda step: step.device_busy_us),
+        *(_Part(f"idle:{cause}", _idle(cause), _idle_of_step(cause)) for cause in causes),
+        *(_Part(f"wait:{stage}", _blamed(stage)) for stage in stages),
+    ]
+
+
+def _data_wait(capture: pb.Capture) -> float | None:
+    return capture.loader.wait_us if capture.HasField("loader") else None
+
+
+def _rest(capture: pb.Capture) -> float | None:
+    return capture.window_us - capture.loader.wait_us if capture.HasField("loader") else None
+
+
+def _device_busy(capture: pb.Capture) -> float | None:
+    return capture.devices[0].busy_us if capture.devices else None
+
+
+def _idle(cause: str) -> PerCapture:
+    def of(capture: pb.Capture) -> float | None:
+        told = capture.devices[0].idle_by_cause_us if capture.devices else pb.IdleByCause()
+        return float(getattr(told, cause)) if told.HasField(cause) else None  # type: ignore[arg-type]
+
+    return of
+
+
+def _idle_of_step(cause: str) -> PerStep:
+    return lambda step: float(getattr(step.idle_by_cause_us, cause))
+
+
+def _blamed(stage: str) -> PerCapture:
+    """A stage that waits were passed on to has none of them where it is not named."""
+
+    def of(capture: pb.Capture) -> float | None:
+        known = capture.loader.wait_by_stage_us
+        return known.get(stage, 0.0) if known else None
+
+    return of
+
+
+def _compare(
+    part: _Part, before: Sequence[Run], after: Sequence[Run], unit: Unit, whole: float, shared: float
+) -> PartChange:
+    sides = [[_figure(part, run, unit, whole) for run in runs] for runs in (before, after)]
+    known = [[one for one in side if one is not None] for side in sides]
+    means = [sum(one.value for one in side) / len(side) * whole if side else None for side in known]
+    complete = all(len(one) == len(side) for one, side in zip(known, sides, strict=True))
+    return PartChange(
+        part.name, means[0], means[1], change(known[0], known[1], TIME_LUCK, shared) if complete else None
+    )
+
+
+def _figure(part: _Part, run: Run, unit: Unit, whole: float) -> Figure | None:
+    spent, count, steps = run.total(part.of_capture), run.units(unit), run.units("step")
+    if spent is None or not count:
+        return None
+    blocks: Floats = np.empty(0)
+    if part.of_step and steps:
+        blocks = np.concatenate([step_blocks(capture, part.of_step) for capture in run.captures]) * (steps / count)
+    return share_figure(spent / count, blocks, whole)

@@ -1,0 +1,70 @@
+"""What changed in the configuration, as far as the captures tell: loader, machine, versions, stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import UNKNOWN
+
+LOADER = (
+    "num_workers", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers", "in_order", "start_method",
+    "dataset",
+)  # fmt: skip
+MACHINE = ("cores", "cpu_quota", "torch_threads", "memory_bytes", "shm_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    name: str
+    before: str
+    after: str
+
+
+def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[SettingChange]:
+    """Settings that differ between the sides. One that no capture of a side tells is an en dash there."""
+    sides = [_settings(runs) for runs in (before, after)]
+    names = list(dict.fromkeys(name for side in sides for name in side))
+    pairs = [(name, sides[0].get(name, UNKNOWN), sides[1].get(name, UNKNOWN)) for name in names]
+    return [SettingChange(*pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def _settings(runs: Sequence[Run]) -> dict[str, str]:
+    """Name -> value; runs of one side that differ have all their values."""
+    values: dict[str, list[str]] = {}
+    for capture in (capture for run in runs for capture in run.captures):
+        for name, value in _of_capture(capture):
+            if value not in values.setdefault(name, []):
+                values[name].append(value)
+    return {name: ", ".join(sorted(found)) for name, found in values.items()}
+
+
+def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:
+    yield "mode", capture.mode
+    yield from _fields(capture.loader, LOADER)
+    if capture.host:
+        yield "host", capture.host
+    if capture.devices:
+        yield "device", capture.devices[0].name or UNKNOWN
+    if capture.HasField("world_size"):
+        yield "world_size", str(capture.world_size)
+    yield from _fields(capture.environment, MACHINE)
+    for library, version in sorted(capture.environment.versions.items()):
+        yield f"{library} (version)", version
+
+
+def _fields(message: pb.Loader | pb.Environment, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        field = message.DESCRIPTOR.fields_by_name[name]
+        value = getattr(message, name)
+        known = message.HasField(name) if field.has_presence else bool(value)  # type: ignore[arg-type]
+        if known:
+            yield name, _words(value)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) and value < 1e6 else str(value)

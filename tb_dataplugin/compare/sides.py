@@ -1,0 +1,163 @@
+"""What is compared: the runs of a side, and what each of them says of its time and its stages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from tb_dataplugin.compare.noise import Figure, Floats, mean_figure, typical_figure
+from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.report import report_pb2 as pb
+
+Unit = Literal["sample", "step", ""]
+Measure = Literal["cpu", "wall"]
+MEASURES: Final[tuple[Measure, ...]] = ("cpu", "wall")
+
+_WINDOW = re.compile(r"\.\d+$")
+"""Ends the names that `annotate` gives: ``<host>_<pid>.<ns>``; windows of one process differ in it only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The captures of one process, in order."""
+
+    name: str
+    captures: tuple[pb.Capture, ...]
+
+    @property
+    def mode(self) -> str:
+        return self.captures[0].mode
+
+    def units(self, unit: Unit) -> float | None:
+        """How many samples or steps its windows hold; None when unknown."""
+        counts = [_units(capture, unit) for capture in self.captures]
+        known = [count for count in counts if count]
+        return sum(known) if known and len(known) == len(counts) else None
+
+    def total(self, part: Callable[[pb.Capture], float | None]) -> float | None:
+        """Sum over its windows; None when one does not tell."""
+        values = [part(capture) for capture in self.captures]
+        known = [value for value in values if value is not None]
+        return sum(known) if len(known) == len(values) else None
+
+
+def _units(capture: pb.Capture, unit: Unit) -> float | None:
+    if unit == "sample":
+        return capture.throughput.samples if capture.throughput.HasField("samples") else None
+    return capture.steps.count if unit == "step" and capture.HasField("steps") else None
+
+
+def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Diagnostic]]:
+    """Runs of one side: captures of training only if there are any, of one rank only."""
+    known, notes = list(captures), []
+    modes = {capture.mode for capture in known}
+    if "replay" in modes and len(modes) > 1:
+        known = [capture for capture in known if capture.mode != "replay"]
+        message = "Replays among the captures are left aside: training is compared with training"
+        notes.append(Diagnostic("capture", "replays_left_aside", 1, message))
+    ranks = {capture.rank for capture in known}
+    if len(ranks) > 1:
+        known = [capture for capture in known if capture.rank == min(ranks)]
+        message = f"Of several ranks only rank {min(ranks)} is compared: ranks of one run are no repeated runs"
+        notes.append(Diagnostic("capture", "ranks_left_aside", len(ranks) - 1, message))
+    grouped: dict[tuple[str, str], list[pb.Capture]] = {}
+    for capture in known:
+        process = _WINDOW.sub("", capture.name) if capture.mode != "foreign" else capture.file
+        grouped.setdefault((capture.host, process), []).append(capture)
+    return tuple(Run(found[0].name, tuple(found)) for found in grouped.values()), notes
+
+
+def common_unit(runs: Sequence[Run]) -> Unit:
+    """What times can be told per on every run."""
+    units: tuple[Unit, ...] = ("sample", "step")
+    return next((unit for unit in units if all(run.units(unit) for run in runs)), "")
+
+
+def time_per_unit(run: Run, unit: Unit) -> float | None:
+    """Microseconds of the run's windows per sample or step."""
+    count, window = run.units(unit), run.total(lambda capture: capture.window_us)
+    return window / count if count and window else None
+
+
+def time_figure(run: Run, unit: Unit) -> Figure | None:
+    """Its noise is that of the steps, in blocks of as many as there are DataLoader workers: the sawtooth's period."""
+    mean = time_per_unit(run, unit)
+    steps = mean_figure(np.concatenate([step_blocks(capture) for capture in run.captures]))
+    if mean is None:
+        return None
+    return Figure(float(np.log(mean)), steps.variance if steps else None, steps.freedom if steps else 1)
+
+
+def step_blocks(capture: pb.Capture, of: Callable[[pb.Step], float] = lambda step: step.duration_us) -> Floats:
+    """Means of a figure of the steps over whole periods of the sawtooth."""
+    period = max(1, capture.loader.num_workers)
+    values = np.array([of(step) for step in capture.steps.items], dtype=np.float64)
+    means: Floats = values[: len(values) // period * period].reshape(-1, period).mean(axis=1)
+    return means
+
+
+@dataclass(frozen=True, slots=True)
+class StageFigures:
+    """One stage in one run. `typical` has a figure per measure that the run tells."""
+
+    calls: int
+    self_us: float
+    typical: dict[Measure, Figure]
+
+
+def stages_of(run: Run) -> dict[str, StageFigures]:
+    """By name; a stage that stands in several places of the tree is one here. Waits are no stages."""
+    rows: dict[str, list[pb.Stage]] = {}
+    for stage in (stage for capture in run.captures for stage in capture.stages if stage.kind != "wait"):
+        rows.setdefault(f"{stage.kind}::{stage.label}", []).append(stage)
+    return {name: _stage_figures(found) for name, found in rows.items()}
+
+
+def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
+    calls = sum(row.count for row in rows)
+    largest = max(rows, key=lambda row: row.self_us)
+    windows = [row for row in rows if list(row.path) == list(largest.path)]
+    typical: dict[Measure, Figure] = {}
+    worker = np.concatenate([np.array(row.block_worker, dtype=np.float64) for row in windows])
+    measures: dict[Measure, list[Sequence[float]]] = {
+        "cpu": [row.block_cpu_us for row in windows],
+        "wall": [row.block_self_us for row in windows],
+    }
+    for measure, columns in measures.items():
+        if all(len(column) == len(row.block_count) for column, row in zip(columns, windows, strict=True)):
+            each = [np.divide(column, row.block_count) for column, row in zip(columns, windows, strict=True)]
+            figure = typical_figure(np.concatenate(each), worker)
+            typical |= {measure: figure} if figure else {}
+    return StageFigures(calls, sum(row.self_us for row in rows), typical)
+
+
+def computes(stage: StageFigures, shared: float) -> bool:
+    """Whether it would have the core for most of its time, if other programs did not take it (`shared`)."""
+    cpu, wall = stage.typical.get("cpu"), stage.typical.get("wall")
+    return cpu is not None and wall is not None and cpu.value >= wall.value - math.log(2) - shared
+
+
+UNKNOWN_STARVATION: Final = 0.03
+"""Assumed where no CPU time tells, as in loading without workers: that the machine was hardly shared."""
+
+
+def starvation(stages: dict[str, StageFigures]) -> float:
+    """How much longer a run's stages took than they computed, as a logarithm: other programs had the core.
+
+    The median over stages, weighted by CPU time, so that stages that wait for files have no say.
+    """
+    known = [
+        (one.typical["wall"].value - one.typical["cpu"].value, one.calls * math.exp(one.typical["cpu"].value))
+        for one in stages.values()
+        if len(one.typical) == 2
+    ]
+    if not known:
+        return UNKNOWN_STARVATION
+    known.sort()
+    reached = np.cumsum([weight for _, weight in known])
+    return max(0.0, known[int(np.searchsorted(reached, reached[-1] / 2))][0])

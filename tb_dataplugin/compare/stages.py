@@ -1,0 +1,137 @@
+"""Stages of both sides, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
+from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
+
+ALARM: Final = 0.03
+"""Probability that any stage is named between equal sides. With the verdict's own 0.02 that is 1 in 20. Each stage has
+the part of it that its self time is of all: a large stage is worth finding, many small ones may not raise alarms."""
+
+LIKELY: Final = 0.8
+"""Part of a stage's alarm that goes to the measure which suits it: CPU time if it computes most of its time, else wall
+time. The other measure has the rest."""
+
+
+COLD_US: Final = 8.0
+"""CPU time (us) that a call may lose when other programs have had its core: the caches are theirs then. Stages of 20 to
+60 us took 20 to 50 % more CPU time on a machine where wall times were two to four times as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A stage's means over the runs of one side: self time per call (us), calls and self time per unit."""
+
+    per_call_us: float
+    calls: float | None
+    per_unit_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Typical:
+    """Self time per call in a typical batch (us), and the change of its logarithm.
+
+    `part` of the stage's alarm is for this measure.
+    """
+
+    change: Change
+    measure: Measure
+    part: float
+    before_us: float
+    after_us: float
+
+    @property
+    def probability(self) -> float:
+        """Of a change like this, or larger, by any of the measures, between equal sides."""
+        return min(1.0, self.change.probability / self.part)
+
+
+@dataclass(frozen=True, slots=True)
+class StageChange:
+    """`reach` is how far noise gets with the probability from which stages are named."""
+
+    name: str
+    before: Side | None
+    after: Side | None
+    typical: Typical | None
+    reach: float | None
+    told_apart: bool
+
+    @property
+    def weight_us(self) -> float | None:
+        """Change of its self time per unit."""
+        sides = [side.per_unit_us if side else 0.0 for side in (self.before, self.after)]
+        return None if sides[0] is None or sides[1] is None else sides[1] - sides[0]
+
+
+def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[StageChange]:
+    """The largest change of time per unit first. `shared`: how much a shared machine may have moved wall times."""
+    sides = [[stages_of(run) for run in runs] for runs in (before, after)]
+    counts = [[run.units(unit) for run in runs] for runs in (before, after)]
+    names = sorted({name for side in sides for run in side for name in run})
+    told = {name: _most_telling(sides, name, shared) for name in names}
+    shares = {name: _share(sides, name) for name in names}
+    tested = [name for name, one in told.items() if one is not None]
+    probabilities = [one.probability for name in tested if (one := told[name]) is not None]
+    real = holm(probabilities, [shares[name] for name in tested], ALARM)
+    named = {name for name, is_real in zip(tested, real, strict=True) if is_real}
+    found = []
+    for name, one in told.items():
+        means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
+        reach = one.change.reach(ALARM * shares[name] * one.part) if one and shares[name] else None
+        found.append(StageChange(name, means[0], means[1], one, reach, name in named))
+    return sorted(found, key=lambda one: (-abs(one.weight_us or 0.0), one.name))
+
+
+def _share(sides: list[list[dict[str, StageFigures]]], name: str) -> float:
+    """Of a stage in all self time: the mean over all runs."""
+    known = [run for side in sides for run in side if run]
+    shares = [run[name].self_us / sum(one.self_us for one in run.values()) for run in known if name in run]
+    return math.fsum(shares) / len(known)
+
+
+def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name: str) -> Side | None:
+    """None when no run of the side has the stage."""
+    known = [run[name] for run in runs if name in run]
+    if not known:
+        return None
+    calls = sum(one.calls for one in known)
+    spent = sum(one.self_us for one in known)
+    units = sum(count for count in counts if count is not None) if None not in counts else None
+    return Side(spent / calls, calls / units if units else None, spent / units if units else None)
+
+
+def _most_telling(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> Typical | None:
+    """By CPU time, or by wall time: the one that tells the sides apart, else the one that suits the stage.
+
+    CPU time does not suffer from neighbours on the machine; wall time knows of waiting for files. None for a stage that
+    a run lacks.
+    """
+    runs = [[run.get(name) for run in side] for side in sides]
+    known = [[one for one in side if one is not None] for side in runs]
+    if [len(side) for side in known] != [len(side) for side in sides]:
+        return None
+    everywhere = [one for side in known for one in side]
+    measures = [one for one in MEASURES if all(one in figures.typical for figures in everywhere)]
+    suits: Measure = "cpu" if len(measures) == 2 and all(computes(one, shared) for one in everywhere) else "wall"
+    found = []
+    for measure in measures:
+        before, after = ([one.typical[measure] for one in side] for side in known)
+        part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
+        times = _typical_us(before), _typical_us(after)
+        noise = shared if measure == "wall" else shared * min(1.0, COLD_US / _typical_us(before + after))
+        found.append(Typical(change(before, after, STAGE_LUCK, noise), measure, part, *times))
+    if not found:
+        return None
+    best = min(found, key=lambda one: one.probability)
+    return best if best.probability <= ALARM else next(one for one in found if one.measure == suits)
+
+
+def _typical_us(side: list[Figure]) -> float:
+    return math.exp(sum(one.value for one in side) / len(side))

@@ -1,0 +1,116 @@
+"""The report as one HTML file: the tab's page and its data, for a browser without a server or a network."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from tb_dataplugin.export.as_json import as_compact_json, as_dict
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.slicing import slice_timeline
+from tb_dataplugin.report.timeline import TimelineSource
+
+MAX_BYTES: Final = 5_000_000
+"""Of a file: what still goes through mail and issue trackers. Timelines get what the report leaves."""
+
+SLICE_PIXELS: Final = 4000
+CUTS: Final = (1, 4, 8, 16)
+"""Levels of detail that are carried, while there is room: the whole window, and so many parts that overlap by half."""
+
+LIST_LENGTHS: Final = (None, 500, 100, 20)
+"""To how many entries gaps, batches and queue depths are cut until a report of many captures fits."""
+
+_STATIC = Path(__file__).parent.parent / "static"
+
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
+"""The page may run what it carries, and ask nobody."""
+
+
+def as_html(report: pb.Report, timelines: Sequence[TimelineSource | None], title: str) -> str:
+    """`timelines`: one for each capture of the report, None where there is none to draw."""
+    script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
+    told = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
+    room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(told.encode())
+    slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
+    data = f'{{"title": {_json(title)}, "report": {told}, "timelines": [{", ".join(slices)}]}}'
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<title>{html.escape(title)}</title>
+<style>{_inert(style, "style")}</style>
+</head>
+<body>
+<script type="application/json" id="data-pipeline-embedded">{data}</script>
+<script type="module">{_inert(script, "script")}</script>
+</body>
+</html>"""
+
+
+def _json(value: Any) -> str:
+    r"""Safe inside of a script element: a name with ``</script>`` or ``<!--`` in it is written with ``\u003c``."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _inert(code: str, element: str) -> str:
+    """Code of our own that could not end its element; `</` in it only occurs within strings and patterns."""
+    return code.replace(f"</{element}", f"<\\/{element}").replace("<!--", "<\\!--")
+
+
+def _bounded(report: pb.Report, room: int) -> str:
+    """The report without what the page does not draw, its lists cut until it fits; their counts stay true."""
+    told = ""
+    for most in LIST_LENGTHS:
+        shown = pb.Report()
+        shown.CopyFrom(report)
+        for capture in shown.captures:
+            _lighten(capture, most)
+        told = _json(as_dict(shown))
+        if len(told.encode()) <= room:
+            break
+    return told
+
+
+def _lighten(capture: pb.Capture, most: int | None) -> None:
+    for stage in capture.stages:
+        for name in ("block_worker", "block_count", "block_self_us", "block_cpu_us"):
+            stage.ClearField(name)
+    if most is None:
+        return
+    del capture.batches[most:]
+    for device in capture.devices:
+        del device.gaps[most:]
+    for queue in capture.queues:
+        for column in (queue.time_us, queue.ready, queue.in_flight):
+            del column[most:]
+    if capture.HasField("steps"):
+        del capture.steps.items[max(most, 100) :]
+
+
+def _slices(source: TimelineSource | None, room: int) -> str:
+    """Slices of a timeline, level by level, as long as a level fits."""
+    kept: list[str] = []
+    for cuts in CUTS if source is not None else ():
+        assert source is not None
+        level = [_json_of(slice_timeline(source, start, end, SLICE_PIXELS)) for start, end in _parts(source, cuts)]
+        room -= sum(len(one.encode()) for one in level)
+        if room < 0:
+            break
+        kept += level
+    return f'{{"slices": [{", ".join(kept)}]}}'
+
+
+def _json_of(timeline: pb.Timeline) -> str:
+    return as_compact_json(timeline).decode().replace("<", "\\u003c")
+
+
+def _parts(source: TimelineSource, cuts: int) -> Iterator[tuple[float, float]]:
+    """The window in `cuts` equal parts, and as many but one between them (us)."""
+    start, length = source.window.start_ns / 1e3, source.window.duration_ns / 1e3
+    for half in range(2 * cuts - 1):
+        yield start + half * length / cuts / 2, start + (half + 2) * length / cuts / 2

@@ -1,0 +1,47 @@
+"""The plugin's page within TensorBoard, as a test drives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TIMEOUT_MS = 30_000
+HARMLESS = ("favicon", "fonts.googleapis", "fonts.gstatic", "google-analytics", "net::ERR_")
+"""TensorBoard's own page asks for fonts; nothing of ours does."""
+
+
+class Tab:
+    """Opens the tab; collects the errors of its page."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda entry: self._hear(entry))
+        page.goto(f"{url}/#data_pipeline")
+        page.wait_for_selector("iframe", timeout=TIMEOUT_MS)
+        self.frame = page.frame_locator("iframe")
+
+    def _hear(self, entry: Any) -> None:
+        if entry.type == "error" and not any(word in entry.text + entry.location.get("url", "") for word in HARMLESS):
+            self.errors.append(entry.text)
+
+    def find(self, test_id: str, **attributes: str) -> Any:
+        extra = "".join(f'[data-{name.replace("_", "-")}="{value}"]' for name, value in attributes.items())
+        return self.frame.locator(f'[data-testid="{test_id}"]{extra}')
+
+    def open(self, capture: str, view: str) -> None:
+        option = self.find("capture-option", id=capture)
+        option.click()
+        self.frame.locator(f'[data-id="{capture}"][aria-current="true"]').wait_for(timeout=TIMEOUT_MS)
+        self.find(f"tab-{view}").click()
+
+    def number(self, test_id: str) -> float:
+        found = self.find(test_id).first
+        found.wait_for(timeout=TIMEOUT_MS)
+        return float(found.get_attribute("data-value"))
+
+    def shown_range(self) -> tuple[float, float]:
+        """What the timeline shows, in microseconds."""
+        canvas = self.frame.locator('[data-testid="timeline-canvas"][data-end-us]')
+        canvas.wait_for(timeout=TIMEOUT_MS)
+        return float(canvas.get_attribute("data-start-us")), float(canvas.get_attribute("data-end-us"))

@@ -1,0 +1,183 @@
+"""Planted idle time with known causes: exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tb_dataplugin.export.as_json import as_dict
+from tb_dataplugin.pipeline import analyse
+from tests.tb_dataplugin.analyses.test_workers import one_wait
+from tests.trace_builder import TraceBuilder
+
+DTOH = "Memcpy DtoH (Device -> Pageable)"
+PINNED = "Memcpy HtoD (Pinned -> Device)"
+
+
+def capture_of(builder: TraceBuilder) -> dict[str, Any]:
+    return as_dict(analyse(builder.trace()).capture)
+
+
+def causes(builder: TraceBuilder) -> dict[str, float]:
+    """Causes that have any time, of the first device."""
+    return {cause: us for cause, us in capture_of(builder)["devices"][0]["idle_by_cause_us"].items() if us}
+
+
+def step() -> TraceBuilder:
+    return TraceBuilder().step(0, 100)
+
+
+def test_a_gap_is_cut_up_by_what_the_thread_did_until_the_launch() -> None:
+    builder = step().wait(0, 40).operator(45, 20).call("cudaLaunchKernel", 60, 5, 7).kernel(70, 30, correlation=7)
+    assert causes(builder) == {"data_wait": 40, "host": 5, "launch": 15 + 10}
+
+
+def test_a_wait_after_the_launch_is_exposed_but_not_the_cause() -> None:
+    builder = step().call("cudaLaunchKernel", 10, 5, 7).wait(15, 40).kernel(60, 40, correlation=7)
+    found = capture_of(builder)
+    assert found["loader"]["exposed_wait_us"] == 40
+    assert causes(builder) == {"host": 10, "launch": 50}
+
+
+def test_work_queued_before_the_gap_is_launch_and_told_apart_as_queued() -> None:
+    builder = step().call("cudaLaunchKernel", 0, 5, 1).call("cudaLaunchKernel", 5, 5, 2)
+    builder.kernel(0, 50, correlation=1).kernel(70, 30, correlation=2)
+    device = capture_of(builder)["devices"][0]
+    assert device["idle_by_cause_us"]["launch"] == device["idle_queued_us"] == 20
+
+
+def test_the_launching_thread_is_followed() -> None:
+    """Autograd launches from a thread of its own while the training thread has nothing recorded."""
+    builder = step().operator(30, 40, "AddmmBackward0", tid=2)
+    builder.call("cudaLaunchKernel", 60, 5, 7, tid=2).kernel(70, 30, correlation=7)
+    assert causes(builder) == {"host": 30, "launch": 40}
+
+
+def test_another_thread_that_does_not_launch_does_not_count() -> None:
+    builder = step().operator(0, 60, tid=2).call("cudaLaunchKernel", 60, 5, 7).kernel(70, 30, correlation=7)
+    assert causes(builder) == {"host": 60, "launch": 10}
+
+
+def test_a_thread_that_copies_while_the_training_thread_waits_is_followed_too() -> None:
+    builder = step().wait(0, 60).operator(20, 20, tid=2).call("cudaMemcpyAsync", 40, 10, 7, tid=2)
+    builder.memcpy(55, 45, correlation=7)
+    assert causes(builder) == {"data_wait": 20, "launch": 20 + 5, "h2d": 10}
+
+
+def test_time_in_the_copy_call_is_h2d_until_the_copy_begins() -> None:
+    builder = step().call("cudaMemcpyAsync", 10, 60, 7).memcpy(60, 10, correlation=7).kernel(70, 30)
+    assert causes(builder) == {"host": 10, "h2d": 50}
+
+
+def test_a_marked_copy_is_h2d_also_around_the_call() -> None:
+    builder = step().stage("h2d::batch", 10, 40).call("cudaMemcpyAsync", 30, 5, 7)
+    builder.memcpy(40, 60, name=PINNED, correlation=7)
+    assert causes(builder) == {"host": 10, "h2d": 20 + 5, "launch": 5}
+
+
+def test_waiting_for_the_device_is_sync() -> None:
+    builder = step().kernel(0, 20).call("cudaDeviceSynchronize", 10, 30).kernel(50, 50)
+    assert causes(builder) == {"sync": 20, "host": 10}
+
+
+def test_hip_synchronises_too() -> None:
+    assert causes(step().call("hipStreamSynchronize", 0, 50).kernel(50, 50)) == {"sync": 50}
+
+
+def test_making_a_stream_wait_does_not_block_the_host() -> None:
+    assert causes(step().call("cudaStreamWaitEvent", 0, 50).kernel(50, 50)) == {"launch": 50}
+
+
+def test_reading_a_scalar_is_sync_and_a_copy_that_nobody_waits_for_is_not() -> None:
+    reading = step().call("cudaMemcpyAsync", 10, 60, 7).memcpy(50, 10, name=DTOH, correlation=7).kernel(80, 20)
+    assert causes(reading) == {"host": 10 + 10, "launch": 40, "sync": 10}
+    leaving = step().call("cudaMemcpyAsync", 10, 10, 7).memcpy(40, 10, name=DTOH, correlation=7).kernel(60, 40)
+    assert causes(leaving) == {"host": 20, "launch": 30}
+
+
+def test_a_synchronisation_inside_a_collective_waits_for_other_ranks() -> None:
+    builder = step().stage("nccl:all_reduce", 0, 60).call("cudaStreamSynchronize", 10, 40).kernel(60, 40)
+    assert causes(builder) == {"comm": 40, "host": 20}
+
+
+def test_a_collective_kernel_is_work_and_its_launch_is_a_launch() -> None:
+    builder = step().operator(0, 50).call("cudaLaunchKernel", 40, 5, 7)
+    builder.kernel(50, 50, correlation=7, name="ncclDevKernel_AllReduce")
+    assert causes(builder) == {"launch": 50}
+
+
+def test_the_last_gap_is_judged_by_what_the_thread_did() -> None:
+    builder = step().call("cudaGetDevice", 0, 0, 99).kernel(0, 40).operator(40, 10).wait(50, 30)
+    assert causes(builder) == {"launch": 10, "data_wait": 30, "host": 20}
+
+
+def test_the_first_launch_counts_where_two_activities_start_together() -> None:
+    builder = step().call("cudaLaunchKernel", 40, 5, 8).call("cudaLaunchKernel", 20, 5, 7)
+    builder.kernel(60, 40, stream=7, correlation=8).kernel(60, 20, stream=8, correlation=7)
+    assert causes(builder) == {"host": 20, "launch": 40}
+
+
+def test_of_calls_with_one_id_the_latest_before_the_activity_counts() -> None:
+    builder = step().operator(0, 5).call("cudaLaunchKernel", 5, 5, 7).call("cudaLaunchKernel", 50, 5, 7)
+    builder.call("cudaLaunchKernel", 90, 5, 7).kernel(60, 40, correlation=7)
+    assert causes(builder) == {"launch": 5 + 5 + 10, "host": 40}
+
+
+def test_without_host_events_the_causes_are_unknown_and_that_is_said() -> None:
+    found = capture_of(TraceBuilder().kernel(0, 40).kernel(60, 40))
+    assert found["devices"][0]["idle_by_cause_us"] == {"unknown": 20}
+    assert "no_host_activity" in {one["code"] for one in found["diagnostics"]}
+
+
+def test_runtime_calls_alone_do_not_tell_python_from_operators() -> None:
+    builder = TraceBuilder().kernel(0, 20).call("cudaLaunchKernel", 40, 5, 7).kernel(50, 40, correlation=7)
+    device = capture_of(builder)["devices"][0]
+    assert device["idle_by_cause_us"]["unknown"] == 20
+    assert "host" not in device["idle_by_cause_us"]
+
+
+def test_a_missing_launch_is_counted() -> None:
+    counts = {
+        one["code"]: one["count"]
+        for one in capture_of(step().call("cudaGetDevice", 0, 0, 99).kernel(50, 50))["diagnostics"]
+    }
+    assert counts["launch_not_recorded"] == 1
+
+
+def test_old_traces_file_marks_of_the_user_among_the_operators() -> None:
+    builder = TraceBuilder().add("Operator", "ProfilerStep#1", 0, 100).add("Operator", "my_part", 0, 60)
+    builder.add("Runtime", "cudaGetDevice", 0, 0)
+    builder.add("Operator", "aten::mm", 20, 20).add("Kernel", "gemm", 60, 40, pid=0, tid="stream 7", device=0)
+    assert causes(builder) == {"host": 40, "launch": 20}
+
+
+def test_a_gap_leads_back_to_launch_wait_batch_worker_sample_and_stage() -> None:
+    builder = one_wait().call("cudaLaunchKernel", 70, 5, 7).kernel(80, 20, correlation=7)
+    gap = capture_of(builder)["devices"][0]["gaps"][0]
+    chain = gap["chain"]
+    assert gap["stage"] == "decode::PIL.Image"
+    told = {name: (chain[name]["start_us"], chain[name]["duration_us"], chain[name].get("lane", "")) for name in
+            ("launch", "wait", "batch", "sample", "stage")}  # fmt: skip
+    training = chain["wait"]["lane"]
+    assert told == {
+        "launch": (70, 5, training),
+        "wait": (10, 50, training),
+        "batch": (25, 30, "worker:100"),
+        "sample": (28, 25, "worker:100"),
+        "stage": (30, 20, "worker:100"),
+    }
+    assert (chain["batch_number"], chain["worker"], chain["sample_index"]) == (0, 0, 0)
+
+
+def test_without_workers_the_chain_leads_into_the_waiting_thread() -> None:
+    builder = step().annotated().wait(0, 60, "wait::DataLoader").stage("sample::Pets", 5, 50)
+    builder.stage("decode::PIL.Image", 10, 40).call("cudaLaunchKernel", 70, 5, 7).kernel(80, 20, correlation=7)
+    chain = capture_of(builder)["devices"][0]["gaps"][0]["chain"]
+    assert (chain["sample"]["start_us"], chain["stage"]["start_us"]) == (5, 10)
+    assert "batch_number" not in chain and "worker" not in chain
+
+
+def test_time_of_a_cause_that_the_trace_cannot_tell_is_unknown_and_not_lost() -> None:
+    """Launches without a name: nobody knows whether they waited, so `launch` is not told of."""
+    builder = TraceBuilder().call("", 0, 3, 250).kernel(4, 10, correlation=250).call("", 19, 3, 251)
+    (device,) = as_dict(analyse(builder.trace()).capture)["devices"]
+    assert device["idle_by_cause_us"] == {"unknown": 12.0} and device["idle_us"] == 12.0

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_dataplugin.compare import compare
+from tb_dataplugin.pipeline import analyse
+from tb_dataplugin.report.report_pb2 import Capture, Comparison
+from tests.simulated_run import STAGES, Simulation, runs
+from tests.trace_builder import TraceBuilder, training_run
+
+BASE = Simulation(steps=16, batch_size=2)
+
+
+def two(simulation: Simulation, seed: int, count: int = 1) -> list[Capture]:
+    return runs(simulation, np.random.default_rng(seed), count)
+
+
+def stage(comparison: Comparison, name: str) -> Comparison.DESCRIPTOR:
+    return next(one for one in comparison.stages if one.stage == name)
+
+
+def test_a_capture_against_itself_shows_no_difference() -> None:
+    [capture] = two(BASE, 1)
+    same = compare([capture], [capture])
+    assert same.outcome == "same" and same.time.change == 0 and not same.settings
+    assert all(one.typical.change == 0 for one in same.stages)
+    assert "cannot be told from noise" in same.sentence
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10_000), st.floats(0.5, 2))
+def test_swapping_the_sides_turns_every_change_around(seed: int, factor: float) -> None:
+    before, after = two(BASE, seed), two(BASE.with_stage("transform::Gamma", factor), seed + 1)
+    there, back = compare(before, after), compare(after, before)
+    assert {there.outcome, back.outcome} in ({"same"}, {"faster", "slower"})
+    assert (1 + there.time.change) * (1 + back.time.change) == pytest.approx(1)
+    for one in there.stages:
+        other = stage(back, one.stage)
+        assert (1 + one.typical.change) * (1 + other.typical.change) == pytest.approx(1)
+        assert one.typical.told_apart == other.typical.told_apart
+
+
+def test_faster_says_by_how_much_and_why() -> None:
+    slow = Simulation(steps=24, batch_size=2, stages={**STAGES, "transform::Blur": 4000})
+    found = compare(two(slow, 1, 3), two(Simulation(steps=24, batch_size=2), 2, 3))
+    assert found.outcome == "faster" and found.unit == "sample"
+    assert found.sentence.startswith("Faster by ")
+    assert "because transform::Blur takes 7" in found.sentence
+    assert found.time.after_us < found.time.before_us and found.time.high < 0
+    assert found.stages[0].stage == "transform::Blur" and found.stages[0].weight_us < 0
+
+
+def test_the_parts_of_the_time_add_up() -> None:
+    found = compare(two(BASE, 1), two(BASE, 2))
+    parts = {part.name: part for part in found.parts}
+    assert parts["data_wait"].before_us + parts["rest"].before_us == pytest.approx(found.time.before_us)
+    blamed = sum(part.before_us for name, part in parts.items() if name.startswith("wait:"))
+    assert blamed == pytest.approx(parts["data_wait"].before_us)
+
+
+def test_settings_and_stages_that_came_and_went_are_told() -> None:
+    other = Simulation(steps=16, batch_size=2, workers=1, stages={"decode::PIL.Image": 400.0, "transform::Flip": 50.0})
+    found = compare(two(BASE, 1), two(other, 2))
+    assert ("num_workers", "2", "1") in [(one.name, one.before, one.after) for one in found.settings]
+    assert not stage(found, "transform::Blur").HasField("after_us")
+    assert not stage(found, "transform::Flip").HasField("before_us")
+
+
+def test_windows_of_one_process_are_one_run() -> None:
+    first, second = two(BASE, 1, 2)
+    first.name, second.name = "run/host_7.100", "run/host_7.200"
+    assert [list(run.files) for run in compare([first, second], two(BASE, 2)).before] == [[first.file, second.file]]
+
+
+def test_replays_and_other_ranks_are_left_aside() -> None:
+    train, other, replay = two(BASE, 1, 3)
+    train.rank, other.rank, replay.rank, replay.mode = 0, 1, 0, "replay"
+    found = compare([train, other, replay], [train])
+    assert len(found.before) == 1
+    assert {one.code for one in found.diagnostics} >= {"replays_left_aside", "ranks_left_aside"}
+
+
+def test_captures_too_short_for_their_noise_say_so() -> None:
+    short = analyse(training_run(3).trace()).capture
+    found = compare([short], [short])
+    assert found.outcome == "unknown" and "too short" in found.sentence
+
+
+def test_without_steps_and_samples_nothing_is_claimed() -> None:
+    blind = analyse(TraceBuilder().operator(0, 10).operator(50, 10).trace()).capture
+    found = compare([blind], [blind])
+    assert found.outcome == "unknown" and not found.HasField("time") and found.unit == ""
+
+
+def test_a_shared_machine_is_said_and_widens_the_wall_times() -> None:
+    busy = Simulation(steps=24, batch_size=2, preempted=0.6)
+    quiet = Simulation(steps=24, batch_size=2)
+    shared, alone = compare(two(quiet, 1), two(busy, 2)), compare(two(quiet, 1), two(quiet, 2))
+    assert "shared_machine" in {one.code for one in shared.diagnostics}
+    assert shared.time.detectable > 2 * alone.time.detectable
+    assert not any(one.typical.told_apart for one in shared.stages if one.measure == "cpu")

@@ -1,0 +1,60 @@
+"""Simulated runs with known truth: how often equal runs raise a false alarm, how often a planted change is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.compare import compare
+from tb_dataplugin.report.report_pb2 import Comparison
+from tests.simulated_run import STAGES, Simulation, runs
+
+PLANTED = "transform::Blur"
+SHORT = Simulation(steps=24, batch_size=3)
+
+
+def named(comparison: Comparison) -> set[str]:
+    return {stage.stage for stage in comparison.stages if stage.typical.told_apart}
+
+
+@pytest.mark.parametrize("count, trials", [(1, 60), (3, 20), (5, 20)])
+def test_equal_runs_raise_at_most_one_false_alarm_in_twenty(count: int, trials: int) -> None:
+    rng = np.random.default_rng(count)
+    pairs = [compare(runs(SHORT, rng, count), runs(SHORT, rng, count)) for _ in range(trials)]
+    alarms = [(pair.outcome, named(pair)) for pair in pairs if pair.outcome != "same" or named(pair)]
+    assert len(alarms) <= trials / 20
+
+
+def test_a_tenth_more_in_one_transform_is_found_in_nine_of_ten() -> None:
+    rng = np.random.default_rng(7)
+    dearer = SHORT.with_stage(PLANTED, 1.1)
+    pairs = [compare(runs(SHORT, rng, 5), runs(dearer, rng, 5)) for _ in range(20)]
+    found = [pair for pair in pairs if named(pair) == {PLANTED}]
+    assert len(found) >= 18
+    changes = [next(s.typical.change for s in pair.stages if s.stage == PLANTED) for pair in found]
+    assert min(changes) > 0 and np.mean(changes) == pytest.approx(0.1, abs=0.02)
+
+
+def test_single_captures_find_a_stage_that_takes_half_as_long_again() -> None:
+    rng = np.random.default_rng(8)
+    dearer = SHORT.with_stage(PLANTED, 1.5)
+    pairs = [compare(runs(SHORT, rng, 1), runs(dearer, rng, 1)) for _ in range(20)]
+    assert sum(named(pair) == {PLANTED} for pair in pairs) >= 18
+
+
+def test_single_captures_tell_a_run_that_takes_almost_twice_as_long() -> None:
+    rng = np.random.default_rng(10)
+    slower = Simulation(steps=24, batch_size=3, stages={name: 1.8 * mean for name, mean in STAGES.items()})
+    pairs = [compare(runs(SHORT, rng, 1), runs(slower, rng, 1)) for _ in range(20)]
+    assert sum(pair.outcome == "slower" for pair in pairs) >= 18
+
+
+def test_the_interval_holds_the_truth_in_nineteen_of_twenty() -> None:
+    rng = np.random.default_rng(9)
+    dearer = SHORT.with_stage(PLANTED, 1.1)
+    held = 0
+    for _ in range(40):
+        pair = compare(runs(SHORT, rng, 2), runs(dearer, rng, 2))
+        found = next(stage.typical for stage in pair.stages if stage.stage == PLANTED)
+        held += found.low <= 0.1 <= found.high
+    assert held >= 37

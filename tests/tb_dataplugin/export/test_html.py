@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tb_dataplugin.cli import main
+from tb_dataplugin.export.as_html import MAX_BYTES, as_html
+from tb_dataplugin.pipeline import analyse, as_report
+from tb_dataplugin.report.report_pb2 import Gap
+from tests.trace_builder import training_run
+
+NASTY = "transform::</script><script>alert(1)</script><!--"
+
+
+def embedded(page: str) -> dict[str, object]:
+    found = re.search(r'<script type="application/json" id="data-pipeline-embedded">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    told: dict[str, object] = json.loads(found[1])
+    return told
+
+
+def test_names_cannot_break_out_of_the_data() -> None:
+    analysed = analyse(training_run().stage(NASTY, 5, 1).trace())
+    page = as_html(as_report([analysed.capture]), [analysed.timeline], "<b>&\"'</script>")
+    told = embedded(page)
+    assert any(NASTY.split("::")[1] in stage["label"] for stage in told["report"]["captures"][0]["stages"])
+    assert "alert(1)</script>" not in page
+    assert page.count("</script>") == 2 and "<title>&lt;b&gt;" in page
+    assert "<!--" not in page
+
+
+def test_the_page_asks_nobody() -> None:
+    page = as_html(as_report([]), [], "empty")
+    assert "default-src 'none'" in page
+    assert not re.search(r"<(?:link|img|iframe)\b|<script[^>]* src=", page)
+
+
+def test_the_window_is_carried_whole_and_in_parts_that_overlap() -> None:
+    analysed = analyse(training_run(40).trace())
+    slices = embedded(as_html(as_report([analysed.capture]), [analysed.timeline], "x"))["timelines"][0]["slices"]
+    spans = [(one.get("start_us", 0), one["end_us"]) for one in slices]
+    assert spans[0] == (0, 4000) and len(spans) == 1 + 7 + 15 + 31
+    assert any(start <= 1900 and end >= 2100 and end - start <= 500 for start, end in spans)
+
+
+def test_a_report_too_large_loses_list_entries_and_timelines_but_not_counts() -> None:
+    analysed = analyse(training_run().trace())
+    for number in range(100_000):
+        analysed.capture.devices[0].gaps.append(Gap(start_us=number, duration_us=1, cause="unknown"))
+    analysed.capture.devices[0].gap_count = 100_000
+    page = as_html(as_report([analysed.capture]), [analysed.timeline], "x")
+    assert len(page.encode()) <= MAX_BYTES
+    [device] = embedded(page)["report"]["captures"][0]["devices"]
+    assert device["gap_count"] == 100_000 and 20 <= len(device["gaps"]) <= 500
+
+
+def test_html_goes_to_a_file_and_says_how_large_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    training_run().write(tmp_path / "run" / "a.pt.trace.json.gz")
+    target = tmp_path / "report.html"
+    assert main(["report", str(tmp_path), "--format", "html", "-o", str(target)]) == 0
+    assert "MB, opens in a browser without a server" in capsys.readouterr().err
+    assert embedded(target.read_text("utf-8"))["report"]["captures"][0]["name"] == "run/a"
