@@ -15,6 +15,7 @@ function trainSteps(next) {
     items.push({
       number: 5 + i, start_us: start, duration_us: busy + wait + other, data_wait_us: wait + 40,
       device_busy_us: busy, idle_data_wait_us: wait, idle_other_us: other,
+      idle_by_cause_us: { data_wait: wait, launch: other * 0.6, sync: other * 0.3, host: other * 0.1 },
     });
     start += busy + wait + other;
   }
@@ -70,16 +71,23 @@ const FINDINGS = [
   {
     rule: "decode_full_image", severity: "high", title: "Images are decoded in full and then cropped to a fraction",
     advice: "Decode only what the crop keeps: ask the JPEG decoder for a reduced scale before the crop.",
-    stage: "decode::PIL.Image", gain_us_per_step: 8123.4,
+    stage: "decode::PIL.Image", gain_us_per_step: 8123.4, confidence: "measured",
     evidence: ["decode::PIL.Image has 61 % of the data wait", "RandomCrop keeps 4.7 % of the pixels"],
     code: "img = Image.open(path)\nimg.draft('RGB', (512, 512))   # JPEG decodes at 1/2, 1/4 or 1/8\nreturn transform(img)",
   },
   {
     rule: "workers_below_cores", severity: "medium", title: "8 DataLoader workers on 24 cores",
-    advice: "Use more DataLoader workers: preparation alone sustains fewer samples per second than the device.",
+    confidence: "likely", confidence_reason: "the load of the cores was not recorded", advice: "Use more DataLoader workers: preparation alone sustains fewer samples per second than the device.",
     stage: "", evidence: ["24 cores, 8 DataLoader workers, each 97 % busy"], code: "DataLoader(..., num_workers=16, persistent_workers=True)",
   },
 ];
+
+/** Only a wait for data has more than a launch. */
+function chainOf(gap) {
+  const launch = { name: "cudaLaunchKernel", start_us: gap.start_us + gap.duration_us - 12, duration_us: 9, lane: "thread:1" };
+  if (gap.cause !== "data_wait") return { launch };
+  return { launch, wait: { name: "wait", start_us: gap.start_us, duration_us: gap.duration_us - 20, lane: "thread:1" } };
+}
 
 function train() {
   const next = random(7);
@@ -99,7 +107,8 @@ function train() {
       gap_count: gaps.length, longest_gap_us: largest[0].duration_us, idle_by_cause_us: byCause,
       idle_by_stage_us: { "decode::PIL.Image": byCause.data_wait * 0.6, other: byCause.data_wait * 0.4 },
       gaps: largest.map((gap) => ({
-        ...gap, stage: gap.cause === "data_wait" ? "decode::PIL.Image" : "",
+        ...gap, idle_by_cause_us: { [gap.cause]: gap.duration_us * 0.9, launch: gap.duration_us * (gap.cause === "launch" ? 1 : 0.1) }, chain: chainOf(gap),
+        stage: gap.cause === "data_wait" ? "decode::PIL.Image" : "",
         step: items.findLast((step) => step.start_us <= gap.start_us).number, data_wait_us: gap.cause === "data_wait" ? gap.duration_us : 0,
       })),
     }],
@@ -117,6 +126,7 @@ function train() {
       evidence: ["Every 8th step waits for 66 ms: 8 DataLoader workers finish their batches together", "Preparation alone sustains 2,800 samples/s, the device 3,560"],
     },
     findings: FINDINGS,
+    abstained: [{ rule: "persistent_workers", reason: "the capture has one epoch only" }],
     diagnostics: [{ code: "dropped_spans", count: 3, message: "3 spans were dropped because their buffer was full; shares of stages are that much too low." }],
     environment: { cores: 24, cpu_quota: 24, memory_bytes: 2.5e11, shm_bytes: 6.7e7, torch_threads: 12, versions: { torch: "2.4.1", torchvision: "0.19.1", Pillow: "10.4.0" }, dropped_spans: 3, recorder_overhead_us: 14_212.5, marker_count: 61_440 },
   };
@@ -187,6 +197,38 @@ function columns(id, kind, title, boxes, names, range, width) {
   return lane;
 }
 
+/** As the server sends it: row by row, distances in nanoseconds; here every name has one colour. */
+function wire({ id, kind, title, ...lane }, range, names, colors) {
+  const ns = (us) => Math.round(us * 1e3);
+  const out = { id, kind, title, boxes: [], start_ns: [], duration_ns: [], name: [], merged: [], index: [] };
+  for (let depth = 0; depth <= Math.max(0, ...lane.depth); depth += 1) {
+    let before = ns(range.start);
+    const rows = lane.depth.flatMap((at, i) => (at === depth ? [i] : [])).sort((a, b) => lane.start_us[a] - lane.start_us[b]);
+    out.boxes.push(rows.length);
+    for (const i of rows) {
+      out.start_ns.push(ns(lane.start_us[i]) - before);
+      before = ns(lane.start_us[i]);
+      out.duration_ns.push(ns(lane.duration_us[i]));
+      out.name.push(lane.name[i]);
+      out.merged.push(lane.merged[i]);
+      out.index.push(lane.index[i]);
+      colors[lane.name[i]] = names[lane.color[i]];
+    }
+  }
+  return out;
+}
+
+function counterLanes(range) {
+  const wave = (low, high, period) => Array.from({ length: 200 }, (_, i) => low + (high - low) * (0.5 + 0.5 * Math.sin((i * 2 * Math.PI) / period)));
+  const time_ns = Array.from({ length: 200 }, (_, i) => (i === 0 ? 0 : ((range.end - range.start) * 1e3) / 199));
+  const cpu = wave(35, 95, 25);
+  const line = (name, mean, spread = 0) => ({ name, time_ns, mean, ...(spread ? { low: mean.map((v) => v - spread), high: mean.map((v) => Math.min(100, v + spread)) } : {}) });
+  return [
+    { id: "counter:host::cpu", kind: "counter", title: "CPU cores", unit: "%", top: 100, lines: [line("mean of 8 cores, and their spread", cpu, 20)] },
+    { id: "counter:host::disk", kind: "counter", title: "Disk", unit: "bytes/s", top: 3.2e8, lines: [line("read", wave(0, 3.2e8, 60))] },
+  ];
+}
+
 function workerBoxes(items, worker) {
   const boxes = [];
   for (let i = worker; i + 8 <= items.length; i += 8) {
@@ -219,7 +261,12 @@ function timeline({ capture, timeline: { items, kernels, gaps, lanes: workerLane
     lanes.push(lane("device:0:7", "device", "Device 0, stream 7", kernels.map((k) => ({ ...k, name: k.copy ? "Memcpy HtoD" : "volta_scudnn_128x64_relu_interior_nn_v1", color: k.copy ? "copy" : "kernel" }))));
     lanes.push(lane("gaps:0", "gaps", "Device 0, gaps", gaps.map((g) => ({ ...g, name: g.cause, color: `idle:${g.cause}` }))));
   }
-  return { start_us: range.start, end_us: range.end, window_start_us: window.start, window_end_us: window.end, lanes, names };
+  const colors = [];
+  const sent = lanes.map((one) => wire(one, range, names, colors));
+  const under = sent.findLastIndex(({ kind }) => kind === "worker" || kind === "stages") + 1;
+  sent.splice(under, 0, ...counterLanes(range));
+  const tokens = names.map((_, i) => colors[i] ?? "");
+  return { start_us: range.start, end_us: range.end, window_start_us: window.start, window_end_us: window.end, lanes: sent, names, colors: tokens };
 }
 
 export function answer(scenario, route, query) {

@@ -1,7 +1,10 @@
 // TensorBoard imports this module in an iframe and calls render(), without arguments and without looking at the result.
+// A page that carries its data (export/as_html.py) has it inline, and is drawn at once.
 
 import { render as draw } from "preact";
+import { EMBEDDED_ID, embeddedSource } from "./data/embedded";
 import { browserTimers, poll } from "./data/poll";
+import { source, useSource } from "./data/source";
 import { refreshRuns } from "./state/actions";
 import { captureId, report, runs, runsError, theme, view } from "./state/atoms";
 import { readPlace, writePlace } from "./state/location";
@@ -54,13 +57,16 @@ export async function render(): Promise<void> {
       theme.value = name;
       applyTheme(document.documentElement, name);
     });
-    await loadStyles();
+    const carried = embeddedSource(document);
+    if (carried === null) await loadStyles();
+    else useSource(carried);
     restorePlace();
     window.addEventListener("hashchange", restorePlace);
     const root = document.createElement("div");
     document.body.append(root);
     draw(<App />, root);
-    poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
+    if (source().live) poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
+    else await refreshRuns();
   } catch (error) {
     const line = document.createElement("p");
     line.dataset["testid"] = "error-state";
@@ -68,3 +74,5 @@ export async function render(): Promise<void> {
     document.body.append(line);
   }
 }
+
+if (document.getElementById(EMBEDDED_ID) !== null) void render();

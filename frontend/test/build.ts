@@ -1,29 +1,35 @@
 // Builders of report parts: defaults first, what a test is about on top.
 
-import type { Batch, Capture, Device, Gap, Lane, Stage, Step, Timeline, Worker } from "../src/contract/report";
+import type { Batch, Capture, Device, Finding, Gap, Stage, Step, Worker } from "../src/contract/report";
 import { decodeReport } from "../src/data/decode";
 import type { CaptureEntry, Runs } from "../src/data/runs";
+import type { LaneColumns, TimelineSlice } from "../src/data/timeline";
 
 export function stage(path: string[], over: Partial<Stage>): Stage {
   const [kind = "", label = ""] = (path.at(-1) ?? "").split("::");
   return {
-    kind, label, parent: path.at(-2) ?? "", count: 1, total_us: 1, self_us: 1, p50_us: 1, p95_us: 1, max_us: 1, path, ...over,
+    kind, label, parent: path.at(-2) ?? "", count: 1, total_us: 1, self_us: 1, p50_us: 1, p95_us: 1, max_us: 1, path,
+    limited_by: "", block_count: [], block_self_us: [], block_cpu_us: [], block_worker: [], ...over,
   };
 }
 
 export function step(over: Partial<Step>): Step {
-  return { number: 1, start_us: 0, duration_us: 100, data_wait_us: 10, ...over };
+  return { number: 1, start_us: 0, duration_us: 100, data_wait_us: 10, idle_by_cause_us: undefined, ...over };
 }
 
 export function gap(over: Partial<Gap>): Gap {
-  return { start_us: 0, duration_us: 1, cause: "unknown", stage: "", data_wait_us: 0, ...over };
+  return { start_us: 0, duration_us: 1, cause: "unknown", stage: "", data_wait_us: 0, idle_by_cause_us: undefined, chain: undefined, ...over };
 }
 
 export function device(over: Partial<Device>): Device {
   return {
     id: 0, name: "", busy_us: 60, kernel_busy_us: 50, idle_us: 40, gap_count: 2, longest_gap_us: 30,
-    idle_by_cause_us: { data_wait: 30, unknown: 10 }, idle_by_stage_us: {}, gaps: [], ...over,
+    idle_by_cause_us: { data_wait: 30, unknown: 10 }, idle_by_stage_us: {}, gaps: [], h2d: undefined, ...over,
   };
+}
+
+export function finding(over: Partial<Finding>): Finding {
+  return { rule: "r", severity: "high", title: "t", advice: "a", stage: "", evidence: [], code: "", confidence: "measured", confidence_reason: "", ...over };
 }
 
 export function worker(over: Partial<Worker>): Worker {
@@ -40,14 +46,15 @@ export function capture(over: Partial<Capture>): Capture {
   return { ...empty, ...over };
 }
 
-export function lane(boxes: ReadonlyArray<readonly [start: number, duration: number, depth?: number]>): Lane {
+export function lane(boxes: ReadonlyArray<readonly [start: number, duration: number, depth?: number]>): LaneColumns {
   return {
     id: "l", kind: "device", title: "Device 0", start_us: boxes.map((b) => b[0]), duration_us: boxes.map((b) => b[1]),
     name: boxes.map(() => 0), depth: boxes.map((b) => b[2] ?? 0), merged: boxes.map(() => 1), color: boxes.map(() => 1), index: [],
+    covered: [], lines: [], unit: "", top: 1,
   };
 }
 
-export function timeline(lanes: Lane[]): Timeline {
+export function timeline(lanes: LaneColumns[]): TimelineSlice {
   return { start_us: 0, end_us: 100, window_start_us: 0, window_end_us: 100, lanes, names: ["volta", "kernel"] };
 }
 

@@ -1,12 +1,15 @@
 // Draws one frame of the timeline. Knows nothing of events or state.
 
 import type { Link, Mark } from "../model/batches";
+import { rowOfPlace, type Place } from "../model/chain";
+import { pointAt } from "../model/counters";
 import { hit, visible, type LaneRows, type Row, type TimelineModel } from "../model/lanes";
 import { AXIS_PX, ROW_PX, type Layout, type PlacedLane } from "../model/lane-layout";
 import { inkOn } from "../model/color";
 import { formatTick } from "../model/format";
 import { lengthUs, niceStep, pxToUs, ticks, usToPx, type TimeRange, type TimeScale } from "../model/time-scale";
 import { colorOf, isHatched, type Palette } from "../theme/tokens";
+import { paintCounter } from "./counter-painter";
 import { hatch } from "./hatch";
 
 const FONT = "11px system-ui, sans-serif";
@@ -15,6 +18,8 @@ const MIN_LABEL_PX = 20;
 const TICK_SPACING_PX = 110;
 const FOLD_PX = 12;
 const ARROW_PX = 7;
+/** Of gaps that are filtered out. */
+const FAINT = 0.15;
 
 export type Frame = {
   readonly model: TimelineModel;
@@ -24,6 +29,8 @@ export type Frame = {
   readonly widthPx: number;
   readonly heightPx: number;
   readonly selected: TimeRange | null;
+  readonly marked: Place | null;
+  readonly only: string | null;
   readonly link: Link | null;
   readonly hover: Hit | null;
 };
@@ -45,6 +52,7 @@ export function paintTimeline(context: CanvasRenderingContext2D, frame: Frame): 
     const lane = lanes.get(placed.lane.id);
     if (lane !== undefined) paintLane(context, frame, placed, lane);
   }
+  if (frame.marked !== null) paintPlace(context, frame, frame.marked);
   if (frame.link !== null) paintLink(context, frame, frame.link);
   context.restore();
   paintTitles(context, frame);
@@ -101,6 +109,7 @@ function fitTitle(context: CanvasRenderingContext2D, title: string, room: number
 }
 
 function paintLane(context: CanvasRenderingContext2D, frame: Frame, placed: PlacedLane, lane: LaneRows): void {
+  if (lane.chart !== null) return paintCounter(context, frame, placed, lane, lane.chart);
   const rows = placed.folded === true ? lane.rows.slice(0, 1) : lane.rows;
   rows.forEach((row, depth) => {
     const topPx = placed.topPx + depth * ROW_PX;
@@ -135,13 +144,20 @@ function paintBoxes(context: CanvasRenderingContext2D, frame: Frame, row: Row, t
     const fill = colorOf(palette, token);
     const width = Math.max(1, right - left > 3 ? right - left - 1 : right - left);
     context.fillStyle = isHatched(token) ? hatch(context, fill, palette.paper) : fill;
+    context.globalAlpha = inkShare(row, i);
     context.fillRect(left, topPx, width, BOX_PX);
+    context.globalAlpha = 1;
     drawnPx = Math.max(drawnPx, Math.ceil(left + width));
     drawnColor = color;
     const single = (row.merged[i] ?? 1) === 1;
     if (single && width >= MIN_LABEL_PX) paintLabel(context, frame, row, i, { left, right: left + width }, topPx, token);
     if (kind === "steps" && width >= 3) paintStepEdge(context, palette, left, topPx);
   }
+}
+
+/** A box that stands for several is as pale as what lies between them is empty, but never unseen. */
+function inkShare(row: Row, index: number): number {
+  return 0.3 + 0.7 * ((row.covered[index] ?? 100) / 100);
 }
 
 function paintStepEdge(context: CanvasRenderingContext2D, palette: Palette, left: number, topPx: number): void {
@@ -184,12 +200,17 @@ function paintGaps(context: CanvasRenderingContext2D, frame: Frame, row: Row, to
     const color = colorOf(frame.palette, token);
     const width = Math.max(1, right - left > 4 ? right - left - 1 : right - left);
     context.fillStyle = isHatched(token) ? hatch(context, color, frame.palette.paper) : color;
+    context.globalAlpha = frame.only === null || frame.only === token ? inkShare(row, i) : FAINT;
     context.fillRect(left, middle, width, 2);
-    if (width < 5) continue;
-    context.fillStyle = color;
-    context.fillRect(left, middle - 3, 1, 8);
-    context.fillRect(left + width - 1, middle - 3, 1, 8);
+    if (width >= 5) paintEnds(context, color, left, left + width, middle);
+    context.globalAlpha = 1;
   }
+}
+
+function paintEnds(context: CanvasRenderingContext2D, color: string, left: number, right: number, middle: number): void {
+  context.fillStyle = color;
+  context.fillRect(left, middle - 3, 1, 8);
+  context.fillRect(right - 1, middle - 3, 1, 8);
 }
 
 function paintHover(
@@ -201,6 +222,21 @@ function paintHover(
   context.strokeStyle = frame.palette.ink;
   context.lineWidth = 1.5;
   context.strokeRect(left, placed.topPx + hover.row * ROW_PX, Math.max(2, right - left - 1), BOX_PX);
+}
+
+/** A frame round a span; round its whole lane for as long where it is too short to have a box. */
+function paintPlace(context: CanvasRenderingContext2D, frame: Frame, place: Place): void {
+  const placed = frame.layout.lanes.find(({ lane }) => lane.id === place.laneId);
+  const lane = frame.model.lanes.find(({ id }) => id === place.laneId);
+  if (placed === undefined || lane === undefined) return;
+  const row = placed.folded === true ? 0 : rowOfPlace(lane, place, frame.model.names);
+  const topPx = placed.topPx + (row ?? 0) * ROW_PX;
+  const left = Math.max(frame.scale.leftPx - 4, usToPx(frame.scale, place.startUs));
+  const right = Math.min(frame.scale.rightPx + 4, usToPx(frame.scale, place.endUs));
+  if (right < left) return;
+  context.strokeStyle = frame.palette.accent;
+  context.lineWidth = 2;
+  context.strokeRect(left - 1, topPx - 1, Math.max(4, right - left + 1), (row === null ? placed.heightPx : BOX_PX) + 1);
 }
 
 /** Both ends framed, and an arrow between them: what was made here was received there. */
@@ -259,6 +295,10 @@ function fitText(context: CanvasRenderingContext2D, text: string, room: number):
 /** The box under a point, within 3 pixels; null when there is none. */
 export function hitAt(frame: Pick<Frame, "model" | "scale">, laneId: string, row: number, xPx: number): Hit | null {
   const lane = frame.model.lanes.find((item) => item.id === laneId);
+  if (lane !== undefined && lane.chart !== null) {
+    const point = pointAt(lane.chart, pxToUs(frame.scale, xPx));
+    return point < 0 ? null : { laneId, row: 0, index: point };
+  }
   const columns = lane?.rows[row];
   if (columns === undefined) return null;
   const slackUs = (3 * lengthUs(frame.scale.range)) / (frame.scale.rightPx - frame.scale.leftPx);

@@ -1,6 +1,7 @@
 // The timeline: what is on screen, and how wheel, drag and keys change it.
 
 import type { Link } from "../model/batches";
+import type { Place } from "../model/chain";
 import { boxAt, buildHover, type BoxInfo, type HoverInfo } from "../model/hover";
 import { gutterPx, placeLanes, rowAt, type Layout } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
@@ -16,6 +17,9 @@ export type TimelineInput = {
   readonly detail: TimelineModel | null;
   readonly range: TimeRange | null;
   readonly selected: TimeRange | null;
+  readonly marked: Place | null;
+  /** Theme token of the only gaps that are drawn in full; null = all. */
+  readonly only: string | null;
   readonly link: Link | null;
   /** Ids of the lanes that show their first row only. */
   readonly folded: ReadonlySet<string>;
@@ -37,6 +41,8 @@ const KEY_ZOOM = 0.7;
 const KEY_PAN = 0.15;
 /** A hand that clicks moves a little. */
 const CLICK_SLACK_PX = 3;
+/** Left free around a lane that is scrolled to. */
+const REVEAL_PX = 32;
 
 export class TimelineView extends CanvasView {
   private input: TimelineInput | null = null;
@@ -80,6 +86,17 @@ export class TimelineView extends CanvasView {
     this.invalidate();
   }
 
+  /** Scrolls the page no further than it takes to see a lane. */
+  revealLane(laneId: string): void {
+    const placed = this.layout.lanes.find(({ lane }) => lane.id === laneId);
+    if (placed === undefined) return;
+    const top = this.canvas.getBoundingClientRect().top + placed.topPx;
+    const below = top + placed.heightPx + REVEAL_PX - window.innerHeight;
+    const above = top - REVEAL_PX;
+    if (above < 0) window.scrollBy(0, above);
+    else if (below > 0) window.scrollBy(0, below);
+  }
+
   /** Width of the part that carries time. */
   get plotPx(): number {
     return Math.max(1, this.widthPx - this.gutterPx);
@@ -117,8 +134,8 @@ export class TimelineView extends CanvasView {
   private frame(widthPx: number, heightPx: number): Frame | null {
     const { input, layout, hover } = this;
     if (input === null) return null;
-    const { palette, selected, link } = input;
-    return { model: this.modelFor(input), layout, scale: this.scale(input), palette, widthPx, heightPx, selected, link, hover };
+    const { palette, selected, marked, only, link } = input;
+    return { model: this.modelFor(input), layout, scale: this.scale(input), palette, widthPx, heightPx, selected, marked, only, link, hover };
   }
 
   private change(next: (range: TimeRange, bounds: TimeRange, scale: TimeScale) => TimeRange): void {

@@ -61,11 +61,22 @@ export interface Capture {
   file: string;
   /** by start; at most 5000, `batch_count` counts all */
   batches: Batch[];
-  batch_count: number;
+  /** absent when no batches were recorded */
+  batch_count?:
+    | number
+    | undefined;
   /** one per loader, in their order */
   queues: QueueDepth[];
   /** slowest first, at most 20 */
   slow_samples: SlowSample[];
+  /** absent without records of DataLoader workers */
+  worker_costs:
+    | WorkerCosts
+    | undefined;
+  /** counters of the host and the devices over the window; empty when not sampled */
+  host_load: CounterSummary[];
+  /** rules that could not tell, in the order of the rules */
+  abstained: Abstention[];
 }
 
 export interface Steps {
@@ -91,12 +102,17 @@ export interface Step {
    */
   device_busy_us?: number | undefined;
   idle_data_wait_us?: number | undefined;
-  idle_other_us?: number | undefined;
+  idle_other_us?:
+    | number
+    | undefined;
+  /** the same idle time by cause: device_busy + its sum = duration. Absent without a device */
+  idle_by_cause_us: IdleByCause | undefined;
 }
 
 /**
- * Idle time of one device by cause; every idle microsecond has exactly one cause, so the fields sum to idle_us.
- * A cause that this analysis does not tell apart yet is absent, and its time stands under `unknown`.
+ * Idle time of one device by cause, in microseconds. Every idle moment has exactly one cause, so the fields sum to the
+ * idle time. The cause is what the launching thread (else the training thread) did until it launched what ended the gap.
+ * A cause that the trace cannot tell is absent, and its time stands under `unknown`. See docs/attribution.md.
  */
 export interface IdleByCause {
   /** the training thread waits for a batch */
@@ -111,19 +127,19 @@ export interface IdleByCause {
   sync?:
     | number
     | undefined;
-  /** the host runs operators or runtime calls, slower than the device */
+  /** the host runs operators or runtime calls; and from a launch to what it started */
   launch?:
     | number
     | undefined;
-  /** the training thread is in none of these */
+  /** the thread is in none of these: Python, logging, a checkpoint */
   host?:
     | number
     | undefined;
-  /** waiting for other ranks */
+  /** the host is blocked in a collective */
   comm?:
     | number
     | undefined;
-  /** nothing recorded, or not told apart */
+  /** nothing was recorded there */
   unknown?: number | undefined;
 }
 
@@ -133,8 +149,10 @@ export interface Device {
   name: string;
   /** union of kernels, memcpys and memsets over all streams, within the window */
   busy_us: number;
-  /** the same for kernels only */
-  kernel_busy_us: number;
+  /** the same for kernels only; absent when no kernel was recorded */
+  kernel_busy_us?:
+    | number
+    | undefined;
   /** window - busy, exactly */
   idle_us: number;
   /** all gaps, also those that `gaps` leaves out */
@@ -147,11 +165,48 @@ export interface Device {
   idle_by_stage_us: { [key: string]: number };
   /** largest first, at most 1000 */
   gaps: Gap[];
+  /** part of launch: what ended the gap had been launched before the gap began, so */
+  idle_queued_us?:
+    | number
+    | undefined;
+  /** the host was not late. Absent when no launches are in the trace */
+  h2d: Copies | undefined;
 }
 
 export interface Device_IdleByStageUsEntry {
   key: string;
   value: number;
+}
+
+/** Copies from the host to one device that start in the window. */
+export interface Copies {
+  count: number;
+  /** from pageable memory, by the copy's name */
+  pageable: number;
+  /** from pinned memory; where the name does not say, a copy is in neither */
+  pinned: number;
+  /** copies whose runtime call is in the trace */
+  launched: number;
+  /** of `launched`: the host waited until the copy was over; absent when none was */
+  blocking?:
+    | number
+    | undefined;
+  /** union of the copies on the device */
+  copy_us: number;
+  /** part of copy_us with a kernel on the device at the same time; absent without any */
+  overlapped_us?:
+    | number
+    | undefined;
+  /** time in the runtime calls that started them; absent like `blocking` */
+  host_us?:
+    | number
+    | undefined;
+  /** absent where the trace does not say */
+  bytes?:
+    | number
+    | undefined;
+  /** bytes / copy_us, 1 GB = 1e9 bytes */
+  gb_per_s?: number | undefined;
 }
 
 export interface Gap {
@@ -165,8 +220,60 @@ export interface Gap {
   step?:
     | number
     | undefined;
-  /** how much of the gap the training thread waited for data; absent when not known */
-  data_wait_us?: number | undefined;
+  /** how much of the gap the training thread waited for data (mere overlap, so at */
+  data_wait_us?:
+    | number
+    | undefined;
+  /** least idle_by_cause_us.data_wait); absent when not known */
+  idle_by_cause_us:
+    | IdleByCause
+    | undefined;
+  /** absent when nothing of it is known */
+  chain: Chain | undefined;
+}
+
+/** What led to a gap, each link a span to look at. A link that the gap does not have, or the trace does not show, is absent. */
+export interface Chain {
+  /** runtime call that launched what ended the gap */
+  launch:
+    | Link
+    | undefined;
+  /** the wait with most of the gap's data wait */
+  wait:
+    | Link
+    | undefined;
+  /** making of the batch that this wait received */
+  batch:
+    | Link
+    | undefined;
+  /** 0-based in its epoch; absent when not known */
+  batch_number?: number | undefined;
+  epoch?: number | undefined;
+  loader?:
+    | number
+    | undefined;
+  /** DataLoader worker that made it; absent when the training thread did */
+  worker?:
+    | number
+    | undefined;
+  /** the sample in which that stage, or most of the wait, lies */
+  sample:
+    | Link
+    | undefined;
+  /** its dataset index; absent when not known */
+  sample_index?:
+    | number
+    | undefined;
+  /** the span of `Gap.stage` with most of the wait; absent where that is no stage */
+  stage: Link | undefined;
+}
+
+export interface Link {
+  name: string;
+  start_us: number;
+  duration_us: number;
+  /** id of the lane in `Timeline` that shows it; "" when none does */
+  lane: string;
 }
 
 export interface Loader {
@@ -242,7 +349,31 @@ export interface Stage {
     | number
     | undefined;
   /** live mean self time over the replay's: what contention costs */
-  replay_ratio?: number | undefined;
+  replay_ratio?:
+    | number
+    | undefined;
+  /** thread CPU time less that of child stages */
+  cpu_self_us?:
+    | number
+    | undefined;
+  /** part of self_us without a core (an estimate: run-queue delay, by CPU time) */
+  starved_us?:
+    | number
+    | undefined;
+  /** what most of self_us went to: cpu (running) | starved (no core) | blocked (storage, */
+  limited_by: string;
+  /**
+   * locks, other processes); "" when it cannot be told
+   * What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
+   * workers: of steps), by time; about 64 of them.
+   */
+  block_count: number[];
+  /** their self time */
+  block_self_us: number[];
+  /** thread CPU time less that of child stages; empty when not recorded */
+  block_cpu_us: number[];
+  /** tells the workers apart; no worker id */
+  block_worker: number[];
 }
 
 /** One DataLoader worker process within the window. */
@@ -327,6 +458,65 @@ export interface QueueDepth {
   loader: number;
 }
 
+/**
+ * What making the batches that were begun and finished in the window cost the DataLoader workers. Shares are of the time
+ * from a batch's start to its finish, summed; absent: the system did not tell.
+ */
+export interface WorkerCosts {
+  batches: number;
+  wall_us: number;
+  /** the worker's main thread ran */
+  cpu_share?:
+    | number
+    | undefined;
+  /** it was ready to run and had no core */
+  run_delay_share?:
+    | number
+    | undefined;
+  /** CPU time of all threads of the process; may exceed 1 */
+  process_cpu_share?:
+    | number
+    | undefined;
+  /** process CPU time over the main thread's: 1 = no hidden threads */
+  threads?:
+    | number
+    | undefined;
+  /** bytes that came from storage */
+  read_bytes?:
+    | number
+    | undefined;
+  /** bytes that reads returned, from storage or the page cache */
+  read_chars?:
+    | number
+    | undefined;
+  /** of read_chars, what did not come from storage */
+  cached_share?:
+    | number
+    | undefined;
+  /** the main thread gave its core away: it waited for something */
+  voluntary_switches?:
+    | number
+    | undefined;
+  /** its core was taken away */
+  involuntary_switches?:
+    | number
+    | undefined;
+  /** page faults that went to storage */
+  major_faults?: number | undefined;
+}
+
+/** One series of a counter over the window, in the counter's unit: host::cpu in percent, bytes or bytes per second. */
+export interface CounterSummary {
+  /** "host::cpu", as in the trace */
+  counter: string;
+  /** "core 0" */
+  series: string;
+  samples: number;
+  mean: number;
+  low: number;
+  high: number;
+}
+
 export interface SlowSample {
   /** dataset index; -1 for iterable datasets */
   index: number;
@@ -359,7 +549,15 @@ export interface Throughput {
     | number
     | undefined;
   /** samples in the window */
-  samples?: number | undefined;
+  samples?:
+    | number
+    | undefined;
+  /** reading and preparation by turns: 1 / (1 / F + 1 / P) */
+  load_per_s?:
+    | number
+    | undefined;
+  /** read | prepare | device: the slowest part; "" when not known. The run is */
+  limited_by: string;
 }
 
 export interface Verdict {
@@ -386,6 +584,18 @@ export interface Finding {
   evidence: string[];
   /** copyable change; "" when there is none */
   code: string;
+  /** measured (the figures are the finding) | likely (they point to it) | possible */
+  confidence: string;
+  /** why no more than that; "" when measured */
+  confidence_reason: string;
+}
+
+/** A rule that could not tell, and why. Rules that looked and found nothing are not listed. */
+export interface Abstention {
+  /** file name of the rule */
+  rule: string;
+  /** what the trace lacks */
+  reason: string;
 }
 
 export interface Diagnostic {
@@ -441,29 +651,162 @@ export interface Timeline {
   /** the whole of the capture's window */
   window_start_us: number;
   window_end_us: number;
-  /** top to bottom: steps, training thread, DataLoader workers, device streams, gaps */
+  /** top to bottom: steps, training thread, DataLoader workers, host counters, then per */
   lanes: Lane[];
-  /** table that Lane.name points into */
+  /** device its streams and its gaps */
   names: string[];
+  /** per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an */
+  colors: string[];
 }
 
-/** Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "device:<id>"; "gaps:<id>". */
+/**
+ * Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "counter:<name>";
+ * "device:<id>"; "gaps:<id>". A lane holds rows of boxes, or (kind `counter`) lines.
+ *
+ * Spans that are too short to draw are joined with their neighbours into one box, which has the name of the longest. The
+ * columns are equally long; they hold the boxes of row 0, then of row 1, and so on, each row by start.
+ */
 export interface Lane {
   id: string;
-  /** steps | stages | worker | device | gaps; a worker's depth 0 are its batches */
+  /** steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches */
   kind: string;
   /** what to write beside the lane */
   title: string;
-  start_us: number[];
-  duration_us: number[];
+  /** per row, outermost first, how many boxes it has */
+  boxes: number[];
+  /** whole nanoseconds since the start of the row's previous box; of its first box, since */
+  start_ns: number[];
+  /** the slice's start (negative where it began before) */
+  duration_ns: number[];
   /** index into Timeline.names */
   name: number[];
-  /** row within the lane, 0 = outermost */
-  depth: number[];
-  /** how many spans this box stands for; 1 = exactly one */
+  /** how many spans the box stands for, 1 = exactly one; empty: all stand for one */
   merged: number[];
-  /** index into Timeline.names of the theme token: a stage kind, "kernel", "copy", "step", */
-  color: number[];
-  /** "batch", or an idle cause ("idle:data_wait") */
+  /** percent of the box's length that its spans cover; empty: 100 all */
+  covered: number[];
+  /** dataset index of a sample's box, -1 for all others; empty when there are none */
   index: number[];
+  /** empty but for kind `counter` */
+  lines: CounterLine[];
+  /** of a counter: "%", "bytes", "bytes/s", "us/s" */
+  unit: string;
+  /** of a counter: the value at the lane's upper edge; the lower is 0 */
+  top?: number | undefined;
+}
+
+/** A counter over time, one point per sample or, where samples are close, per stretch of time. */
+export interface CounterLine {
+  name: string;
+  /** as Lane.start_ns */
+  time_ns: number[];
+  /** in the lane's unit, to four digits */
+  mean: number[];
+  /** least and greatest of what the point stands for (several samples, several cores); */
+  low: number[];
+  /** both empty when no point stands for more than one value */
+  high: number[];
+}
+
+/** What differs between two sides, each one or several runs. See docs/accuracy.md for how noise is judged. */
+export interface Comparison {
+  /** 1 */
+  schema_version: number;
+  before: ComparedRun[];
+  after: ComparedRun[];
+  /** faster | slower | same (no difference that the noise would not make) | unknown */
+  outcome: string;
+  /** the verdict with its numbers */
+  sentence: string;
+  /** what it rests on, most weighty first */
+  evidence: string[];
+  /** "sample" | "step": what the times are per; "" when neither is known */
+  unit: string;
+  /** mean time per unit; absent when not known */
+  time:
+    | Difference
+    | undefined;
+  /** what the time went to, per unit */
+  parts: PartDifference[];
+  /** largest change of time per unit first; also stages of one side only */
+  stages: StageDifference[];
+  settings: SettingChange[];
+  diagnostics: Diagnostic[];
+}
+
+/** The captures of one training process: its windows share its luck, so they count as one run. */
+export interface ComparedRun {
+  /** of its first capture */
+  name: string;
+  files: string[];
+  /** as in Capture */
+  mode: string;
+  /** mean time per unit */
+  time_us?: number | undefined;
+}
+
+/**
+ * A figure on both sides. A change is relative to before: 0.1 is 10 % more. The interval holds the true change in 19 of
+ * 20 cases, luck of the runs included; absent when the noise is not known.
+ */
+export interface Difference {
+  before_us: number;
+  after_us: number;
+  change: number;
+  low?: number | undefined;
+  high?:
+    | number
+    | undefined;
+  /** the smallest increase that these captures could have told from noise */
+  detectable?:
+    | number
+    | undefined;
+  /** more than the noise would make, all comparisons made taken into account */
+  told_apart: boolean;
+}
+
+export interface PartDifference {
+  /** "data_wait", "device_busy", "idle:<cause>", "wait:<stage>", "rest" */
+  name: string;
+  /** per unit; absent when that side does not tell */
+  before_us?: number | undefined;
+  after_us?:
+    | number
+    | undefined;
+  /** as a share of the whole time per unit before; absent unless both are known */
+  change?: number | undefined;
+  low?: number | undefined;
+  high?: number | undefined;
+}
+
+export interface StageDifference {
+  /** "<kind>::<label>", all its places in the tree together */
+  stage: string;
+  /** mean self time per call; absent when the stage is not there */
+  before_us?: number | undefined;
+  after_us?:
+    | number
+    | undefined;
+  /** per unit */
+  before_calls?: number | undefined;
+  after_calls?:
+    | number
+    | undefined;
+  /** change of self time per unit, all DataLoader workers together */
+  weight_us?:
+    | number
+    | undefined;
+  /** self time per call in a typical batch; absent without noise on both sides */
+  typical:
+    | Difference
+    | undefined;
+  /** of `typical`: "cpu" (thread CPU time) or "wall", whichever tells more */
+  measure: string;
+}
+
+export interface SettingChange {
+  /** "num_workers", "torch (version)", ... */
+  name: string;
+  /** in words; "–" when not known */
+  before: string;
+  after: string;
 }

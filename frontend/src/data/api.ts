@@ -1,9 +1,11 @@
 // The routes, relative to this script: TensorBoard may stand behind any path prefix.
 
-import type { Capture, Timeline } from "../contract/report";
-import { decodeReport, decodeTimeline } from "./decode";
+import type { Capture, Comparison } from "../contract/report";
+import { decodeComparison } from "./comparison";
+import { decodeReport } from "./decode";
 import { asObject, text } from "./json";
 import { decodeRuns, type Runs } from "./runs";
+import { decodeTimeline, type TimelineSlice } from "./timeline";
 
 export type Answer<T> =
   | { readonly kind: "ready"; readonly value: T }
@@ -16,9 +18,13 @@ const UNREACHABLE = {
   unreachable: true,
 } as const;
 
-export function routeUrl(route: string, query: Readonly<Record<string, string | number>> = {}): string {
+type Query = Readonly<Record<string, string | number | readonly string[]>>;
+
+export function routeUrl(route: string, query: Query = {}): string {
   const url = new URL(route, import.meta.url);
-  for (const [key, value] of Object.entries(query)) url.searchParams.set(key, String(value));
+  for (const [key, value] of Object.entries(query)) {
+    for (const one of typeof value === "object" ? value : [value]) url.searchParams.append(key, String(one));
+  }
   return url.href;
 }
 
@@ -71,9 +77,13 @@ export function fetchReport(id: string): Promise<Answer<Capture>> {
   return get(routeUrl("report", { id }), firstCapture);
 }
 
+export function fetchComparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>> {
+  return get(routeUrl("compare", { before, after }), decodeComparison);
+}
+
 export type TimelineQuery = { readonly id: string; readonly width: number; readonly startUs?: number; readonly endUs?: number };
 
-export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<Timeline>> {
+export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<TimelineSlice>> {
   const params: Record<string, string | number> = {
     id: query.id,
     width: Math.min(8000, Math.max(100, Math.round(query.width))),

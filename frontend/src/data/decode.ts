@@ -1,29 +1,12 @@
-// JSON of the routes -> the generated contract types, with proto3's defaults filled in.
+// JSON of a report -> the generated contract types, with proto3's defaults filled in.
 
 import type {
-  Batch, Capture, Device, Diagnostic, Environment, Finding, Gap, IdleByCause, Lane, Loader, QueueDepth, Report, SlowSample,
-  Stage, Step, Steps, Throughput, Timeline, Verdict, Worker,
+  Abstention, Batch, Capture, Chain, Copies, CounterSummary, Device, Diagnostic, Environment, Finding, Gap,
+  IdleByCause, Link, Loader, QueueDepth, Report, SlowSample, Stage, Step, Steps, Throughput, Verdict, Worker,
+  WorkerCosts,
 } from "../contract/report";
 import { message, number, numberMap, numbers, objects, optBoolean, optNumber, text, textMap, texts, asObject } from "./json";
 import type { JsonObject } from "./json";
-
-const step = (o: JsonObject): Step => ({
-  number: number(o, "number"),
-  start_us: number(o, "start_us"),
-  duration_us: number(o, "duration_us"),
-  data_wait_us: optNumber(o, "data_wait_us"),
-  device_busy_us: optNumber(o, "device_busy_us"),
-  idle_data_wait_us: optNumber(o, "idle_data_wait_us"),
-  idle_other_us: optNumber(o, "idle_other_us"),
-});
-
-const steps = (o: JsonObject): Steps => ({
-  count: number(o, "count"),
-  mean_us: number(o, "mean_us"),
-  p50_us: number(o, "p50_us"),
-  p95_us: number(o, "p95_us"),
-  items: objects(o, "items", step),
-});
 
 const idleByCause = (o: JsonObject): IdleByCause => ({
   data_wait: optNumber(o, "data_wait"),
@@ -35,6 +18,45 @@ const idleByCause = (o: JsonObject): IdleByCause => ({
   unknown: optNumber(o, "unknown"),
 });
 
+const step = (o: JsonObject): Step => ({
+  number: number(o, "number"),
+  start_us: number(o, "start_us"),
+  duration_us: number(o, "duration_us"),
+  data_wait_us: optNumber(o, "data_wait_us"),
+  device_busy_us: optNumber(o, "device_busy_us"),
+  idle_data_wait_us: optNumber(o, "idle_data_wait_us"),
+  idle_other_us: optNumber(o, "idle_other_us"),
+  idle_by_cause_us: message(o, "idle_by_cause_us", idleByCause),
+});
+
+const steps = (o: JsonObject): Steps => ({
+  count: number(o, "count"),
+  mean_us: number(o, "mean_us"),
+  p50_us: number(o, "p50_us"),
+  p95_us: number(o, "p95_us"),
+  items: objects(o, "items", step),
+});
+
+const link = (o: JsonObject): Link => ({
+  name: text(o, "name"),
+  start_us: number(o, "start_us"),
+  duration_us: number(o, "duration_us"),
+  lane: text(o, "lane"),
+});
+
+const chain = (o: JsonObject): Chain => ({
+  launch: message(o, "launch", link),
+  wait: message(o, "wait", link),
+  batch: message(o, "batch", link),
+  batch_number: optNumber(o, "batch_number"),
+  epoch: optNumber(o, "epoch"),
+  loader: optNumber(o, "loader"),
+  worker: optNumber(o, "worker"),
+  sample: message(o, "sample", link),
+  sample_index: optNumber(o, "sample_index"),
+  stage: message(o, "stage", link),
+});
+
 const gap = (o: JsonObject): Gap => ({
   start_us: number(o, "start_us"),
   duration_us: number(o, "duration_us"),
@@ -42,19 +64,36 @@ const gap = (o: JsonObject): Gap => ({
   stage: text(o, "stage"),
   step: optNumber(o, "step"),
   data_wait_us: optNumber(o, "data_wait_us"),
+  idle_by_cause_us: message(o, "idle_by_cause_us", idleByCause),
+  chain: message(o, "chain", chain),
+});
+
+const copies = (o: JsonObject): Copies => ({
+  count: number(o, "count"),
+  pageable: number(o, "pageable"),
+  pinned: number(o, "pinned"),
+  launched: number(o, "launched"),
+  blocking: optNumber(o, "blocking"),
+  copy_us: number(o, "copy_us"),
+  overlapped_us: optNumber(o, "overlapped_us"),
+  host_us: optNumber(o, "host_us"),
+  bytes: optNumber(o, "bytes"),
+  gb_per_s: optNumber(o, "gb_per_s"),
 });
 
 const device = (o: JsonObject): Device => ({
   id: number(o, "id"),
   name: text(o, "name"),
   busy_us: number(o, "busy_us"),
-  kernel_busy_us: number(o, "kernel_busy_us"),
+  kernel_busy_us: optNumber(o, "kernel_busy_us"),
   idle_us: number(o, "idle_us"),
   gap_count: number(o, "gap_count"),
   longest_gap_us: number(o, "longest_gap_us"),
   idle_by_cause_us: message(o, "idle_by_cause_us", idleByCause),
   idle_by_stage_us: numberMap(o, "idle_by_stage_us"),
   gaps: objects(o, "gaps", gap),
+  idle_queued_us: optNumber(o, "idle_queued_us"),
+  h2d: message(o, "h2d", copies),
 });
 
 const loader = (o: JsonObject): Loader => ({
@@ -92,6 +131,13 @@ const stage = (o: JsonObject): Stage => ({
   path: texts(o, "path"),
   replay_mean_us: optNumber(o, "replay_mean_us"),
   replay_ratio: optNumber(o, "replay_ratio"),
+  block_count: numbers(o, "block_count"),
+  block_self_us: numbers(o, "block_self_us"),
+  block_cpu_us: numbers(o, "block_cpu_us"),
+  block_worker: numbers(o, "block_worker"),
+  cpu_self_us: optNumber(o, "cpu_self_us"),
+  starved_us: optNumber(o, "starved_us"),
+  limited_by: text(o, "limited_by"),
 });
 
 const worker = (o: JsonObject): Worker => ({
@@ -129,6 +175,30 @@ const queueDepth = (o: JsonObject): QueueDepth => ({
   loader: number(o, "loader"),
 });
 
+const workerCosts = (o: JsonObject): WorkerCosts => ({
+  batches: number(o, "batches"),
+  wall_us: number(o, "wall_us"),
+  cpu_share: optNumber(o, "cpu_share"),
+  run_delay_share: optNumber(o, "run_delay_share"),
+  process_cpu_share: optNumber(o, "process_cpu_share"),
+  threads: optNumber(o, "threads"),
+  read_bytes: optNumber(o, "read_bytes"),
+  read_chars: optNumber(o, "read_chars"),
+  cached_share: optNumber(o, "cached_share"),
+  voluntary_switches: optNumber(o, "voluntary_switches"),
+  involuntary_switches: optNumber(o, "involuntary_switches"),
+  major_faults: optNumber(o, "major_faults"),
+});
+
+const counterSummary = (o: JsonObject): CounterSummary => ({
+  counter: text(o, "counter"),
+  series: text(o, "series"),
+  samples: number(o, "samples"),
+  mean: number(o, "mean"),
+  low: number(o, "low"),
+  high: number(o, "high"),
+});
+
 const slowSample = (o: JsonObject): SlowSample => ({
   index: number(o, "index"),
   duration_us: number(o, "duration_us"),
@@ -146,6 +216,8 @@ const throughput = (o: JsonObject): Throughput => ({
   prepare_per_s: optNumber(o, "prepare_per_s"),
   device_per_s: optNumber(o, "device_per_s"),
   samples: optNumber(o, "samples"),
+  load_per_s: optNumber(o, "load_per_s"),
+  limited_by: text(o, "limited_by"),
 });
 
 const verdict = (o: JsonObject): Verdict => ({
@@ -163,9 +235,16 @@ const finding = (o: JsonObject): Finding => ({
   gain_us_per_step: optNumber(o, "gain_us_per_step"),
   evidence: texts(o, "evidence"),
   code: text(o, "code"),
+  confidence: text(o, "confidence"),
+  confidence_reason: text(o, "confidence_reason"),
 });
 
-const diagnostic = (o: JsonObject): Diagnostic => ({
+const abstention = (o: JsonObject): Abstention => ({
+  rule: text(o, "rule"),
+  reason: text(o, "reason"),
+});
+
+export const diagnostic = (o: JsonObject): Diagnostic => ({
   code: text(o, "code"),
   count: number(o, "count"),
   message: text(o, "message"),
@@ -207,37 +286,15 @@ const capture = (o: JsonObject): Capture => ({
   environment: message(o, "environment", environment),
   file: text(o, "file"),
   batches: objects(o, "batches", batch),
-  batch_count: number(o, "batch_count"),
+  batch_count: optNumber(o, "batch_count"),
   queues: objects(o, "queues", queueDepth),
   slow_samples: objects(o, "slow_samples", slowSample),
+  worker_costs: message(o, "worker_costs", workerCosts),
+  host_load: objects(o, "host_load", counterSummary),
+  abstained: objects(o, "abstained", abstention),
 });
 
 export function decodeReport(value: unknown): Report {
   const o = asObject(value);
   return { schema_version: number(o, "schema_version"), captures: objects(o, "captures", capture) };
-}
-
-const lane = (o: JsonObject): Lane => ({
-  id: text(o, "id"),
-  kind: text(o, "kind"),
-  title: text(o, "title"),
-  start_us: numbers(o, "start_us"),
-  duration_us: numbers(o, "duration_us"),
-  name: numbers(o, "name"),
-  depth: numbers(o, "depth"),
-  merged: numbers(o, "merged"),
-  color: numbers(o, "color"),
-  index: numbers(o, "index"),
-});
-
-export function decodeTimeline(value: unknown): Timeline {
-  const o = asObject(value);
-  return {
-    start_us: number(o, "start_us"),
-    end_us: number(o, "end_us"),
-    window_start_us: number(o, "window_start_us"),
-    window_end_us: number(o, "window_end_us"),
-    lanes: objects(o, "lanes", lane),
-    names: texts(o, "names"),
-  };
 }

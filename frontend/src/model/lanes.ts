@@ -1,6 +1,7 @@
-// A Timeline message as typed columns: one row per lane and depth, sorted by start, ready to be culled and hit.
+// A slice of the timeline as typed columns: one row per lane and depth, sorted by start, ready to be culled and hit.
 
-import type { Lane, Timeline, Worker } from "../contract/report";
+import type { Worker } from "../contract/report";
+import type { CounterLine, LaneColumns, TimelineSlice } from "../data/timeline";
 import type { TimeRange } from "./time-scale";
 
 export type Row = {
@@ -9,13 +10,24 @@ export type Row = {
   /** Largest end of this box and all before it: sorted even where boxes overlap, so it can be searched. */
   readonly reachUs: Float64Array;
   readonly name: Int32Array;
+  /** How many spans a box stands for, and how many percent of it they cover. */
   readonly merged: Int32Array;
+  readonly covered: Uint8Array;
   readonly color: Int32Array;
   /** Dataset index of a sample; -1 for all else. */
   readonly index: Int32Array;
 };
 
-export type LaneRows = { readonly id: string; readonly kind: string; readonly title: string; readonly rows: readonly Row[] };
+/** The lines of a counter: its lane has them in place of rows. `top` is the value at the upper edge, in `unit`. */
+export type Chart = { readonly lines: readonly CounterLine[]; readonly unit: string; readonly top: number };
+
+export type LaneRows = {
+  readonly id: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly rows: readonly Row[];
+  readonly chart: Chart | null;
+};
 
 export type TimelineModel = {
   readonly slice: TimeRange;
@@ -24,7 +36,7 @@ export type TimelineModel = {
   readonly names: readonly string[];
 };
 
-function buildRow(lane: Lane, indices: readonly number[]): Row {
+function buildRow(lane: LaneColumns, indices: readonly number[]): Row {
   const order = indices.toSorted((a, b) => (lane.start_us[a] ?? 0) - (lane.start_us[b] ?? 0));
   const pick = (column: readonly number[], fallback: number): number[] => order.map((i) => column[i] ?? fallback);
   const startUs = Float64Array.from(pick(lane.start_us, 0));
@@ -41,12 +53,13 @@ function buildRow(lane: Lane, indices: readonly number[]): Row {
     reachUs,
     name: Int32Array.from(pick(lane.name, -1)),
     merged: Int32Array.from(pick(lane.merged, 1)),
+    covered: Uint8Array.from(pick(lane.covered, 100)),
     color: Int32Array.from(pick(lane.color, -1)),
     index: Int32Array.from(pick(lane.index, -1)),
   };
 }
 
-function buildLane(lane: Lane): LaneRows {
+function buildLane(lane: LaneColumns): LaneRows {
   const byDepth = new Map<number, number[]>();
   lane.start_us.forEach((_, i) => {
     const depth = lane.depth[i] ?? 0;
@@ -54,12 +67,14 @@ function buildLane(lane: Lane): LaneRows {
     if (row === undefined) byDepth.set(depth, [i]);
     else row.push(i);
   });
+  const { id, kind, title, lines, unit, top } = lane;
+  if (kind === "counter") return { id, kind, title, rows: [], chart: { lines, unit, top } };
   const deepest = Math.max(0, ...byDepth.keys());
   const rows = Array.from({ length: deepest + 1 }, (_, depth) => buildRow(lane, byDepth.get(depth) ?? []));
-  return { id: lane.id, kind: lane.kind, title: lane.title, rows };
+  return { id, kind, title, rows, chart: null };
 }
 
-export function buildTimeline(timeline: Timeline): TimelineModel {
+export function buildTimeline(timeline: TimelineSlice): TimelineModel {
   return {
     slice: { startUs: timeline.start_us, endUs: timeline.end_us },
     window: { startUs: timeline.window_start_us, endUs: timeline.window_end_us },
@@ -102,11 +117,14 @@ export function hit(row: Row, us: number, slackUs: number): number {
   return best;
 }
 
+/** Height of a counter's lane, in rows: enough to tell a line's ups and downs. */
+export const CHART_ROWS = 2;
+
 /** Lanes keep their place while one slice replaces another: a depth that is not in this slice still takes its row. */
 export function rowCounts(models: readonly TimelineModel[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const model of models)
-    for (const lane of model.lanes) counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.rows.length));
+    for (const lane of model.lanes) counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.chart === null ? lane.rows.length : CHART_ROWS));
   return counts;
 }
 

@@ -1,9 +1,10 @@
 // The stage table: rows nested by path, siblings sorted, branches folded.
 
 import type { Stage } from "../contract/report";
+import { bytesPerCall } from "./evidence";
 
 export type StageColumn =
-  | "count" | "total_us" | "self_us" | "p50_us" | "p95_us" | "max_us" | "blame_us" | "cpu_us" | "replay_mean_us" | "replay_ratio";
+  | "count" | "total_us" | "self_us" | "p50_us" | "p95_us" | "max_us" | "blame_us" | "cpu_us" | "replay_mean_us" | "replay_ratio" | "bytes_per_call";
 export type StageSort = { readonly column: StageColumn | "name"; readonly descending: boolean };
 
 export type StageNode = { readonly stage: Stage; readonly key: string; readonly children: StageNode[] };
@@ -37,13 +38,17 @@ export function buildTree(stages: readonly Stage[]): StageNode[] {
   return roots;
 }
 
+function columnValue(stage: Stage, column: StageColumn): number | undefined {
+  return column === "bytes_per_call" ? bytesPerCall(stage) : stage[column];
+}
+
 export function compareStages(sort: StageSort): (a: Stage, b: Stage) => number {
   const direction = sort.descending ? -1 : 1;
   const { column } = sort;
   if (column === "name") return (a, b) => direction * stageName(a).localeCompare(stageName(b));
   return (a, b) => {
-    const left = a[column];
-    const right = b[column];
+    const left = columnValue(a, column);
+    const right = columnValue(b, column);
     // Unknown values stand last in both directions: they are neither large nor small.
     if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
     return direction * (left - right);

@@ -2,7 +2,7 @@
 
 import type { Batch, Capture, QueueDepth, SlowSample, Worker } from "../contract/report";
 import { formatDuration, formatPercent, plural, ratioWords } from "./format";
-import { share } from "./summary";
+import { share } from "./shares";
 
 /** From this share of the window on, DataLoader workers count as busy all the time. */
 const FULLY_BUSY = 0.8;
@@ -70,7 +70,7 @@ export function workerTotals(capture: Capture, { workers, batches }: LoaderPart)
   const count = Math.max(1, new Set(workers.map((worker) => worker.worker)).size);
   const starved = sumKnown(workers.map((worker) => worker.starved_us));
   const startups = workers.map((worker) => worker.startup_us).filter((us): us is number => us !== undefined);
-  const complete = capture.batches.length >= capture.batch_count;
+  const complete = capture.batches.length >= (capture.batch_count ?? 0);
   return {
     count,
     busyUs: workers.reduce((sum, worker) => sum + worker.busy_us, 0) / count,

@@ -1,16 +1,23 @@
 // What changes the atoms.
 
 import { batch } from "@preact/signals";
-import { fetchReport, fetchRuns } from "../data/api";
+import { source } from "../data/source";
 import {
-  batchRows, captureId, capturesOpen, deviceIndex, EMPTY_TIMELINE, entry, gapRows, goneId, lanesTurned, loaderNumber, range, reports,
-  runs, runsError, selectedBatch, selectedGapUs, stagesFolded, timeline, versionOf, view, type ReportState, type View,
+  batchRows, captureId, capturesOpen, causeFilter, chainLink, deviceIndex, EMPTY_TIMELINE, entry, gapRows, goneId, lanesTurned, loaderNumber, range, reports,
+  runs, runsError, selectedBatch, sideAfter, selectedGapUs, shownStage, stagesFolded, timeline, versionOf, view, type ReportState, type View,
 } from "./atoms";
 import { writePlace } from "./location";
 
 export function selectView(next: View): void {
   view.value = next;
   writePlace({ view: next, capture: captureId.value });
+}
+
+/** Goes to the Stages view and points out one stage there. */
+export function showStage(name: string): void {
+  shownStage.value = name;
+  stagesFolded.value = new Set();
+  selectView("stages");
 }
 
 export function selectCapture(id: string): void {
@@ -28,13 +35,17 @@ function forgetCaptureState(): void {
   timeline.value = EMPTY_TIMELINE;
   range.value = null;
   selectedGapUs.value = null;
+  chainLink.value = null;
+  causeFilter.value = null;
   deviceIndex.value = 0;
   gapRows.value = 50;
   stagesFolded.value = new Set();
+  shownStage.value = null;
   loaderNumber.value = 0;
   selectedBatch.value = null;
   batchRows.value = 50;
   lanesTurned.value = new Set();
+  sideAfter.value = null;
 }
 
 function setReport(id: string, state: ReportState): void {
@@ -53,7 +64,7 @@ function settleSelection(): void {
 }
 
 export async function refreshRuns(): Promise<void> {
-  const answer = await fetchRuns();
+  const answer = await source().runs();
   if (answer.kind === "ready") {
     batch(() => {
       runs.value = answer.value;
@@ -78,7 +89,7 @@ export async function loadReport(): Promise<void> {
   if (item.state === "error") return setReport(item.id, { kind: "failed", message: item.error ?? "It cannot be read.", version });
   inFlight.add(item.id);
   try {
-    const answer = await fetchReport(item.id);
+    const answer = await source().report(item.id);
     // While a grown file is analysed again, the older report stays on screen.
     if (answer.kind === "pending" && known?.kind === "ready") return;
     if (answer.kind === "ready") {

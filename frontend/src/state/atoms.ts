@@ -1,15 +1,17 @@
 // All state of the page. Small atoms; whatever can be computed is computed from them and never stored beside them.
 
 import { computed, signal } from "@preact/signals";
-import type { Capture } from "../contract/report";
+import type { Capture, Comparison } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
 import type { BatchSort } from "../model/batches";
+import type { Cause } from "../model/causes";
+import type { ChainKey } from "../model/chain";
 import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
 import type { TimelineModel } from "../model/lanes";
 import type { ThemeName } from "../theme/theme";
 
-export const VIEWS = ["overview", "stages", "workers", "gaps", "trace"] as const;
+export const VIEWS = ["overview", "findings", "stages", "workers", "gaps", "compare", "trace"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** `version` is the file's size and time stamp: a report of an older version is fetched again. */
@@ -25,6 +27,13 @@ export type TimelineState = {
   readonly error: string | null;
 };
 
+/** `key` names both sides and the versions of their files. */
+export type ComparisonState =
+  | { readonly kind: "none" }
+  | { readonly kind: "pending"; readonly key: string }
+  | { readonly kind: "ready"; readonly key: string; readonly value: Comparison }
+  | { readonly kind: "failed"; readonly key: string; readonly message: string };
+
 export const EMPTY_TIMELINE: TimelineState = { whole: null, detail: null, error: null };
 
 // --- what the server said ---
@@ -38,6 +47,9 @@ export const reports = signal<ReadonlyMap<string, ReportState>>(new Map());
 /** Slices of the selected capture's timeline. */
 export const timeline = signal<TimelineState>(EMPTY_TIMELINE);
 
+/** The comparison on screen, and what it is of. */
+export const comparison = signal<ComparisonState>({ kind: "none" });
+
 // --- what the user chose (view and capture are mirrored in location.hash) ---
 
 export const view = signal<View>("overview");
@@ -50,6 +62,8 @@ export const capturesOpen = signal(false);
 
 export const stageSort = signal<StageSort>({ column: "total_us", descending: true });
 export const stagesFlat = signal(false);
+/** Name of the stage that the Stages view points out; null = none. */
+export const shownStage = signal<string | null>(null);
 /** Keys of the stages whose children are hidden. */
 export const stagesFolded = signal<ReadonlySet<string>>(new Set());
 
@@ -57,8 +71,12 @@ export const stagesFolded = signal<ReadonlySet<string>>(new Set());
 export const deviceIndex = signal(0);
 /** What the timeline shows; null = the whole window. */
 export const range = signal<TimeRange | null>(null);
-/** Start of the gap that was clicked; null = none. */
+/** Start of the gap that was chosen; null = the longest of those listed. */
 export const selectedGapUs = signal<number | null>(null);
+/** The link of that gap's chain that the timeline frames; null = the gap itself. */
+export const chainLink = signal<ChainKey | null>(null);
+/** Only gaps of this cause are listed and drawn in full; null = all. */
+export const causeFilter = signal<Cause | null>(null);
 export const gapSort = signal<{ readonly column: "start_us" | "duration_us"; readonly descending: boolean }>({
   column: "duration_us",
   descending: true,
@@ -75,6 +93,10 @@ export const batchSort = signal<BatchSort>({ column: "wait", descending: true })
 export const batchRows = signal(50);
 /** Ids of the timeline lanes that were opened or folded by hand, against what their number suggests. */
 export const lanesTurned = signal<ReadonlySet<string>>(new Set());
+
+/** Keys of the sides that are compared (model/sides.ts); null = what suggests itself for the selected capture. */
+export const sideBefore = signal<string | null>(null);
+export const sideAfter = signal<string | null>(null);
 
 // --- the host ---
 

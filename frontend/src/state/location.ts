@@ -32,8 +32,11 @@ export function readPlace(): Place {
 export function writePlace(place: Place): void {
   const hash = formatPlace(place);
   // An absolute address: TensorBoard's <base> would bend a bare "#..." to another page.
-  const { origin, pathname, search } = window.location;
-  if (window.location.hash !== hash) window.history.replaceState(null, "", `${origin}${pathname}${search}${hash}`);
+  try {
+    if (window.location.hash !== hash) window.history.replaceState(null, "", new URL(hash, window.location.href).href);
+  } catch {
+    // a page that was opened as a file may not: then its address stays
+  }
   try {
     window.sessionStorage.setItem(STORAGE_KEY, hash);
   } catch {

@@ -1,10 +1,11 @@
 // Keeps the timeline's slices in step with what is on screen: the whole window once, a finer slice after each zoom.
 
-import { fetchTimeline, type Answer } from "../data/api";
+import type { Answer } from "../data/api";
+import { source } from "../data/source";
+import type { TimelineSlice } from "../data/timeline";
 import { browserTimers, type Timers } from "../data/poll";
 import { buildTimeline, type TimelineModel } from "../model/lanes";
 import { clampRange, covers, lengthUs, type TimeRange } from "../model/time-scale";
-import type { Timeline } from "../contract/report";
 import { captureId, timeline } from "./atoms";
 
 const DEBOUNCE_MS = 120;
@@ -53,7 +54,7 @@ export class TimelineLoader {
 
   private async loadWhole(wanted: Wanted): Promise<void> {
     this.wholeFor = wanted.id;
-    const answer = await this.ask(() => fetchTimeline({ id: wanted.id, width: wanted.widthPx }, this.freshSignal()));
+    const answer = await this.ask(() => source().timeline({ id: wanted.id, width: wanted.widthPx }, this.freshSignal()));
     if (answer === null || captureId.value !== wanted.id) return;
     this.wholeFor = null;
     if (answer.kind === "pending") {
@@ -71,7 +72,7 @@ export class TimelineLoader {
     const slice = paddedSlice(wanted.range, window);
     const width = Math.min(8000, (wanted.widthPx * lengthUs(slice)) / lengthUs(wanted.range));
     const query = { id: wanted.id, width, startUs: slice.startUs, endUs: slice.endUs };
-    const answer = await this.ask(() => fetchTimeline(query, this.freshSignal()));
+    const answer = await this.ask(() => source().timeline(query, this.freshSignal()));
     if (answer === null || answer.kind === "pending" || captureId.value !== wanted.id) return;
     if (answer.kind === "failed") {
       timeline.value = { ...timeline.value, error: answer.message };
@@ -89,7 +90,7 @@ export class TimelineLoader {
   }
 
   /** null: a newer request has taken this one's place. */
-  private async ask(request: () => Promise<Answer<Timeline>>): Promise<Answer<Timeline> | null> {
+  private async ask(request: () => Promise<Answer<TimelineSlice>>): Promise<Answer<TimelineSlice> | null> {
     try {
       return await request();
     } catch {

@@ -1,5 +1,6 @@
 import { chooseTimeUnit, exactUs, inUnit } from "../model/format";
-import { shareWords, type Part } from "../model/summary";
+import type { Part } from "../model/causes";
+import { shareWords } from "../model/shares";
 import { fillClass, fillStyle } from "./swatch";
 
 type Props = {

@@ -2,7 +2,7 @@ import { selectView } from "../state/actions";
 import { view, VIEWS, type View } from "../state/atoms";
 
 const LABELS: Readonly<Record<View, string>> = {
-  overview: "Overview", stages: "Stages", workers: "Workers", gaps: "Idle gaps", trace: "Trace",
+  overview: "Overview", findings: "Findings", stages: "Stages", workers: "Workers", gaps: "Idle gaps", compare: "Compare", trace: "Trace",
 };
 
 export function Tabs() {

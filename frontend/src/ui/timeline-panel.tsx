@@ -3,9 +3,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { TimelineView } from "../canvas/timeline-view";
 import type { Link } from "../model/batches";
-import { causeWords, type BoxInfo, type HoverInfo } from "../model/hover";
+import type { Place } from "../model/chain";
+import { CAUSES, causeWords } from "../model/causes";
+import type { BoxInfo, HoverInfo } from "../model/hover";
 import { foldedLanes, keepLanes, tokensIn, type LaneRows, type TimelineModel } from "../model/lanes";
-import { CAUSES } from "../model/summary";
 import { covers, lengthUs, type TimeRange } from "../model/time-scale";
 import { lanesTurned, range, theme, timeline } from "../state/atoms";
 import { TimelineLoader } from "../state/timeline-loader";
@@ -25,11 +26,17 @@ type Props = {
   readonly keepKey: string;
   /** A stretch of time to tint. */
   readonly selected?: TimeRange | null;
+  /** A span to frame, in one lane. */
+  readonly marked?: Place | null;
+  /** Theme token of the only gaps that are drawn in full. */
+  readonly only?: string | null;
   /** The arrow to draw, from the lanes at hand: the finest that reach as far as the screen. */
   readonly linkOf?: (lanes: readonly LaneRows[]) => Link | null;
   /** More lines for the box under the pointer. */
   readonly describe?: (box: BoxInfo) => readonly string[];
   readonly onPick?: (box: BoxInfo | null) => void;
+  /** What a click does, for the line under the canvas. */
+  readonly pickWords?: string;
   /** Drawn under the canvas, for charts on the same time range. */
   readonly below?: ComponentChildren;
 };
@@ -54,7 +61,7 @@ function Missing({ id, error, known }: { id: string; error: string | null; known
 
 type PanelProps = Props & { readonly whole: TimelineModel; readonly detail: TimelineModel | null };
 
-function Panel({ id, label, whole, detail, selected = null, linkOf, describe, onPick, below }: PanelProps) {
+function Panel({ id, label, whole, detail, selected = null, marked = null, only = null, linkOf, describe, onPick, pickWords, below }: PanelProps) {
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const viewRef = useRef<TimelineView | null>(null);
   // The canvas outlives many drawings of this component: it must call the newest handler.
@@ -84,8 +91,12 @@ function Panel({ id, label, whole, detail, selected = null, linkOf, describe, on
   const finest = detail !== null && covers(detail.slice, shown ?? whole.window) ? detail : whole;
   const link = linkOf?.(finest.lanes) ?? null;
   useEffect(() => {
-    viewRef.current?.update({ whole, detail, range: shown, selected, link, folded, palette: paletteOf(themeName) });
-  }, [whole, detail, shown, selected?.startUs, selected?.endUs, JSON.stringify(link), [...folded].join(), themeName]);
+    viewRef.current?.update({ whole, detail, range: shown, selected, marked, only, link, folded, palette: paletteOf(themeName) });
+  }, [whole, detail, shown, selected?.startUs, selected?.endUs, JSON.stringify(marked), only, JSON.stringify(link), [...folded].join(), themeName]);
+
+  useEffect(() => {
+    if (marked !== null) viewRef.current?.revealLane(marked.laneId);
+  }, [marked?.laneId, marked?.startUs, marked?.endUs]);
 
   return (
     <section class="timeline" data-testid="timeline-panel">
@@ -100,6 +111,7 @@ function Panel({ id, label, whole, detail, selected = null, linkOf, describe, on
         role="application"
         aria-roledescription="timeline"
         data-testid="timeline-canvas"
+        data-marked={marked === null ? undefined : marked.laneId}
         data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
         aria-label={`${label} Keys: w and s zoom, a and d move, 0 shows the whole window.`}
       />
@@ -108,9 +120,9 @@ function Panel({ id, label, whole, detail, selected = null, linkOf, describe, on
       <TimelineLegend model={whole} folded={folded} />
       <p class="muted keys">
         Wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, <kbd>0</kbd> shows the whole window
-        {onPick === undefined ? "." : <>; a click on a batch shows who received it, <kbd>Esc</kbd> clears.</>}
+        {pickWords === undefined ? "." : `; ${pickWords}.`}
       </p>
-      {hover.value !== null && <HoverTip hover={hover.value} more={describe?.(hover.value.info.box) ?? []} />}
+      {hover.value !== null && <HoverTip hover={hover.value} more={hover.value.info.box === null ? [] : (describe?.(hover.value.info.box) ?? [])} />}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Capture } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
+import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import { formatBytes } from "../model/format";
 import { refreshNow } from "../state/actions";
@@ -9,6 +10,8 @@ import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
+import { Compare } from "./compare/compare";
+import { Findings } from "./findings/findings";
 import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
 import { Stages } from "./stages/stages";
@@ -24,7 +27,7 @@ export function App() {
       <main class={view.value === "trace" ? "filled" : ""}>
         <header class="top">
           {bare ? <h1>Data Pipeline</h1> : <Tabs />}
-          <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>Refresh</button>
+          {source().live && <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>Refresh</button>}
         </header>
         {known !== null && runsError.value !== null && (
           <p class="error-line" role="status" data-testid="connection-lost">{runsError.value} What was loaded stays on screen.</p>
@@ -87,12 +90,16 @@ function View({ capture, item, perfetto }: { capture: Capture; item: CaptureEntr
   switch (view.value) {
     case "overview":
       return <Overview capture={capture} />;
+    case "findings":
+      return <Findings capture={capture} />;
     case "stages":
       return <Stages capture={capture} />;
     case "workers":
       return <Workers capture={capture} id={item.id} />;
     case "gaps":
       return <Gaps capture={capture} id={item.id} />;
+    case "compare":
+      return <Compare />;
     case "trace":
       return <Trace capture={capture} entry={item} offline={perfetto} />;
   }

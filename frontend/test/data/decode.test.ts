@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { decodeReport, decodeTimeline } from "../../src/data/decode";
+import { decodeReport } from "../../src/data/decode";
 import { decodeRuns } from "../../src/data/runs";
+import { decodeTimeline } from "../../src/data/timeline";
 
 it("fills in what proto3 JSON leaves out, and keeps absence absent", () => {
   const [capture] = decodeReport({ captures: [{ name: "c", devices: [{ idle_us: 3 }], loader: {} }] }).captures;

@@ -178,7 +178,7 @@ it("does not praise a capture that could not be looked into", () => {
 });
 
 it("counts in whole numbers, one of a kind in the singular", () => {
-  open(ready({ throughput: { samples_per_s: 2, samples: 24 }, steps: { count: 1, mean_us: 1, p50_us: 1, p95_us: 1, items: [] } }));
+  open(ready({ throughput: { samples_per_s: 2, samples: 24, limited_by: "" }, steps: { count: 1, mean_us: 1, p50_us: 1, p95_us: 1, items: [] } }));
   const text = root.textContent?.replaceAll("\u00a0", " ") ?? "";
   expect(text).toContain("24 samples in the window");
   expect(text).toContain("1 step; p50");

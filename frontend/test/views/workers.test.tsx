@@ -57,7 +57,7 @@ const workers = [worker({ busy_us: 96.25, starved_us: 1.5, startup_us: 2 }), wor
 it("has a tab between Stages and Idle gaps", () => {
   open({});
   const names = [...root.querySelectorAll<HTMLElement>('[role="tab"]')].map((tab) => tab.dataset["testid"]);
-  expect(names).toEqual(["tab-overview", "tab-stages", "tab-workers", "tab-gaps", "tab-trace"]);
+  expect(names).toEqual(["tab-overview", "tab-findings", "tab-stages", "tab-workers", "tab-gaps", "tab-compare", "tab-trace"]);
 });
 
 it("says plainly that a loader has no workers, and leads to the stages", () => {

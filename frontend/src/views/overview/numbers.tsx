@@ -1,7 +1,7 @@
 import type { Capture, Throughput } from "../../contract/report";
 import { exactUs, formatDuration, formatPercent, plural, sig3 } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
-import { share, shareWords } from "../../model/summary";
+import { share, shareWords } from "../../model/shares";
 import { BigNumber, Exact, NumberRow } from "../../ui/numbers";
 
 export function OverviewNumbers({ capture }: { capture: Capture }) {

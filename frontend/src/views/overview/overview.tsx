@@ -1,32 +1,32 @@
 import type { Capture } from "../../contract/report";
-import { causeParts, newEvidence, stageParts, deviceName } from "../../model/summary";
+import { newEvidence, stageParts } from "../../model/summary";
 import { reasonFor } from "../../model/reasons";
+import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
-import { Diagnostics } from "./diagnostics";
-import { Findings } from "./findings";
+import { BestFindings } from "./best-findings";
 import { OverviewNumbers } from "./numbers";
 import { Rates } from "./rates";
 import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
 
-/** Sentence, numbers, picture, then what to change and what the capture cannot tell. */
+/** Sentence, numbers, what to change; then the pictures that prove it, and tables. */
 export function Overview({ capture }: { capture: Capture }) {
+  const [device] = capture.devices;
   return (
     <>
       <Verdict capture={capture} />
       <OverviewNumbers capture={capture} />
+      {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
+      <BestFindings capture={capture} />
       {capture.steps === undefined ? (
         <section data-testid="steps-unavailable">
           <h2>Steps</h2>
           <p class="muted reason">{reasonFor(capture, "steps")}</p>
         </section>
       ) : (
-        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} />
+        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} workers={capture.loader?.num_workers} />
       )}
       <Divisions capture={capture} />
-      <Findings capture={capture} />
-      <Rates throughput={capture.throughput} />
-      <Diagnostics diagnostics={capture.diagnostics} />
       <Settings capture={capture} />
     </>
   );
@@ -50,20 +50,15 @@ function Verdict({ capture }: { capture: Capture }) {
   );
 }
 
-/** Where the idle time and the data wait go. */
+/** Where the data wait goes, and what each part could sustain alone. */
 function Divisions({ capture }: { capture: Capture }) {
-  const device = capture.devices[0];
-  const causes = causeParts(device?.idle_by_cause_us);
   const stages = stageParts(capture.loader?.wait_by_stage_us ?? {});
-  if (causes.length === 0 && stages.length === 0) return null;
   return (
     <div class="columns">
-      {device !== undefined && causes.length > 0 && (
-        <PartsTable caption={`${deviceName(device)}: idle time by cause`} parts={causes} wholeUs={device.idle_us} of="of idle" testId="idle-by-cause" />
-      )}
       {capture.loader !== undefined && stages.length > 0 && (
         <PartsTable caption="Data wait by stage" parts={stages} wholeUs={capture.loader.wait_us} of="of data wait" testId="wait-by-stage" />
       )}
+      <Rates throughput={capture.throughput} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import type { Capture } from "../../contract/report";
 import { formatBytes, formatCount, formatDuration, plural, sig3 } from "../../model/format";
-import { shareWords } from "../../model/summary";
+import { shareWords } from "../../model/shares";
 
 type Row = { readonly name: string; readonly value: string; readonly exact?: number };
 

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { Step, Steps } from "../../contract/report";
 import { chooseTimeUnit, exactUs, formatCount, inUnit, onAxis, plural, type TimeUnit } from "../../model/format";
-import { stepBars, stepStack, type StepBar, type StepPart } from "../../model/summary";
+import { sawtoothOf, sawtoothWords, stackKeys, stepBars, stepStack, type Sawtooth, type StepBar, type StepPart } from "../../model/steps";
 import { niceStep, ticks } from "../../model/time-scale";
 import { cssColor, isHatched } from "../../theme/tokens";
 import { Legend, Swatch } from "../../ui/swatch";
@@ -54,19 +54,21 @@ function geometryOf(steps: Steps, widthPx: number, waitKnown: boolean): Geometry
 }
 
 /** One stacked bar per step, and above it the data wait on its own scale, so that a sawtooth shows even when small. */
-export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
+export function StepChart({ steps, waitKnown, workers }: { steps: Steps; waitKnown: boolean; workers: number | undefined }) {
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly index: number; readonly x: number; readonly y: number } | null>(null);
   const geometry = geometryOf(steps, widthPx, waitKnown);
   const first = geometry.bars[0];
   if (first === undefined) return null;
-  const legend = stepStack(first.step, waitKnown).map(({ token, label }) => ({ token, label }));
+  const legend = stackKeys(geometry.bars.map((bar) => bar.step), waitKnown);
+  const teeth = waitKnown && first.of === 1 ? sawtoothOf(steps.items, workers) : null;
   const hovered = hover.value === null ? undefined : geometry.bars[hover.value.index];
   return (
     <figure class="step-chart" ref={ref}>
       <figcaption>
         <h2>Steps</h2>
         <Legend items={legend} />
+        {teeth !== null && <p class="sawtooth" data-testid="sawtooth" data-period={teeth.period}>{sawtoothWords(teeth)}</p>}
         {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
       </figcaption>
       <svg width={widthPx} height={geometry.heightPx} role="img" data-testid="step-chart" aria-label={`Duration of ${plural(steps.count, "step")}; the table below has the numbers`}>
@@ -75,7 +77,7 @@ export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boole
         {geometry.bars.map((bar, index) => (
           <Bar key={bar.step.number} bar={bar} index={index} geometry={geometry} dim={hovered !== undefined && hovered !== bar} />
         ))}
-        {waitKnown && <WaitLine geometry={geometry} />}
+        {waitKnown && <WaitLine geometry={geometry} teeth={teeth} />}
         {geometry.bars.map((bar, index) => (
           <rect
             key={bar.step.number}
@@ -165,12 +167,13 @@ function Bar({ bar, index, geometry, dim }: BarProps) {
 }
 
 /** The data wait of each step as a line with a point per step. */
-function WaitLine({ geometry }: { geometry: Geometry }) {
+function WaitLine({ geometry, teeth }: { geometry: Geometry; teeth: Sawtooth | null }) {
   const { bars, slotPx, mostWaitUs, waitUnit, endPx } = geometry;
   const bottom = WAIT_TOP_PX + WAIT_PX + 0.5;
   const points = bars.map(({ step }, index) => ({
     x: LEFT_PX + (index + 0.5) * slotPx,
     y: bottom - (mostWaitUs === 0 ? 0 : (WAIT_PX * (step.data_wait_us ?? 0)) / mostWaitUs),
+    tooth: teeth?.numbers.has(step.number) === true,
   }));
   return (
     <g class="axis">
@@ -180,8 +183,9 @@ function WaitLine({ geometry }: { geometry: Geometry }) {
       {mostWaitUs > 0 && (
         <text x={LEFT_PX - 8} y={WAIT_TOP_PX + 5} text-anchor="end">{inUnit(mostWaitUs, waitUnit)}</text>
       )}
+      <polygon class="wait-area" points={[`${LEFT_PX + slotPx / 2},${bottom}`, ...points.map(({ x, y }) => `${x},${y}`), `${endPx - slotPx / 2},${bottom}`].join(" ")} />
       <polyline class="wait-line" points={points.map(({ x, y }) => `${x},${y}`).join(" ")} />
-      {slotPx >= 8 && points.map(({ x, y }) => <circle key={x} class="wait-point" cx={x} cy={y} r={3} />)}
+      {points.filter(({ tooth }) => tooth || slotPx >= 8).map(({ x, y, tooth }) => <circle key={x} class={tooth ? "wait-point tooth" : "wait-point"} cx={x} cy={y} r={tooth ? 4 : 2.5} />)}
     </g>
   );
 }
@@ -208,11 +212,12 @@ function StepReadout({ bar, waitKnown }: { bar: StepBar; waitKnown: boolean }) {
 }
 
 /** Columns of the table: what the bars and the line show. */
-function tableColumns(step: Step, waitKnown: boolean): StepPart[] {
+function tableColumns(step: Step, waitKnown: boolean, keys: readonly Omit<StepPart, "us">[]): StepPart[] {
+  const stack = new Map(stepStack(step, waitKnown).map((part) => [part.key, part.us]));
   return [
     { key: "duration", label: "Duration", token: "step", us: step.duration_us },
     ...(waitKnown ? [{ key: "wait", label: "Data wait", token: "wait", us: step.data_wait_us ?? 0 }] : []),
-    ...stepStack(step, waitKnown).filter((part) => part.key !== "wait" && part.key !== "step"),
+    ...keys.filter(({ key }) => key !== "wait" && key !== "step").map((part) => ({ ...part, us: stack.get(part.key) ?? 0 })),
   ];
 }
 
@@ -221,6 +226,7 @@ function StepTable({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
   const open = useSignal(false);
   const unit = chooseTimeUnit(steps.items.map((step) => step.duration_us));
   const [first] = steps.items;
+  const keys = stackKeys(steps.items, waitKnown);
   return (
     <details open={open.value} onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>Steps as a table</summary>
@@ -229,14 +235,14 @@ function StepTable({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
           <thead>
             <tr>
               <th scope="col">Step</th>
-              {tableColumns(first, waitKnown).map((part) => <th key={part.key} scope="col" class="num">{part.label}<span class="unit">, {unit}</span></th>)}
+              {tableColumns(first, waitKnown, keys).map((part) => <th key={part.key} scope="col" class="num">{part.label.replace("idle: ", "Idle: ")}<span class="unit">, {unit}</span></th>)}
             </tr>
           </thead>
           <tbody>
             {steps.items.map((step) => (
               <tr key={step.number} data-testid="step-row" data-step={step.number}>
                 <th scope="row">{step.number}</th>
-                {tableColumns(step, waitKnown).map(({ key, us }) => (
+                {tableColumns(step, waitKnown, keys).map(({ key, us }) => (
                   <td key={key} class="num" data-column={key} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>
                 ))}
               </tr>

@@ -1,9 +1,10 @@
 import type { Capture, Stage } from "../../contract/report";
 import { chooseTimeUnit, exactUs, formatCount, inUnit, ratioWords, type TimeUnit } from "../../model/format";
+import { bytesPerCall, chooseByteUnit, inByteUnit, limitWords, selfParts, selfWords, type ByteUnit } from "../../model/evidence";
 import { reasonFor } from "../../model/reasons";
-import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow } from "../../model/stage-tree";
-import { shareWords } from "../../model/summary";
-import { stagesFlat, stagesFolded, stageSort } from "../../state/atoms";
+import { buildTree, flatRows, nestedRows, stageName, type StageColumn, type StageRow } from "../../model/stage-tree";
+import { shareWords } from "../../model/shares";
+import { shownStage, stagesFlat, stagesFolded, stageSort } from "../../state/atoms";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { fillStyle } from "../../ui/swatch";
@@ -13,13 +14,29 @@ function isReplayed(stages: readonly Stage[]): boolean {
   return stages.some((stage) => stage.replay_ratio !== undefined);
 }
 
+/** Which columns of evidence any stage has something for. */
+type Known = { readonly replay: boolean; readonly limits: boolean; readonly bytes: boolean };
+
+function knownOf(stages: readonly Stage[]): Known {
+  return {
+    replay: isReplayed(stages),
+    limits: stages.some((stage) => stage.limited_by !== "" || stage.cpu_self_us !== undefined),
+    bytes: stages.some((stage) => stage.bytes !== undefined),
+  };
+}
+
+const LIMIT_TITLE = "What most of the self time went to. CPU-bound: running on a core. Starved of CPU: ready to run, without a core. Blocked: waiting for storage, locks or other processes.";
+const BYTES_TITLE = "Size of the stage's result, per call";
+const NO_LIMIT = "Its CPU time was not recorded, or its calls are too short to tell.";
+const NO_BYTES = "The size of this stage's results was not recorded.";
+
 const REPLAY_TITLE = "Mean self time of a call in a replay: the same dataset alone, without training and without DataLoader workers";
 const RATIO_TITLE = "Mean self time of a call in this run over that in the replay: what contention costs. At 1.7x a call takes 1.7 times as long while DataLoader workers and the training share processor, memory and disk.";
 
 const BLAME_OF_WORKERS = "Each moment that the training thread waits for a batch counts for the innermost stage that the DataLoader worker making this batch is in at that moment.";
 const BLAME_OF_THREAD = "Each moment that the training thread waits counts for the innermost stage that it is in at that moment, as it makes the batches itself.";
 
-type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit; readonly blame: TimeUnit; readonly replay: TimeUnit };
+type Units = { readonly sums: TimeUnit; readonly calls: TimeUnit; readonly blame: TimeUnit; readonly replay: TimeUnit; readonly bytes: ByteUnit };
 
 /** Sums, single calls and blame differ by orders of magnitude: each group of columns has one unit of its own. */
 function unitsOf(stages: readonly Stage[]): Units {
@@ -28,12 +45,14 @@ function unitsOf(stages: readonly Stage[]): Units {
     calls: chooseTimeUnit(stages.map((stage) => stage.max_us)),
     blame: chooseTimeUnit(stages.map((stage) => stage.blame_us)),
     replay: chooseTimeUnit(stages.map((stage) => stage.replay_mean_us)),
+    bytes: chooseByteUnit(stages.map(bytesPerCall)),
   };
 }
 
 export function StageTable({ capture }: { capture: Capture }) {
   const { stages } = capture;
   const units = unitsOf(stages);
+  const known = knownOf(stages);
   const flat = stagesFlat.value;
   const rows = flat
     ? flatRows(stages, stageSort.value)
@@ -49,15 +68,20 @@ export function StageTable({ capture }: { capture: Capture }) {
         </div>
       </div>
       <div class="scroll-x stage-scroll">
-        <table class={isReplayed(stages) ? "stages replayed" : "stages"} data-testid="stage-table">
-          <StageHead units={units} replayed={isReplayed(stages)} blameTitle={capture.workers.length > 0 ? BLAME_OF_WORKERS : BLAME_OF_THREAD} />
+        <table class={tableClass(known)} data-testid="stage-table">
+          <StageHead units={units} known={known} blameTitle={capture.workers.length > 0 ? BLAME_OF_WORKERS : BLAME_OF_THREAD} />
           <tbody>
-            {rows.map((row) => <StageLine key={row.key} row={row} units={units} largestUs={largestUs} capture={capture} flat={flat} />)}
+            {rows.map((row) => <StageLine key={row.key} row={row} units={units} largestUs={largestUs} capture={capture} flat={flat} known={known} />)}
           </tbody>
         </table>
       </div>
     </section>
   );
+}
+
+/** The more columns there are, the fewer of the others stay where there is little room. */
+function tableClass({ replay, limits, bytes }: Known): string {
+  return ["stages", replay ? "replayed" : "", limits || bytes ? "evident" : ""].filter(Boolean).join(" ");
 }
 
 function Head({ column, label, unit, title }: { column: StageColumn | "name"; label: string; unit?: string; title?: string }) {
@@ -70,9 +94,9 @@ function Head({ column, label, unit, title }: { column: StageColumn | "name"; la
   return <SortHeader label={label} name={column} active={active} descending={sort.descending} numeric={column !== "name"} onSort={onSort} {...extra} />;
 }
 
-type HeadProps = { readonly units: Units; readonly replayed: boolean; readonly blameTitle: string };
+type HeadProps = { readonly units: Units; readonly known: Known; readonly blameTitle: string };
 
-function StageHead({ units, replayed, blameTitle }: HeadProps) {
+function StageHead({ units, known, blameTitle }: HeadProps) {
   return (
     <thead>
       <tr>
@@ -83,27 +107,30 @@ function StageHead({ units, replayed, blameTitle }: HeadProps) {
         <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
         <Head column="blame_us" label="Blame" unit={units.blame} title={blameTitle} />
         <th scope="col" class="num" title={`Blame as a share of the data wait. ${blameTitle}`}>of wait</th>
+        {known.limits && <th scope="col" data-head="limited_by" title={LIMIT_TITLE}>Limited by</th>}
+        {known.bytes && <Head column="bytes_per_call" label="Size" unit={units.bytes.name} title={BYTES_TITLE} />}
         <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
-        {replayed && <Head column="replay_mean_us" label="Replay" unit={units.replay} title={REPLAY_TITLE} />}
-        {replayed && <Head column="replay_ratio" label="Live / replay" title={RATIO_TITLE} />}
+        {known.replay && <Head column="replay_mean_us" label="Replay" unit={units.replay} title={REPLAY_TITLE} />}
+        {known.replay && <Head column="replay_ratio" label="Live / replay" title={RATIO_TITLE} />}
       </tr>
     </thead>
   );
 }
 
-type LineProps = { readonly row: StageRow; readonly units: Units; readonly largestUs: number; readonly capture: Capture; readonly flat: boolean };
+type TimeColumn = Exclude<StageColumn, "bytes_per_call">;
+type LineProps = { readonly row: StageRow; readonly units: Units; readonly largestUs: number; readonly capture: Capture; readonly flat: boolean; readonly known: Known };
 
-function StageLine({ row, units, largestUs, capture, flat }: LineProps) {
+function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
   const { stage } = row;
-  const time = (column: StageColumn, unit: TimeUnit) => {
+  const time = (column: TimeColumn, unit: TimeUnit) => {
     const us = stage[column];
     if (us === undefined) return <td class="num" data-column={column}><Unknown reason={blameReason(capture, stage)} /></td>;
     return <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>;
   };
   return (
-    <tr data-testid="stage-row" data-path={row.key}>
+    <tr data-testid="stage-row" data-path={row.key} aria-current={shownStage.value === stageName(stage) ? "true" : undefined}>
       <th scope="row"><StageName row={row} flat={flat} /></th>
       <td class="stage-bars"><Bars stage={stage} largestUs={largestUs} /></td>
       <td class="num" data-column="count" data-value={stage.count}>{formatCount(stage.count)}</td>
@@ -111,12 +138,39 @@ function StageLine({ row, units, largestUs, capture, flat }: LineProps) {
       {time("self_us", units.sums)}
       {time("blame_us", units.blame)}
       <td class="num">{stage.blame_us === undefined ? <Unknown reason={blameReason(capture, stage)} /> : shareWords(stage.blame_us, capture.loader?.wait_us)}</td>
+      {known.limits && <LimitCell stage={stage} />}
+      {known.bytes && <BytesCell stage={stage} unit={units.bytes} />}
       {time("p50_us", units.calls)}
       {time("p95_us", units.calls)}
       {time("max_us", units.calls)}
-      {isReplayed(capture.stages) && <ReplayCells stage={stage} unit={units.replay} />}
+      {known.replay && <ReplayCells stage={stage} unit={units.replay} />}
     </tr>
   );
+}
+
+/** The word, and how the self time divides as a thin bar: dark running, grey without a core, hatched blocked. */
+function LimitCell({ stage }: { stage: Stage }) {
+  const parts = selfParts(stage);
+  if (parts === undefined || stage.limited_by === "") {
+    return <td class="limit" data-column="limited_by">{parts === undefined ? <Unknown reason={NO_LIMIT} /> : <span class="muted" title={selfWords(stage)}>no single one</span>}</td>;
+  }
+  const { runningUs, starvedUs = 0, blockedUs } = parts;
+  return (
+    <td class="limit" data-column="limited_by" data-value={stage.limited_by} title={selfWords(stage)}>
+      <span class="mini-bar" aria-hidden="true">
+        <span class="fill" style={{ ...fillStyle("ink-muted"), flexGrow: runningUs }} />
+        <span class="fill" style={{ ...fillStyle("rule-strong"), flexGrow: starvedUs }} />
+        <span class="fill hatched" style={{ ...fillStyle("wait"), flexGrow: blockedUs }} />
+      </span>
+      {limitWords(stage.limited_by)}
+    </td>
+  );
+}
+
+function BytesCell({ stage, unit }: { stage: Stage; unit: ByteUnit }) {
+  const bytes = bytesPerCall(stage);
+  if (bytes === undefined) return <td class="num" data-column="bytes_per_call"><Unknown reason={NO_BYTES} /></td>;
+  return <td class="num" data-column="bytes_per_call" data-value={stage.bytes} title={`${formatCount(bytes)} bytes per call, ${formatCount(stage.bytes ?? 0)} in all`}>{inByteUnit(bytes, unit)}</td>;
 }
 
 const NOT_REPLAYED = "The replay has no such stage.";

@@ -1,10 +1,12 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
-import { fetchTrace, routeUrl, traceUrl } from "../../data/api";
+import { routeUrl, traceUrl } from "../../data/api";
 import { handOver, PERFETTO_SITE, windowChannel, type PerfettoTrace } from "../../data/perfetto";
 import type { CaptureEntry } from "../../data/runs";
+import { source } from "../../data/source";
 import { formatBytes, plural } from "../../model/format";
+import { UnavailableState } from "../../ui/states";
 
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
 
@@ -12,7 +14,17 @@ type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly
 const PERFETTO_PAGE = `${routeUrl("perfetto/index.html")}#!/viewer?mode=embedded`;
 const HAND_OVER_LIMIT_MS = 60_000;
 
-export function Trace({ capture, entry, offline }: Props) {
+export function Trace(props: Props) {
+  if (source().live) return <LiveTrace {...props} />;
+  return (
+    <UnavailableState
+      title="This page does not carry the trace itself."
+      reason={`Open ${props.capture.file} at ui.perfetto.dev, or in the TensorBoard tab: tensorboard --logdir FOLDER`}
+    />
+  );
+}
+
+function LiveTrace({ capture, entry, offline }: Props) {
   const said = useSignal<string | null>(null);
   const frame = useSignal<string | null>(null);
   const status = said.value ?? frame.value;
@@ -54,7 +66,7 @@ async function openOutside(entry: CaptureEntry, said: Signal<string | null>): Pr
     return;
   }
   said.value = "Reading the trace for ui.perfetto.dev. The trace stays in your browser.";
-  const answer = await fetchTrace(entry.id);
+  const answer = await source().trace(entry.id);
   if (answer.kind !== "ready") {
     said.value = answer.kind === "failed" ? answer.message : "The trace is still being written.";
     return;
@@ -70,7 +82,7 @@ function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<st
     let stop: () => void = () => undefined;
     let gone = false;
     const load = async (): Promise<void> => {
-      const answer = await fetchTrace(entry.id);
+      const answer = await source().trace(entry.id);
       const target = frameRef.current?.contentWindow;
       if (gone || target === null || target === undefined) return;
       if (answer.kind !== "ready") {

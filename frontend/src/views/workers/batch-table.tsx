@@ -55,7 +55,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
   );
 }
 
-function coverWords({ batches, batch_count }: Capture, part: LoaderPart): string {
+function coverWords({ batches, batch_count = 0 }: Capture, part: LoaderPart): string {
   if (batches.length >= batch_count) return `All ${plural(part.batches.length, "batch", "batches")}.`;
   return `${plural(part.batches.length, "batch", "batches")}; the report lists the first ${formatCount(batches.length)} of ${formatCount(batch_count)}.`;
 }

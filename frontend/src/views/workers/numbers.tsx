@@ -1,7 +1,7 @@
 import type { Capture } from "../../contract/report";
 import { exactUs, formatCount, formatDuration, formatPercent, plural } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
-import { share, shareWords } from "../../model/summary";
+import { share, shareWords } from "../../model/shares";
 import { batchesMade, loaderNumbers, workerTotals, type LoaderPart } from "../../model/workers";
 import { BigNumber, NumberRow } from "../../ui/numbers";
 
@@ -55,6 +55,6 @@ function startupWords(us: number | undefined, windowUs: number | undefined): str
   return us === undefined || share(us, windowUs) === undefined ? "" : `${shareWords(us, windowUs)} of the window, before the slowest was ready`;
 }
 
-function coverWords({ batches, batch_count }: Capture): string {
+function coverWords({ batches, batch_count = 0 }: Capture): string {
   return batches.length >= batch_count ? "" : `; in the first ${formatCount(batches.length)} of ${formatCount(batch_count)} batches`;
 }

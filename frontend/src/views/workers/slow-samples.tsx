@@ -1,6 +1,7 @@
 import type { SlowSample } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
-import { shareWords, stageToken } from "../../model/summary";
+import { shareWords } from "../../model/shares";
+import { stageToken } from "../../model/summary";
 import type { LoaderPart } from "../../model/workers";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";

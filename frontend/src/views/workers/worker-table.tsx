@@ -1,6 +1,6 @@
 import type { Worker } from "../../contract/report";
 import { chooseTimeUnit, exactUs, formatCount, inUnit, ratioWords, type TimeUnit } from "../../model/format";
-import { shareWords } from "../../model/summary";
+import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { Unknown } from "../../ui/numbers";
 

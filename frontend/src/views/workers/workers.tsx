@@ -10,6 +10,8 @@ import { batchRows, loaderNumber, selectedBatch } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
 import { TimelinePanel } from "../../ui/timeline-panel";
 import { BatchTable } from "./batch-table";
+import { Costs } from "./costs";
+import { HostLoad } from "./host-load";
 import { WorkerNumbers } from "./numbers";
 import { QueueChart } from "./queue-chart";
 import { SlowSamples } from "./slow-samples";
@@ -19,7 +21,14 @@ const LABEL =
   "Timeline of steps, the training thread and every DataLoader worker with its batches. The table of batches below has the same batches as text.";
 
 export function Workers({ capture, id }: { capture: Capture; id: string }) {
-  if (capture.workers.length === 0) return <NoWorkers capture={capture} />;
+  if (capture.workers.length === 0) {
+    return (
+      <>
+        <NoWorkers capture={capture} />
+        <HostLoad load={capture.host_load} />
+      </>
+    );
+  }
   const part = loaderPart(capture, loaderNumber.value);
   return (
     <>
@@ -28,6 +37,8 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
       <WorkerTable part={part} />
+      <Costs costs={capture.worker_costs} />
+      <HostLoad load={capture.host_load} />
       <SlowSamples part={part} />
       <BatchTable capture={capture} part={part} />
     </>
@@ -106,6 +117,7 @@ function Picture({ capture, id, part }: { capture: Capture; id: string; part: Lo
       linkOf={(lanes) => (selected === null ? null : linkOf(selected, part.workers, lanes))}
       describe={linesOf}
       onPick={pick}
+      pickWords="a click on a batch shows who received it, Esc clears"
       below={part.queue !== undefined && <QueueChart queue={part.queue} />}
     />
   );

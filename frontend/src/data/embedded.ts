@@ -1,0 +1,73 @@
+// Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
+
+import type { Capture } from "../contract/report";
+import { decodeReport } from "./decode";
+import { asObject, list, objects, text } from "./json";
+import type { Answer, TimelineQuery } from "./api";
+import type { CaptureEntry, CaptureMode } from "./runs";
+import type { DataSource } from "./source";
+import { decodeTimeline, type TimelineSlice } from "./timeline";
+
+export const EMBEDDED_ID = "data-pipeline-embedded";
+
+type Embedded = { readonly captures: readonly Capture[]; readonly timelines: readonly (readonly TimelineSlice[])[]; readonly title: string };
+
+const ready = <T>(value: T): Promise<Answer<T>> => Promise.resolve({ kind: "ready", value });
+const failed = (message: string): Promise<Answer<never>> => Promise.resolve({ kind: "failed", message, unreachable: false });
+
+/** null when the page carries no data: then there is a server. */
+export function embeddedSource(document: Document): DataSource | null {
+  const element = document.getElementById(EMBEDDED_ID);
+  return element === null ? null : sourceOf(read(JSON.parse(element.textContent ?? "")));
+}
+
+function read(value: unknown): Embedded {
+  const o = asObject(value);
+  return {
+    title: text(o, "title"),
+    captures: decodeReport(o["report"]).captures,
+    timelines: objects(o, "timelines", (one) => list(one, "slices").map(decodeTimeline)),
+  };
+}
+
+export function sourceOf({ captures, timelines, title }: Embedded): DataSource {
+  const indexOf = (id: string): number => Number(id);
+  return {
+    live: false,
+    runs: () =>
+      ready({ logdir: title, scanning: false, perfetto: false, captures: captures.map(entry), problems: [] }),
+    report: (id) => {
+      const capture = captures[indexOf(id)];
+      return capture === undefined ? failed("This page has no such capture.") : ready(capture);
+    },
+    timeline: (query) => {
+      const slice = finest(timelines[indexOf(query.id)] ?? [], query);
+      return slice === null ? failed("The timeline of this capture did not fit into this page; the TensorBoard tab has it.") : ready(slice);
+    },
+    comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
+    trace: () => failed("The trace itself is not in this page."),
+  };
+}
+
+/** The shortest slice that reaches as far as the query; the whole window where none does. */
+function finest(slices: readonly TimelineSlice[], { startUs, endUs }: TimelineQuery): TimelineSlice | null {
+  const reaching = slices.filter((slice) => slice.start_us <= (startUs ?? slice.window_start_us) && slice.end_us >= (endUs ?? slice.window_end_us));
+  const [first] = reaching.toSorted((a, b) => a.end_us - a.start_us - (b.end_us - b.start_us));
+  return first ?? slices[0] ?? null;
+}
+
+const MODES: readonly string[] = ["train", "replay", "foreign"];
+
+function entry(capture: Capture, index: number): CaptureEntry {
+  const cut = capture.name.lastIndexOf("/");
+  return {
+    id: String(index),
+    run: cut < 0 ? "." : capture.name.slice(0, cut),
+    name: capture.name.slice(cut + 1),
+    state: "ready",
+    error: null,
+    bytes: 0,
+    modified: 0,
+    mode: MODES.includes(capture.mode) ? (capture.mode as CaptureMode) : null,
+  };
+}

@@ -1,0 +1,37 @@
+// Where the page's data come from: routes of TensorBoard, or data that the page carries with it.
+
+import type { Capture, Comparison } from "../contract/report";
+import { fetchComparison, fetchReport, fetchRuns, fetchTimeline, fetchTrace, type Answer, type TimelineQuery } from "./api";
+import type { Runs } from "./runs";
+import type { TimelineSlice } from "./timeline";
+
+export interface DataSource {
+  /** Whether there is a server to ask again, and to ask for traces and comparisons. */
+  readonly live: boolean;
+  runs(): Promise<Answer<Runs>>;
+  report(id: string): Promise<Answer<Capture>>;
+  /** Rejects with an AbortError when `signal` says so. */
+  timeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<TimelineSlice>>;
+  comparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>>;
+  trace(id: string): Promise<Answer<ArrayBuffer>>;
+}
+
+export const httpSource: DataSource = {
+  live: true,
+  runs: fetchRuns,
+  report: fetchReport,
+  timeline: fetchTimeline,
+  comparison: fetchComparison,
+  trace: fetchTrace,
+};
+
+let chosen: DataSource = httpSource;
+
+export function source(): DataSource {
+  return chosen;
+}
+
+/** Called once, before the page is drawn; and by tests. */
+export function useSource(next: DataSource): void {
+  chosen = next;
+}

@@ -1,0 +1,141 @@
+// From an idle gap back to its origin: launch, wait, batch, DataLoader worker, sample, stage. Each link is a place in the
+// timeline.
+
+import type { Batch, Capture, Device, Gap, Link } from "../contract/report";
+import type { Cause } from "./causes";
+import type { BoxInfo } from "./hover";
+import { hit, type LaneRows, type TimelineModel } from "./lanes";
+import { blameWords } from "./summary";
+import type { TimeRange } from "./time-scale";
+
+export type ChainKey = "gap" | "launch" | "wait" | "batch" | "worker" | "sample" | "stage";
+
+/** A span of one lane. `name` is "" where the whole lane is meant. */
+export type Place = TimeRange & { readonly laneId: string; readonly name: string };
+
+export type ChainRow = {
+  readonly key: ChainKey;
+  readonly label: string;
+  /** What it says where there is a link. */
+  readonly name: string;
+  readonly startUs: number | undefined;
+  readonly durationUs: number | undefined;
+  /** Where the timeline goes to and what it frames there; null where the link is absent. */
+  readonly place: Place | null;
+  /** What is shown around it. */
+  readonly range: TimeRange | null;
+  /** Why there is no link. */
+  readonly reason: string;
+};
+
+const LABELS: Readonly<Record<ChainKey, string>> = {
+  gap: "Gap", launch: "Launch", wait: "Wait", batch: "Batch", worker: "DataLoader worker", sample: "Sample", stage: "Stage",
+};
+
+/** All links of a gap in their order, also those that are absent: the list keeps its shape from gap to gap. */
+export function chainRows(gap: Gap, device: Device): ChainRow[] {
+  const { chain } = gap;
+  const gapPlace = { laneId: `gaps:${device.id}`, name: "", startUs: gap.start_us, endUs: endOf(gap) };
+  const number = chain?.batch_number === undefined ? "" : String(chain.batch_number);
+  const sample = chain?.sample_index === undefined ? (chain?.sample?.name ?? "") : `index ${chain.sample_index}`;
+  return [
+    row("gap", gap, stepWords(gap), gapPlace, ""),
+    linked("launch", chain?.launch, chain?.launch?.name ?? "", launchReason(gap), endOf(gap)),
+    linked("wait", chain?.wait, "training thread", waitReason(gap)),
+    linked("batch", chain?.batch, number === "" ? "number not known" : `batch ${number}${epochWords(chain?.epoch)}`, batchReason(gap)),
+    workerRow(gap),
+    linked("sample", chain?.sample, sample, sampleReason(gap)),
+    linked("stage", chain?.stage, chain?.stage?.name ?? "", stageReason(gap)),
+  ];
+}
+
+function endOf({ start_us, duration_us }: { readonly start_us: number; readonly duration_us: number }): number {
+  return start_us + duration_us;
+}
+
+function row(key: ChainKey, span: { readonly start_us: number; readonly duration_us: number }, name: string, place: Place, reason: string, toUs = endOf(span)): ChainRow {
+  const range = { startUs: Math.min(span.start_us, toUs), endUs: Math.max(endOf(span), toUs) };
+  return { key, label: LABELS[key], name, startUs: span.start_us, durationUs: span.duration_us, place, range, reason };
+}
+
+/** `toUs`: what is shown with the link, so that a short one is not shown alone. */
+function linked(key: ChainKey, link: Link | undefined, name: string, reason: string, toUs?: number): ChainRow {
+  if (link === undefined) return { key, label: LABELS[key], name: "", startUs: undefined, durationUs: undefined, place: null, range: null, reason };
+  const place = { laneId: link.lane, name: link.name, startUs: link.start_us, endUs: endOf(link) };
+  return row(key, link, name, place, reason, toUs);
+}
+
+/** The lane of the worker while it made the batch, and on to where the batch was waited for. */
+function workerRow(gap: Gap): ChainRow {
+  const { worker, batch, wait } = gap.chain ?? {};
+  const reason = batch !== undefined && worker === undefined ? "The training thread made this batch itself." : batchReason(gap);
+  if (worker === undefined || batch === undefined) return linked("worker", undefined, "", reason);
+  const place = { laneId: batch.lane, name: "", startUs: batch.start_us, endUs: endOf(batch) };
+  const made = row("worker", batch, `number ${worker}`, place, "", wait === undefined ? undefined : endOf(wait));
+  return { ...made, startUs: undefined, durationUs: undefined };
+}
+
+function stepWords({ step }: Gap): string {
+  return step === undefined ? "outside of all steps" : `in step ${step}`;
+}
+
+function epochWords(epoch: number | undefined): string {
+  return epoch === undefined || epoch === 0 ? "" : ` of epoch ${epoch}`;
+}
+
+function launchReason({ cause }: Gap): string {
+  return cause === "unknown" ? "The trace does not show what launched the work that ended this gap." : "The launch of what ended this gap is not in the trace.";
+}
+
+function waitReason({ data_wait_us: waited = 0 }: Gap): string {
+  return waited > 0 ? "The training thread waited in this gap, but that is not what kept the device idle." : "The training thread did not wait for data in this gap.";
+}
+
+function batchReason(gap: Gap): string {
+  if (gap.chain?.wait === undefined) return waitReason(gap);
+  return gap.chain.sample === undefined && gap.chain.stage === undefined
+    ? "The trace has no record of the batch that this wait received."
+    : "The training thread made the batch itself, within its wait.";
+}
+
+function sampleReason(gap: Gap): string {
+  return gap.chain?.wait === undefined ? waitReason(gap) : "No sample's span lies where the wait went to.";
+}
+
+function stageReason(gap: Gap): string {
+  if (gap.chain?.wait === undefined) return waitReason(gap);
+  return gap.stage === "" ? "No stage of the loader is in the trace here." : `The wait went to ${blameWords(gap.stage)}: that is no span.`;
+}
+
+/** The gap that a click in the gap lane means: of those in the report, the longest that the box stands for. */
+export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
+  const endUs = box.startUs + box.durationUs;
+  const inside = gaps.filter((gap) => gap.start_us < endUs && endOf(gap) > box.startUs);
+  return inside.reduce<Gap | null>((best, gap) => (best === null || gap.duration_us > best.duration_us ? gap : best), null);
+}
+
+export function gapsOfCause(gaps: readonly Gap[], cause: Cause | null): readonly Gap[] {
+  return cause === null ? gaps : gaps.filter((gap) => (gap.cause || "unknown") === cause);
+}
+
+/** The batch of a chain among the report's batches; null where it is not listed. */
+export function batchOfChain({ batches }: Pick<Capture, "batches">, { chain }: Gap): Batch | null {
+  const { batch_number: number, loader, epoch, worker } = chain ?? {};
+  if (number === undefined) return null;
+  return batches.find((one) => one.number === number && one.loader === loader && one.epoch === epoch && one.worker === (worker ?? one.worker)) ?? null;
+}
+
+/** Which row of a lane shows a span: the one with a box there of its length; null where it is too short to have one. */
+export function rowOfPlace(lane: LaneRows, place: Place, names: TimelineModel["names"]): number | null {
+  const middleUs = (place.startUs + place.endUs) / 2;
+  const slackUs = Math.max(1, (place.endUs - place.startUs) * 0.01);
+  for (const [number, boxes] of lane.rows.entries()) {
+    const index = hit(boxes, middleUs, 0);
+    if (index < 0 || (boxes.merged[index] ?? 1) > 1) continue;
+    const startUs = boxes.startUs[index] ?? 0;
+    const isThere = Math.abs(startUs - place.startUs) <= slackUs && Math.abs(startUs + (boxes.durationUs[index] ?? 0) - place.endUs) <= slackUs;
+    const name = names[boxes.name[index] ?? -1] ?? "";
+    if (isThere && (name === place.name || place.name === "" || !name.includes("::"))) return number;
+  }
+  return null;
+}

@@ -1,0 +1,49 @@
+// Counters of the host and its devices: values in words, and the point under the pointer.
+
+import type { CounterLine } from "../data/timeline";
+import { exactUs, formatBytes, formatDuration, sig3 } from "./format";
+import type { HoverInfo } from "./hover";
+import type { Chart, LaneRows } from "./lanes";
+
+const NBSP = "\u00a0";
+
+export function valueWords(value: number, unit: string): string {
+  if (unit === "bytes") return formatBytes(value);
+  if (unit === "bytes/s") return `${formatBytes(value)}/s`;
+  if (unit === "us/s") return `${formatDuration(value)} per s`;
+  return unit === "" ? sig3(value) : `${sig3(value, 2)}${NBSP}${unit}`;
+}
+
+/** The point of the first line that is nearest to `us`; -1 where there is none. */
+export function pointAt(chart: Chart, us: number): number {
+  const times = chart.lines[0]?.time_us ?? [];
+  return nearest(times, us);
+}
+
+function nearest(times: readonly number[], us: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] ?? Infinity) >= us) high = middle;
+    else low = middle + 1;
+  }
+  if (low === 0) return times.length === 0 ? -1 : 0;
+  return us - (times[low - 1] ?? -Infinity) <= (times[low] ?? Infinity) - us ? low - 1 : low;
+}
+
+/** What all lines of a counter say at the time of the first one's point. */
+export function counterHover({ chart, title }: LaneRows, point: number): HoverInfo | null {
+  const atUs = chart?.lines[0]?.time_us[point];
+  if (chart === null || atUs === undefined) return null;
+  const lines = chart.lines.map((line) => lineWords(line, nearest(line.time_us, atUs), chart.unit));
+  return { box: null, title, lines: [...lines, `at ${exactUs(atUs)}`], token: "ink-muted" };
+}
+
+function lineWords(line: CounterLine, point: number, unit: string): string {
+  const mean = `${line.name}: ${valueWords(line.mean[point] ?? 0, unit)}`;
+  const low = line.low[point];
+  const high = line.high[point];
+  if (low === undefined || high === undefined || low === high) return mean;
+  return `${mean} (${valueWords(low, unit)} to ${valueWords(high, unit)})`;
+}

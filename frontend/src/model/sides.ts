@@ -1,0 +1,46 @@
+// What can be compared: single captures, and runs of several captures (repeated runs).
+
+import type { CaptureEntry } from "../data/runs";
+import { fullName, groupByRun } from "./captures";
+
+/** `key` is stable as long as the log directory is; `ids` are the captures of the side. */
+export type Side = { readonly key: string; readonly label: string; readonly ids: readonly string[] };
+
+/** Runs of several captures first, then captures, newest first. What cannot be read cannot be compared. */
+export function sidesOf(captures: readonly CaptureEntry[]): Side[] {
+  const readable = captures.filter((item) => item.state !== "error");
+  const runs = groupByRun(readable).filter(({ captures: own }) => own.length > 1);
+  return [
+    ...runs.map(({ run, captures: own }) => ({
+      key: `run:${run}`,
+      label: `${run === "." ? "(log directory)" : run}: all ${own.length} captures`,
+      ids: own.map((item) => item.id),
+    })),
+    ...readable.map((item) => ({ key: `capture:${item.id}`, label: fullName(item), ids: [item.id] })),
+  ];
+}
+
+export function sideOfCapture(id: string): string {
+  return `capture:${id}`;
+}
+
+/** What a capture suggests itself to be compared with: the next older one of its kind, of another run if there is one. */
+export function suggestBefore(captures: readonly CaptureEntry[], after: CaptureEntry): string | null {
+  const alike = captures.filter((item) => item.state !== "error" && item.id !== after.id && (item.mode === null || item.mode === after.mode));
+  const older = alike.filter((item) => item.modified <= after.modified);
+  const pool = older.length > 0 ? older : alike;
+  const found = pool.find((item) => item.run !== after.run) ?? pool[0];
+  return found === undefined ? null : sideOfCapture(found.id);
+}
+
+/** "+10.4 %", with a real minus. */
+export function changeWords(share: number): string {
+  const size = Math.abs(share * 100);
+  const digits = size < 9.95 ? size.toFixed(1) : size.toFixed(0);
+  const sign = Number(digits) === 0 ? "" : share > 0 ? "+" : "−";
+  return `${sign}${digits}\u00a0%`;
+}
+
+export function intervalWords(low: number | undefined, high: number | undefined): string {
+  return low === undefined || high === undefined ? "" : `${changeWords(low)} to ${changeWords(high)}`;
+}

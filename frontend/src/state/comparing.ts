@@ -1,0 +1,53 @@
+// Which two sides are compared, and asking for the comparison.
+
+import { computed } from "@preact/signals";
+import { browserTimers, type Timers } from "../data/poll";
+import { source } from "../data/source";
+import { sideOfCapture, sidesOf, suggestBefore, type Side } from "../model/sides";
+import { comparison, entry, runs, sideAfter, sideBefore, versionOf } from "./atoms";
+
+const RETRY_MS = 1000;
+
+export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? []));
+
+export const before = computed<Side | null>(() => {
+  const after = entry.value;
+  const suggested = after === null ? null : suggestBefore(runs.value?.captures ?? [], after);
+  return sides.value.find((side) => side.key === sideBefore.value) ?? sides.value.find((side) => side.key === suggested) ?? null;
+});
+
+export const after = computed<Side | null>(() => {
+  const own = entry.value === null ? null : sideOfCapture(entry.value.id);
+  return sides.value.find((side) => side.key === sideAfter.value) ?? sides.value.find((side) => side.key === own) ?? null;
+});
+
+/** Names both sides and the versions of their files; null while there are no two sides. */
+export const comparisonKey = computed<string | null>(() => {
+  if (before.value === null || after.value === null) return null;
+  const versions = new Map((runs.value?.captures ?? []).map((item) => [item.id, versionOf(item)]));
+  return [before.value, after.value].map(({ ids }) => ids.map((id) => `${id} ${versions.get(id) ?? ""}`).join("\n")).join("\n\n");
+});
+
+/** Asks until there is an answer, or until the sides are others. Returns how to stop. */
+export function watchComparison(key: string, timers: Timers = browserTimers): () => void {
+  let stopped = false;
+  let cancel: () => void = () => undefined;
+  const ask = async (): Promise<void> => {
+    const [first, second] = [before.value, after.value];
+    if (first === null || second === null) return;
+    const answer = await source().comparison(first.ids, second.ids);
+    if (stopped) return;
+    if (answer.kind === "ready") comparison.value = { kind: "ready", key, value: answer.value };
+    else if (answer.kind === "failed") comparison.value = { kind: "failed", key, message: answer.message };
+    else cancel = timers.after(RETRY_MS, () => void ask());
+  };
+  const known = comparison.value;
+  if (known.kind !== "ready" || known.key !== key) {
+    comparison.value = { kind: "pending", key };
+    void ask();
+  }
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,34 @@
+import type { Capture } from "../../contract/report";
+import { formatCount } from "../../model/format";
+import { isBlind, nothingFound } from "../../model/findings";
+import { selectView } from "../../state/actions";
+import { FindingItem } from "../../ui/finding";
+
+const BEST = 3;
+
+/** The findings to look at first, and the way to the others. */
+export function BestFindings({ capture }: { capture: Capture }) {
+  const { findings, abstained, diagnostics } = capture;
+  return (
+    <section aria-labelledby="findings-title">
+      <div class="table-head">
+        <h2 id="findings-title">What to change</h2>
+        <button type="button" class="link" data-testid="all-findings" onClick={() => selectView("findings")}>{linkWords(findings.length, abstained.length + diagnostics.length)}</button>
+      </div>
+      {findings.length === 0 ? (
+        <p class="muted" data-testid="no-findings">{isBlind(capture) ? nothingFound(capture) : "No rule found anything to change in this capture."}</p>
+      ) : (
+        <ol class="findings">
+          {findings.slice(0, BEST).map((finding) => (
+            <FindingItem key={`${finding.rule} ${finding.stage} ${finding.title}`} finding={finding} capture={capture} level="brief" />
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function linkWords(findings: number, untold: number): string {
+  const all = findings > BEST ? `All ${formatCount(findings)} findings` : "Findings in full";
+  return untold === 0 ? all : `${all}, and what this capture cannot tell (${formatCount(untold)})`;
+}

@@ -1,0 +1,42 @@
+import { afterEach, expect, it } from "vitest";
+import { EMBEDDED_ID, embeddedSource, sourceOf } from "../../src/data/embedded";
+import { capture, timeline } from "../build";
+
+afterEach(() => document.body.replaceChildren());
+
+const slice = (start: number, end: number) => ({ ...timeline([]), start_us: start, end_us: end });
+
+it("is absent where the page carries no data", () => {
+  expect(embeddedSource(document)).toBeNull();
+});
+
+it("reads what the exporter wrote, escapes included", async () => {
+  const element = document.createElement("script");
+  element.id = EMBEDDED_ID;
+  element.type = "application/json";
+  element.textContent = '{"title": "x", "report": {"captures": [{"name": "run/a\\u003c/script>", "mode": "train"}]}, "timelines": [{"slices": []}]}';
+  document.body.append(element);
+  const found = embeddedSource(document);
+  const runs = await found?.runs();
+  expect(runs?.kind === "ready" && runs.value.captures.map((item) => [item.id, item.run, item.name])).toEqual([["0", "run/a<", "script>"]]);
+  expect((await found?.timeline({ id: "0", width: 100 }))?.kind).toBe("failed");
+});
+
+it("answers with the shortest slice that reaches as far as the range", async () => {
+  const source = sourceOf({ title: "", captures: [capture({})], timelines: [[slice(0, 100), slice(0, 50), slice(40, 90)]] });
+  const asked = async (startUs?: number, endUs?: number) => {
+    const answer = await source.timeline({ id: "0", width: 100, ...(startUs === undefined ? {} : { startUs }), ...(endUs === undefined ? {} : { endUs }) });
+    return answer.kind === "ready" ? [answer.value.start_us, answer.value.end_us] : answer.kind;
+  };
+  expect(await asked()).toEqual([0, 100]);
+  expect(await asked(10, 20)).toEqual([0, 50]);
+  expect(await asked(60, 70)).toEqual([40, 90]);
+  expect(await asked(45, 95)).toEqual([0, 100]);
+});
+
+it("has neither comparisons nor traces, and says where they are", async () => {
+  const source = sourceOf({ title: "", captures: [], timelines: [] });
+  expect(source.live).toBe(false);
+  expect(await source.comparison([], [])).toMatchObject({ kind: "failed", message: expect.stringContaining("tb-dataplugin compare") as string });
+  expect((await source.report("0")).kind).toBe("failed");
+});
