@@ -9,7 +9,7 @@ VENV := .venv
 PY   := $(VENV)/bin/python
 PIP  := $(PY) -m pip install -q --disable-pip-version-check -c requirements/constraints.txt
 
-.PHONY: demo test lint types contracts generate check-generated test-python test-frontend bench clean
+.PHONY: demo test lint types contracts generate check-generated test-python test-frontend bench bench-peers clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
@@ -45,9 +45,20 @@ test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 
 bench: $(VENV)/.dev
 	$(PY) benchmarks/span_overhead.py
+	$(PY) benchmarks/reader.py --copies 10 100
+	$(PY) benchmarks/timeline.py --check
+
+# The same reader beside torch_tb_profiler and HTA, which get an environment of their own.
+bench-peers: $(VENV)/.dev $(VENV)-peers/.installed
+	$(PY) benchmarks/reader.py --copies 10 100 --peers $(VENV)-peers/bin/python
+
+$(VENV)-peers/.installed: requirements/peers.txt
+	$(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install -q --disable-pip-version-check -r requirements/peers.txt
+	@touch $@
 
 clean:
-	rm -rf $(VENV) frontend/node_modules build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers frontend/node_modules build dist *.egg-info
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)

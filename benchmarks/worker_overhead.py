@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,9 @@ from torch.utils.data import DataLoader, Dataset
 
 import annotate
 from annotate import _recorder, _spans, _spool, _worker
+from annotate._compose import Compose, time_held
 from annotate._patching import Patches
 from annotate._session import Session
-from annotate._timed import TimedCallable
 
 FIVE_US = 5_000
 
@@ -105,6 +106,10 @@ def nothing() -> None:
     pass
 
 
+def nothing_of(value: object) -> object:
+    return value
+
+
 def plain_record_function() -> None:
     with record_function("plain"):
         pass
@@ -131,31 +136,46 @@ class RecordingHere:
         worker = _worker.Worker(place, 0, time.perf_counter_ns(), Patches())
         self.before = _spans.marker
         _spans.call, _spans.sample, _spans.marker = _recorder.call, _recorder.sample, _recorder.marker
+        _spans.timed = _recorder.timed
         worker.begin(0, 0)
         return worker
 
     def __exit__(self, *exc: object) -> None:
         _spans.set_recording(False)
-        _spans.call = _spans.sample = None
+        _spans.call = _spans.sample = _spans.timed = None
         _spans.marker = self.before
         self.spool.remove()
 
 
-def cost_of_a_span(batch: int, calls: int) -> float:
+class Nothing:
+    """A transform that does nothing."""
+
+    def __call__(self, value: object) -> object:
+        return value
+
+
+def cost_of_a_span(batch: int, calls: int, transform: Callable[[Any], object]) -> float:
     """Microseconds per span in a worker, all in, with `batch` spans to a batch, less the bare call."""
-    timed = TimedCallable(nothing, _spans.hand_out("transform", "nothing"))
+    bare = median_of_7(lambda: per_call_us(partial(transform, None), calls))
+    patches = Patches()
     with RecordingHere() as worker:
+        held = [transform]
+        time_held(patches, Compose(held))
+        timed = held[0]
 
         def batches() -> float:
             begin = time.perf_counter_ns()
             for number in range(calls // batch):
                 worker.begin(0, number)
                 for _ in range(batch):
-                    timed()
+                    timed(None)
                 worker.finish(None)
             return (time.perf_counter_ns() - begin) / (calls // batch * batch) / 1000
 
-        return median_of_7(batches) - median_of_7(lambda: per_call_us(nothing, calls))
+        try:
+            return median_of_7(batches) - bare
+        finally:
+            patches.undo()
 
 
 def span(calls: int) -> None:
@@ -168,9 +188,10 @@ def span(calls: int) -> None:
 
     plain = median_of_7(under_torch) - bare
     print(f"{'record_function, recording':46}{plain:8.3f} us")
-    for batch in (21, 168, 1344):
-        cost = cost_of_a_span(batch, calls)
-        print(f"{f'a span in a worker, {batch} to a batch, all in':46}{cost:8.3f} us{cost / plain:8.2f} of it")
+    for what, transform in (("an object", Nothing()), ("a function", nothing_of)):
+        for batch in (21, 168, 1344):
+            cost = cost_of_a_span(batch, calls, transform)
+            print(f"{f'span of {what} in a worker, {batch} to a batch':46}{cost:8.3f} us{cost / plain:8.2f} of it")
     try:
         from viztracer import VizTracer
     except ImportError:

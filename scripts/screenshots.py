@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-VIEWS = ("overview", "stages", "workers", "gaps", "trace")
+VIEWS = ("overview", "findings", "stages", "workers", "gaps", "trace")
 WIDTHS = (1400, 800)
 SETTLE_MS = 1500
 
