@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
+from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, OwnFault, UnreadableTrace
 from tb_dataplugin.pipeline import KeptCapture, analyse_file, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.report.report_pb2 import Capture
@@ -46,11 +46,21 @@ def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple
     captures, status = [], 0
     for trace in traces:
         try:
-            captures.append(open_capture(trace.path, trace.id, stores=stores))
-        except UnreadableTrace as error:
+            captures.append(_open(trace, stores))
+        except (UnreadableTrace, OwnFault) as error:
             complain(str(error))
-            status = error.exit_status
+            status = max(status, error.exit_status)
     return captures, status
+
+
+def _open(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
+    """Raises UnreadableTrace, or OwnFault in the place of whatever nobody foresaw."""
+    try:
+        return open_capture(trace.path, trace.id, stores=stores)
+    except (DataPipelineError, MemoryError):
+        raise
+    except Exception as error:
+        raise OwnFault(f"analyse {trace.path}", error) from error
 
 
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 from tb_dataplugin import __version__
 from tb_dataplugin.cli.compare import CompareCommand
 from tb_dataplugin.cli.report import ReportCommand
-from tb_dataplugin.errors import DataPipelineError
+from tb_dataplugin.errors import DataPipelineError, OwnFault
 
 
 class Command(Protocol):
@@ -31,7 +31,7 @@ COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input (one line on stderr)."""
+    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 our own fault (a line on stderr)."""
     arguments = build_parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to stop
         sys.stdout.reconfigure(errors="replace")
@@ -39,14 +39,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
     except DataPipelineError as error:
-        print(f"tb-dataplugin: {error}", file=sys.stderr)
-        return error.exit_status
+        return _fail(error)
     except BrokenPipeError:  # `| head` closed the pipe: fine
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130
+    except MemoryError:
+        return _fail(DataPipelineError("there is not enough memory; close other programs, or capture less"))
+    except Exception as error:
+        return _fail(OwnFault(f"finish `{arguments.command}`", error))
     return status
+
+
+def _fail(error: DataPipelineError) -> int:
+    print(f"tb-dataplugin: {error}", file=sys.stderr)
+    return error.exit_status
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -60,5 +68,5 @@ def build_parser() -> argparse.ArgumentParser:
         text = (command.__doc__ or "").strip()
         sub = subcommands.add_parser(command.name, help=text.splitlines()[0], description=text)
         command.add_arguments(sub)
-        sub.set_defaults(run=command.run)
+        sub.set_defaults(run=command.run, command=command.name)
     return parser

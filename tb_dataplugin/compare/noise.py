@@ -45,6 +45,10 @@ STAGE_LUCK: Final = 0.04
 """The same of a stage's self time. Equal runs differed by 1.4 to 8 % (docs/accuracy.md)."""
 
 
+BOUNDLESS: Final = math.log(1000)
+"""Noise that reaches further than a thousandfold sets no bound; a few uneven blocks and a rare alarm get there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One run's figure. `variance` is that of its mean as its blocks tell, None when there are too few of them.
@@ -72,8 +76,9 @@ class Change:
         return 1.0 if not self.error else student.two_sided(self.value / self.error, self.freedom)
 
     def reach(self, probability: float) -> float | None:
-        """How far from 0 (or from the truth) noise gets with this probability."""
-        return None if self.error is None else self.error * student.critical(probability, self.freedom)
+        """How far from 0 (or from the truth) noise gets with this probability; None when not known, or boundless."""
+        far = math.inf if self.error is None else self.error * student.critical(probability, self.freedom)
+        return far if far <= BOUNDLESS else None
 
 
 def mean_figure(blocks: Floats) -> Figure | None:

@@ -92,7 +92,8 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
 def _share(sides: list[list[dict[str, StageFigures]]], name: str) -> float:
     """Of a stage in all self time: the mean over all runs."""
     known = [run for side in sides for run in side if run]
-    shares = [run[name].self_us / sum(one.self_us for one in run.values()) for run in known if name in run]
+    wholes = [math.fsum(one.self_us for one in run.values()) for run in known]
+    shares = [run[name].self_us / whole for run, whole in zip(known, wholes, strict=True) if name in run and whole]
     return math.fsum(shares) / len(known)
 
 

@@ -50,7 +50,7 @@ def judge(
 ) -> Verdict:
     named = [one for one in stages if one.told_apart]
     evidence = (*_stage_evidence(stages), *_part_evidence(parts, unit), *_setting_evidence(settings))
-    if time is None or time.change.error is None:
+    if time is None or time.change.reach(ALARM) is None:
         return Verdict("unknown", _unknown(time, unit) + _but(named), evidence)
     if time.change.probability > ALARM:
         return Verdict("same", _same(time, unit) + _but(named), evidence)
@@ -144,13 +144,19 @@ def _stage_evidence(stages: Sequence[StageChange]) -> list[str]:
         if not one.told_apart or one.typical is None or one.before is None or one.after is None:
             continue
         found = one.typical.change
-        reach = found.reach(SHOWN) or 0.0
-        low, high = (signed(relative(found.value + way * reach)) for way in (-1, 1))
         lines.append(
-            f"{one.name}: {MEASURES[one.typical.measure]} per call {signed(relative(found.value))} ({low} to {high}) "
+            f"{one.name}: {MEASURES[one.typical.measure]} per call {signed(relative(found.value))}{_between(found)} "
             f"in a typical batch; on average {duration(one.before.per_call_us)}, then {duration(one.after.per_call_us)}"
         )
     return lines
+
+
+def _between(found: Change) -> str:
+    reach = found.reach(SHOWN)
+    if reach is None:
+        return ""
+    low, high = (signed(relative(found.value + way * reach)) for way in (-1, 1))
+    return f" ({low} to {high})"
 
 
 def _part_evidence(parts: Sequence[PartChange], unit: Unit) -> list[str]:

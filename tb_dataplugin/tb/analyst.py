@@ -22,7 +22,7 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import DataPipelineError
+from tb_dataplugin.errors import DataPipelineError, OwnFault
 from tb_dataplugin.pipeline import open_capture
 
 LEAVE_ABOVE_BYTES = 400 << 20
@@ -82,7 +82,7 @@ def answer_to(request: Request, stores: tuple[Store, ...]) -> Answer:
         return Answer("error", f"cannot analyse {path}: {why}", passing=True)
     except Exception as error:
         traceback.print_exc()
-        return Answer("error", f"cannot analyse {path}: {type(error).__name__}: {error}; please report this")
+        return Answer("error", str(OwnFault(f"analyse {path}", error)))
     if kept.changed:
         return Answer("changed")
     if kept.store is None:

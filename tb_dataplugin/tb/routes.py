@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from werkzeug import Request, Response
 from werkzeug.wsgi import wrap_file
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.errors import BadRequest, DataPipelineError
+from tb_dataplugin.errors import BadRequest, DataPipelineError, OwnFault
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import as_report
 from tb_dataplugin.report.report_pb2 import Capture
@@ -29,6 +30,8 @@ CACHE_S = 3600
 
 JSON = "application/json"
 
+logger = logging.getLogger("tensorboard")
+
 
 def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response], library: CaptureLibrary) -> Response:
     """Runs a route; whatever goes wrong in it is one line of JSON."""
@@ -38,6 +41,10 @@ def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response
         return route(request, library)
     except DataPipelineError as error:
         return _json(request, {"error": str(error)}, error.http_status)
+    except Exception as error:
+        logger.exception("Data Pipeline: %s failed", request.path)
+        fault = OwnFault(f"answer {request.path}", error)
+        return _json(request, {"error": str(fault)}, fault.http_status)
 
 
 def runs_route(request: Request, library: CaptureLibrary) -> Response:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from tb_dataplugin.cache import Store
-from tb_dataplugin.errors import UnknownCapture
+from tb_dataplugin.errors import OwnFault, UnknownCapture
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.report.timeline import TimelineSource
@@ -263,8 +263,7 @@ class CaptureLibrary:
             answer = analyst.analyse(entry.trace.path, entry.id)
         except Exception as error:  # a bug of ours must not stop the other captures
             logger.exception("Data Pipeline: analysing %s failed", entry.trace.path)
-            message = f"cannot analyse {entry.trace.path}: {type(error).__name__}: {error}; please report this"
-            answer = Answer("error", message)
+            answer = Answer("error", str(OwnFault(f"analyse {entry.trace.path}", error)))
         self._finish(entry, answer)
 
     def _finish(self, entry: Entry, answer: Answer) -> None:

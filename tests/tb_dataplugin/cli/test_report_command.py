@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tb_dataplugin.cli import main
+from tb_dataplugin.pipeline import AnalysedCapture, analyse_file
 from tests.trace_builder import training_run
 
 
@@ -54,6 +55,23 @@ def test_a_bad_file_costs_the_status_but_not_the_good_files(tmp_path: Path, caps
 def test_a_missing_file_is_unreadable_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "none.json")]) == 2
     assert "there is no such file" in capsys.readouterr().err
+
+
+def test_a_fault_of_our_own_is_one_line_and_costs_no_other_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bad", "good"):
+        training_run().write(tmp_path / f"{name}.pt.trace.json")
+
+    def analyse(path: Path, *arguments: object) -> AnalysedCapture:
+        return analyse_file(path, *arguments) if "good" in path.name else 1 // 0
+
+    monkeypatch.setattr("tb_dataplugin.pipeline.analyse_file", analyse)
+    assert main(["report", str(tmp_path), "--no-cache", "--format", "json"]) == 3
+    out, error = capsys.readouterr()
+    assert [capture["name"] for capture in json.loads(out)["captures"]] == ["good"]
+    assert "cannot analyse" in error and "ZeroDivisionError" in error and "fault of tb-dataplugin" in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["report"], ["dance"], ["report", "x", "--format", "pdf"]])

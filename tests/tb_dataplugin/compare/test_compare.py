@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.noise import Change
+from tb_dataplugin.export.as_json import as_json
+from tb_dataplugin.export.compare_text import compare_text
+from tb_dataplugin.export.terminal import PLAIN
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tests.simulated_run import STAGES, Simulation, runs
@@ -87,6 +93,33 @@ def test_captures_too_short_for_their_noise_say_so() -> None:
     short = analyse(training_run(3).trace()).capture
     found = compare([short], [short])
     assert found.outcome == "unknown" and "too short" in found.sentence
+
+
+ODD_TIMES = st.sampled_from([0.0, 1e-3, 1.0, 7.0, 4e4, 1e9])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_whatever_the_captures_hold_they_are_compared(data: st.DataObject) -> None:
+    sides = [two(Simulation(steps=9, batch_size=1), seed, data.draw(st.integers(1, 3))) for seed in (1, 2)]
+    for capture in (one for side in sides for one in side):
+        count = data.draw(st.integers(0, 9))
+        for stage in capture.stages:
+            times = data.draw(st.lists(ODD_TIMES, min_size=count, max_size=count))
+            del stage.block_self_us[:], stage.block_cpu_us[:], stage.block_count[count:], stage.block_worker[count:]
+            stage.block_self_us.extend(times)
+            stage.block_cpu_us.extend(times[::-1])
+            stage.self_us = sum(times)
+        for step in capture.steps.items:
+            step.duration_us = data.draw(ODD_TIMES)
+    found = compare(*sides)
+    assert found.sentence and compare_text(found, PLAIN) and json.loads(as_json(found))["sentence"] == found.sentence
+
+
+def test_noise_without_bound_is_no_number() -> None:
+    """A small stage of a few uneven blocks: its alarm is so rare that no difference could raise it."""
+    assert Change(0.1, 0.05, 1.0).reach(1e-6) is None
+    assert Change(0.1, 0.05, 1.0).reach(0.05) == pytest.approx(0.635, abs=0.001)
 
 
 def test_without_steps_and_samples_nothing_is_claimed() -> None:

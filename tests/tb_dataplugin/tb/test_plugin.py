@@ -319,6 +319,14 @@ def test_perfetto_is_served_offline_and_nothing_beside_it(host: Host) -> None:
     assert host.client.get(f"{BASE}perfetto/%2e%2e/viewer.py").status_code == 404
 
 
+def test_a_bug_in_a_route_is_one_line_too(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    training_run().write(host.logdir / "a.pt.trace.json")
+    host.work()
+    monkeypatch.setattr("tb_dataplugin.tb.routes.compare", lambda *_: 1 // 0)
+    code, answer = host.get("compare?before=a&after=a")
+    assert code == 500 and "fault of tb-dataplugin" in answer["error"] and "\n" not in answer["error"]
+
+
 def test_only_get_is_served(host: Host) -> None:
     assert host.client.post(BASE + "runs").status_code == 405
 
