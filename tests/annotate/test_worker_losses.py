@@ -194,6 +194,7 @@ from capture_helpers import record_all
 import annotate
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     loader = annotate.loader(
         DataLoader(Books(), batch_size=2, num_workers=2, collate_fn=as_tensor, persistent_workers={persistent})
     )

@@ -58,7 +58,7 @@ def test_the_carried_timeline_zooms(page: Any, tmp_path: Path) -> None:
     [report] = write(tmp_path / "report.html", V100)["captures"]
     page.goto((tmp_path / "report.html").as_uri())
     page.get_by_test_id("tab-gaps").click()
-    canvas = page.get_by_test_id("timeline-canvas")
+    canvas = page.locator('[data-testid="timeline-canvas"][data-end-us]')
     canvas.wait_for()
     gap = report["devices"][0]["gaps"][0]
     page.get_by_test_id("gap-row").first.locator("button").first.click()
