@@ -12,7 +12,8 @@ from annotate import _spool
 from annotate._batches import Batch, Batches
 from annotate._clock import Clock
 from annotate._costs import COLUMNS, NOT_TOLD
-from annotate._recorder import ALL_THE_TIME, CPU_BITS
+from annotate._ledger import ArgsOf, Ledger
+from annotate._rows import cpu_ns, enclosing_index, is_sample, name_numbers
 from annotate._sampler import Sample, counter_events
 from annotate.trace_format import (
     ARG_BATCH,
@@ -28,7 +29,6 @@ from annotate.trace_format import (
     LibraryThreads,
     LoaderMetadata,
     WorkerMetadata,
-    parse_span_name,
 )
 
 if TYPE_CHECKING:
@@ -90,10 +90,12 @@ def read_worker_file(path: Path) -> WorkerFile | None:
 
 
 class WorkerRows:
-    """One window's events beside torch's own: those of the workers, and samples of the host."""
+    """One window's facts beside torch's own: rows of the workers, samples of the host, arguments of markers."""
 
-    def __init__(self, capture: WorkerCapture, samples: Iterable[Sample] = ()) -> None:
+    def __init__(self, capture: WorkerCapture, samples: Iterable[Sample] = (), ledger: Ledger | None = None) -> None:
         self._samples = samples
+        self._ledger = ledger
+        self._args_of: ArgsOf | None = None
         self._capture = capture
         self._batches: Final[Batches] = capture.batches
         self._clock: Clock | None = None
@@ -114,6 +116,7 @@ class WorkerRows:
     def read(self) -> None:
         """Read the spool, after all of Kineto's text has been seen."""
         self._clock = self._capture.anchors.clock()
+        self._args_of = None if self._ledger is None else self._ledger.args_of(self._clock)
         if self._clock is None or self._capture.spool is None:
             return
         self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
@@ -229,6 +232,13 @@ class WorkerRows:
         self.span_count += len(file.rows)
         self._files.append(file)
 
+    def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
+        """What the training thread's own record of a marker says beside its times, as JSON text of arguments."""
+        thread = self._capture.anchors.thread
+        if self._args_of is None or thread is None or tid != thread[1]:
+            return ""
+        return self._args_of(name, start_ns, duration_ns)
+
     def events(self, loaders: list[LoaderMetadata]) -> Iterator[bytes]:
         """The events as JSON text, each with a comma behind it."""
         clock, thread = self._clock, self._capture.anchors.thread
@@ -249,20 +259,18 @@ class WorkerRows:
         rows = file.rows
         chunk = np.searchsorted(np.array(file.ends, dtype=np.int64), np.arange(len(rows)), side="right")
         ends = rows["end"]
-        names = rows["name_cpu"] >> CPU_BITS
+        names = name_numbers(rows)
         kept = np.flatnonzero((ends >= window[0]) & (rows["start"] <= window[1]))
         # Parents first: they begin no later, end no earlier, and were recorded after their children.
         kept = kept[np.lexsort((-kept, -ends[kept], rows["start"][kept]))]
-        is_sample = np.array([_is_sample(name) for name in file.names] or [False])
-        index = _enclosing_index(rows[kept], is_sample[names[kept]])
+        samples = np.array([is_sample(name) for name in file.names] or [False])[names[kept]]
+        index = enclosing_index(rows[kept], samples)
         start = clock.ts_ns(rows["start"][kept])
         dur = clock.ts_ns(ends[kept]) - start
         heads = [_head(name, file.pid) for name in file.names]
         tails = [self._tail(file, facts) for facts in file.batches]
-        size = np.where(is_sample[names[kept]], -1, rows["extra"][kept])
-        cpu = rows["name_cpu"][kept] & ALL_THE_TIME
-        cpu = np.where(cpu == ALL_THE_TIME, (ends - rows["start"])[kept], cpu) // 100
-        columns = (names[kept], start, dur, chunk[kept], cpu, index, size)
+        size = np.where(samples, -1, rows["extra"][kept])
+        columns = (names[kept], start, dur, chunk[kept], cpu_ns(rows[kept]) // 100, index, size)
         for at in range(0, len(kept), _AT_ONCE):
             yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
 
@@ -293,24 +301,6 @@ class WorkerRows:
 
 def _us(ns: int) -> float:
     return round(ns / 1000, 3)
-
-
-def _is_sample(name: str) -> bool:
-    stage = parse_span_name(name)
-    return stage is not None and stage.kind == "sample"
-
-
-def _enclosing_index(rows: Any, is_sample: Any) -> Any:
-    """For each row (by start) the dataset index of the sample that it lies in, or -1."""
-    import numpy as np
-
-    result = np.full(len(rows), -1, dtype=np.int64)
-    samples = rows[is_sample]
-    if len(samples):
-        at = np.searchsorted(samples["start"], rows["start"], side="right") - 1
-        inside = (at >= 0) & (rows["end"] <= samples["end"][at])
-        result[inside] = samples["extra"][at[inside]]
-    return result
 
 
 def _process_events(file: WorkerFile, loaders: list[LoaderMetadata], sort_index: int, several: bool, ts: int) -> bytes:

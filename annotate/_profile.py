@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from annotate import _host, _spans, _writer
+from annotate._ledger import Ledger
 from annotate._loader import describe
 from annotate._merge import WorkerRows
 from annotate._sampler import HostSampler
@@ -111,6 +112,7 @@ class Profile:
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
+        self._ledger = Ledger()
         self._notes = notes
         self._loaders = loaders
         self._entered = False
@@ -156,6 +158,7 @@ class Profile:
             warnings.warn(f"annotate.profile could not write its trace: {error}", RuntimeWarning, stacklevel=2)
         finally:
             self._host.stop()
+            self._ledger.close()
             self._session.end()
         if exc is None and self._windows == 0:
             warnings.warn(self._nothing_recorded(), UserWarning, stacklevel=2)
@@ -230,19 +233,21 @@ class Profile:
             self._in_window = True
             self._windows += 1
             self._session.refresh()
-            self._marker_us = _cost_of_a_marker_us()
             self._session.workers.open_window()
+            self._ledger.open()
+            self._marker_us = _cost_of_a_marker_us()
             self._host.start()
         _spans.set_recording(True)
 
     def _close_window(self) -> None:
         self._host.stop()
+        self._ledger.close()
         self._session.workers.close_window()
 
     def _write(self, profiler: Any) -> None:
         self._in_window = False
         self._close_window()
-        rows = WorkerRows(self._session.workers, self._host.samples)
+        rows = WorkerRows(self._session.workers, self._host.samples, self._ledger)
         names = {**_spans.HANDED_OUT, **self._renamed}
         path = _writer.write_trace(
             profiler, self.options.logdir, names, lambda count: self._metadata(count, rows), rows

@@ -101,10 +101,17 @@ def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) 
 
 
 def detach() -> None:
-    """Record no thread: in a process that a worker has forked."""
+    """Record no thread."""
     global _thread
     _thread = 0
     rows.clear()
+
+
+def forget() -> None:
+    """Record no thread, and know no names: in a forked process, those are its parent's."""
+    detach()
+    names.clear()
+    _states.clear()
 
 
 def cost_ns() -> int:

@@ -260,7 +260,7 @@ def _after_fork() -> None:
     global current
     current = None
     _parcel.begun = _parcel.arrived = None
-    _recorder.detach()
+    _recorder.forget()
 
 
 if hasattr(os, "register_at_fork"):

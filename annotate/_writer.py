@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
@@ -27,6 +28,12 @@ _EVENTS: Final = re.compile(rb'"traceEvents":\s*\[(?=\s*\{)')
 
 _CATEGORY_AND_NAME: Final = re.compile(rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:[^"\\]|\\.)*)"')
 """Inside a JSON string every quote has a backslash before it, so this matches at keys only."""
+
+_ARGS: Final = re.compile(
+    rb'\s*,\s*"pid":\s*\d+\s*,\s*"tid":\s*(\d+)\s*,\s*"ts":\s*([\d.]+)\s*,\s*"dur":\s*([\d.]+)\s*,'
+    rb'\s*"args":\s*\{(?=\s*")'
+)
+"""From behind an event's name to its first argument."""
 
 _EVENT_KEY: Final = b'"ph"'
 """Every event begins with it: where the text is cut, so that no match is cut in two."""
@@ -49,6 +56,9 @@ class Rows(Protocol):
 
     def events(self, loaders: list[LoaderMetadata]) -> Iterable[bytes]:
         """Texts of events, each with a comma behind it."""
+
+    def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
+        """JSON text of further arguments of a marker, each with a comma behind it."""
 
 
 def check_writable(logdir: Path) -> None:
@@ -98,7 +108,7 @@ def write_trace(
         head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
         events = () if rows is None else rows.events(metadata.get("loaders", []))
         with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
-            texts = (_with_categories(text, known) for text in _pieces(source))
+            texts = (_rewritten(text, known, rows) for text in _pieces(source))
             for text in _with_events(_with_head(texts, head), events):
                 out.write(text)
         packed.replace(final)
@@ -161,11 +171,21 @@ def _count_markers(text: bytes, known: Mapping[bytes, bytes]) -> int:
     return sum(match in known for match in _CATEGORY_AND_NAME.findall(text))
 
 
-def _with_categories(text: bytes, known: Mapping[bytes, bytes]) -> bytes:
+def _rewritten(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> bytes:
+    """Markers with their category and name put right, and with what `rows` knows of them."""
     category = MARKER_CATEGORY.encode()
-
-    def rewrite(match: re.Match[bytes]) -> bytes:
+    parts: list[bytes] = []
+    copied = 0
+    for match in _CATEGORY_AND_NAME.finditer(text):
         span = known.get(match[1])
-        return match[0] if span is None else b'"cat": "%b", "name": %b' % (category, span)
-
-    return _CATEGORY_AND_NAME.sub(rewrite, text)
+        if span is None:
+            continue
+        parts += text[copied : match.start()], b'"cat": "%b", "name": %b' % (category, span)
+        copied = match.end()
+        tail = None if rows is None else _ARGS.match(text, copied)
+        if rows is not None and tail is not None:
+            times = (round(Decimal(number.decode()) * 1000) for number in tail.group(2, 3))
+            more = rows.args_of(json.loads(b'"%b"' % match[1]), int(tail[1]), *times)
+            parts += tail[0], more.encode()
+            copied = tail.end()
+    return b"".join((*parts, text[copied:]))

@@ -1,0 +1,130 @@
+"""What torch's markers cannot say of the training thread's own spans: CPU time, dataset index, bytes of the result.
+
+A marker tells when a span began and ended. While a window is open, the recorder of the workers (`_recorder`) keeps a
+record inside each marker of the thread that opened the window. When the trace is written, a marker finds its record by
+name and time, and gets the record's arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from annotate import _recorder, _rows, _spans, _spool
+from annotate._clock import Clock
+from annotate.trace_format import ARG_BYTES, ARG_CPU_US, ARG_INDEX
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_BUFFERED: Final = 4096
+"""Spans kept as Python numbers before they are packed into 32 bytes each."""
+_SLACK_NS: Final = 2_000
+"""By which a record may stick out of its marker: the two clocks are matched to less than that."""
+
+ArgsOf = Callable[[str, int, int], str]
+"""Marker name, start and duration (ns of the trace) -> JSON text of arguments, each with a comma behind it."""
+
+
+class Both:
+    """A marker with a record inside it, as a context manager; reusable and nestable."""
+
+    __slots__ = ("_marker", "_record")
+
+    def __init__(self, name: str) -> None:
+        self._marker = _torch_marker(name)
+        self._record = _recorder.marker(name)
+
+    def __enter__(self) -> None:
+        self._marker.__enter__()
+        self._record.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        self._record.__exit__(*exc)
+        self._marker.__exit__(*exc)
+
+
+_torch_marker: _spans.MarkerFactory = _spans.marker
+
+
+def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+    """``function(*args, **kwargs)`` in a marker and a record."""
+    with _torch_marker(name):
+        return _recorder.call(name, function, args, kwargs)
+
+
+def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
+    """``function(...)`` in a marker and a record that knows the dataset index."""
+    with _torch_marker(name):
+        return _recorder.sample(name, index, function, *args)
+
+
+class Ledger:
+    """The records of one window."""
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._is_open = False
+
+    def open(self) -> None:
+        """Record the calling thread. torch's marker must have been chosen (`_spans.load_marker`)."""
+        global _torch_marker
+        self._packed = []
+        self._is_open = True
+        _torch_marker = _spans.marker
+        _recorder.attach(self._pack, _always, _BUFFERED)
+        _spans.call, _spans.sample, _spans.marker = call, sample, Both
+
+    def close(self) -> None:
+        """Record no more. Harmless when not open."""
+        if self._is_open:
+            self._is_open = False
+            _spans.call, _spans.sample, _spans.marker = None, None, _torch_marker
+            self._pack()
+            _recorder.detach()
+
+    def args_of(self, clock: Clock | None) -> ArgsOf | None:
+        """Finds the arguments of markers of the recorded thread; None when there are no records, or no clock."""
+        import numpy as np
+
+        rows = np.frombuffer(b"".join(self._packed), dtype=_spool.ROW)
+        return None if clock is None or not len(rows) else _Records(rows, clock).args_of
+
+    def _pack(self) -> None:
+        _recorder.flushed()
+        self._packed.append(_recorder.take_rows())
+
+
+def _always() -> bool:
+    return True
+
+
+class _Records:
+    """All records by name, in order of their starts."""
+
+    def __init__(self, rows: npt.NDArray[Any], clock: Clock) -> None:
+        import numpy as np
+
+        rows = rows[np.argsort(rows["start"], kind="stable")]
+        number = _rows.name_numbers(rows)
+        names = [_spans.HANDED_OUT.get(name, name) for name in _recorder.names]
+        samples = np.array([_rows.is_sample(name) for name in names])[number]
+        index = _rows.enclosing_index(rows, samples)
+        size = np.where(samples, _recorder.UNKNOWN, rows["extra"])
+        columns = (clock.ts_ns(rows["start"]), clock.ts_ns(rows["end"]), _rows.cpu_ns(rows), index, size)
+        self._of: Final = {
+            _recorder.names[one]: tuple(column[number == one] for column in columns) for one in np.unique(number)
+        }
+
+    def args_of(self, name: str, start: int, duration: int) -> str:
+        """Of the first record in the marker: those of spans of the same name inside it come later."""
+        if name not in self._of:
+            return ""
+        starts, ends, cpu, index, size = self._of[name]
+        at = int(starts.searchsorted(start - _SLACK_NS))
+        if at == len(starts) or ends[at] > start + duration + _SLACK_NS:
+            return ""
+        args = f'"{ARG_CPU_US}": {cpu[at] / 1000:.1f}, '
+        for key, value in ((ARG_INDEX, index[at]), (ARG_BYTES, size[at])):
+            args += f'"{key}": {value}, ' if value >= 0 else ""
+        return args

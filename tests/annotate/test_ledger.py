@@ -1,0 +1,169 @@
+"""What the training thread's own spans carry beside their times: as in workers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from capture_helpers import load, record_all
+from torch.utils.data import DataLoader, Dataset
+
+import annotate
+from annotate import _clock, _recorder, _spans
+from annotate.trace_format import MARKER_CATEGORY, parse_span_name
+
+WORK_NS = 3_000_000
+
+
+def spin() -> None:
+    begin = time.thread_time_ns()
+    while time.thread_time_ns() - begin < WORK_NS:
+        pass
+
+
+class Spins:
+    def __call__(self, value: torch.Tensor) -> torch.Tensor:
+        spin()
+        return value.repeat(10)
+
+
+class Sleeps:
+    def __call__(self, value: torch.Tensor) -> torch.Tensor:
+        time.sleep(0.003)
+        return value[:4]
+
+
+class Numbers(Dataset[Any]):
+    def __init__(self) -> None:
+        self.transform = annotate.compose([Spins(), Sleeps()])
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(torch.full((10,), index))
+
+
+def markers(path: str) -> list[dict[str, Any]]:
+    """Our spans, by time."""
+    found = [
+        event
+        for event in load(path)["traceEvents"]
+        if event.get("ph") == "X" and event.get("cat") == MARKER_CATEGORY and parse_span_name(event["name"])
+    ]
+    return sorted(found, key=lambda event: event["ts"])
+
+
+def named(path: str, name: str) -> list[dict[str, Any]]:
+    return [event for event in markers(path) if event["name"] == name]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2, sampler=[5, 3, 1, 0, 2, 4]))
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=2) as prof:
+        for _ in prof.steps(loader):
+            pass
+    return prof.trace_files[-1]
+
+
+def test_every_span_carries_its_cpu_time(trace: str) -> None:
+    for event in markers(trace):
+        assert 0 <= event["args"]["cpu_us"] <= event["dur"] + 100, event
+    assert all(event["args"]["cpu_us"] > 2900 for event in named(trace, "transform::Spins"))
+    assert all(event["args"]["cpu_us"] < 1000 for event in named(trace, "transform::Sleeps"))
+    assert all(event["args"]["cpu_us"] > 5800 for event in named(trace, "wait::DataLoader"))
+
+
+def test_samples_and_what_lies_in_them_carry_the_dataset_index(trace: str) -> None:
+    for name in ("sample::Numbers", "transform::Spins"):
+        assert [event["args"]["index"] for event in named(trace, name)] == [1, 0, 2, 4]
+    assert "index" not in named(trace, "collate::default_collate")[0]["args"]
+
+
+def test_sizes_of_results_are_measured_now_and_then(trace: str) -> None:
+    assert named(trace, "transform::Spins")[0]["args"]["bytes"] == 800
+    assert named(trace, "transform::Sleeps")[0]["args"]["bytes"] == 32
+    assert named(trace, "collate::default_collate")[0]["args"]["bytes"] == 64
+    assert "bytes" not in named(trace, "sample::Numbers")[0]["args"]
+
+
+def test_torchs_own_arguments_stay(trace: str) -> None:
+    assert all("External id" in event["args"] for event in markers(trace))
+
+
+def test_a_replay_carries_them_too(tmp_path: Path) -> None:
+    path = annotate.replay(DataLoader(Numbers(), batch_size=2), tmp_path, batches=3, progress=False)
+    assert [event["args"]["index"] for event in named(path, "sample::Numbers")] == [0, 1, 2, 3, 4, 5]
+    assert all("cpu_us" in event["args"] for event in markers(path))
+
+
+def test_spans_of_one_name_inside_each_other_keep_their_own(tmp_path: Path) -> None:
+    def code() -> None:
+        with annotate.stage("user", "x"):
+            spin()
+            with annotate.stage("user", "x"):
+                spin()
+
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        code()
+    outer, inner = (event["args"]["cpu_us"] for event in named(prof.trace_files[-1], "user::x"))
+    assert outer > 5800 and 2900 < inner < 5000
+
+
+def test_other_threads_have_markers_alone(tmp_path: Path) -> None:
+    def elsewhere() -> None:
+        with annotate.stage("user", "elsewhere"):
+            spin()
+
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        elsewhere()
+    carried = ["cpu_us" in event["args"] for event in named(prof.trace_files[-1], "user::elsewhere")]
+    assert carried == [False, True] or carried == [True]  # a torch that records the profiler's own thread only
+
+
+def test_a_name_that_kineto_cannot_write_finds_its_record(tmp_path: Path) -> None:
+    with annotate.profile(tmp_path, schedule=record_all) as prof, annotate.stage("user", 'a "quoted" name'):
+        spin()
+    [event] = named(prof.trace_files[-1], 'user::a "quoted" name')
+    assert event["args"]["cpu_us"] > 2900
+
+
+def test_a_stage_open_when_the_window_closes_is_left_out_and_harms_no_later_one(tmp_path: Path) -> None:
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=1, repeat=2) as prof:
+        prof.step()
+        with annotate.stage("user", "across"):
+            prof.step()
+        prof.step()
+        with annotate.stage("user", "across"):
+            spin()
+        prof.step()
+    assert len(prof.trace_files) == 2
+    assert [event["args"]["cpu_us"] > 2900 for event in named(prof.trace_files[-1], "user::across")] == [True]
+
+
+def test_everything_is_put_back_also_after_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), annotate.profile(tmp_path, schedule=record_all), annotate.stage("user", "x"):
+        raise KeyError
+    assert _spans.call is None and _spans.sample is None and not _recorder.rows
+    with _spans.marker("x"):  # torch's own
+        assert not _recorder.rows
+
+
+def test_records_that_fit_no_marker_are_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clocks that do not match: no arguments rather than a neighbour's."""
+    real = _clock.Clock.ts_ns
+    monkeypatch.setattr(_clock.Clock, "ts_ns", lambda self, perf: real(self, perf) + 10_000_000)
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        with annotate.stage("user", "x"):
+            spin()
+        with annotate.stage("user", "x"):
+            time.sleep(0.001)
+    assert all("cpu_us" not in event["args"] for event in named(prof.trace_files[-1], "user::x"))
