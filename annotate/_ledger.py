@@ -8,11 +8,13 @@ name and time, and gets the record's arguments.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import thread_time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from annotate import _recorder, _rows, _spans, _spool
 from annotate._clock import Clock
-from annotate.trace_format import ARG_BYTES, ARG_CPU_US, ARG_INDEX
+from annotate._costs import COLUMNS, NOT_TOLD, Meter, Reading, between
+from annotate.trace_format import ARG_BYTES, ARG_CPU_US, ARG_INDEX, ThreadCosts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -65,12 +67,19 @@ class Ledger:
     def __init__(self) -> None:
         self._packed: list[bytes] = []
         self._is_open = False
+        self._cpu = 0
+        self._meter: Meter | None = None
+        self._before: Reading = NOT_TOLD
+        self.costs: ThreadCosts | None = None
+        """Of the window that was closed last; None where the system does not tell."""
 
     def open(self) -> None:
         """Record the calling thread. torch's marker must have been chosen (`_spans.load_marker`)."""
         global _torch_marker
-        self._packed = []
+        self._packed, self.costs = [], None
         self._is_open = True
+        self._meter = Meter()
+        self._before, self._cpu = self._meter.read(), thread_time_ns()
         _torch_marker = _spans.marker
         _recorder.attach(self._pack, _always, _BUFFERED)
         _spans.call, _spans.sample, _spans.marker = call, sample, Both
@@ -79,6 +88,7 @@ class Ledger:
         """Record no more. Harmless when not open."""
         if self._is_open:
             self._is_open = False
+            self.costs = self._costs()
             _spans.call, _spans.sample, _spans.marker = None, None, _torch_marker
             self._pack()
             _recorder.detach()
@@ -89,6 +99,15 @@ class Ledger:
 
         rows = np.frombuffer(b"".join(self._packed), dtype=_spool.ROW)
         return None if clock is None or not len(rows) else _Records(rows, clock).args_of
+
+    def _costs(self) -> ThreadCosts | None:
+        meter, self._meter = self._meter, None
+        if meter is None:
+            return None
+        cpu = thread_time_ns() - self._cpu
+        delay = between(self._before, meter.read())[COLUMNS.index("run_delay_us")]
+        meter.close()
+        return None if delay < 0 else {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000}
 
     def _pack(self) -> None:
         _recorder.flushed()

@@ -284,6 +284,8 @@ class Profile:
         }
         if costs:
             metadata["batch_costs"] = costs
+        if self._ledger.costs:
+            metadata["training_thread"] = self._ledger.costs
         return metadata
 
     def _nothing_recorded(self) -> str:

@@ -3,6 +3,8 @@
 Every wrapper of this package begins with ``if not _spans.RECORDING: return plain(...)``; nothing else happens while no
 window is being recorded. While one is, a span is ``with _spans.marker(name): ...``, where `name` came from `hand_out`.
 
+While a window is open, `_ledger` puts a record of CPU time beside each marker of the training thread: 0.5 us more.
+
 Cost per marker, off / recording, torch 2.13 (`benchmarks/span_overhead.py` measures it on the machine at hand):
 ``_RecordFunctionFast`` 0.3 / 0.7 us, ``_record_function_with_args_enter`` 1.2 / 1.5 us, ``record_function`` 5 / 6.5 us.
 """

@@ -170,6 +170,13 @@ class BatchCosts(TypedDict, total=False):
     major_faults: list[int | None]
 
 
+class ThreadCosts(TypedDict):
+    """What the training thread spent in the recorded window."""
+
+    cpu_us: float
+    run_delay_us: float  # ready to run, and without a core (/proc schedstat)
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -183,4 +190,5 @@ class PipelineMetadata(TypedDict, total=False):
     workers: list[WorkerMetadata]
     batches: BatchRecords
     batch_costs: BatchCosts
+    training_thread: ThreadCosts  # left out where the system does not tell
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

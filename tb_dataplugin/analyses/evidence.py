@@ -11,7 +11,7 @@ from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.flow import Flow, find_flow
 from tb_dataplugin.analyses.host_load import HostLoad, find_host_load
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.occupancy import Occupancy, find_occupancy
+from tb_dataplugin.analyses.occupancy import Occupancy, find_occupancies
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.syncs import SyncFigures, find_syncs
 from tb_dataplugin.analyses.worker_costs import WorkerCosts, find_worker_costs
@@ -46,12 +46,11 @@ def find_evidence(
     costs = find_worker_costs(trace, tree, window)
     known_devices = () if isinstance(devices, Unavailable) else devices
     stages = () if isinstance(rows, Unavailable) else rows
-    found = {row.path: find_occupancy(row, costs) for row in stages}
     return Evidence(
         copies=find_copies(trace, window, known_devices),
         costs=costs,
         load=find_host_load(trace, window),
         flow=find_flow(trace, window, loader, workers),
         syncs=find_syncs(trace, window, known_devices, blamed),
-        occupancy={path: spent for path, spent in found.items() if spent is not None},
+        occupancy=find_occupancies(trace, tree, stages, costs),
     )

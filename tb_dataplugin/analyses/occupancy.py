@@ -1,8 +1,8 @@
-"""What a stage's time in the workers went to: running, wanting a core, or waiting for something else.
+"""What a stage's time went to: running, wanting a core, or waiting for something else.
 
-A stage's CPU time is measured. How long a worker wanted a core is measured per batch only; it is shared out by CPU
-time, since a thread queues for a core as often as it uses one up. What remains is waiting for storage, a lock, or
-another process.
+A stage's CPU time is measured. How long its thread wanted a core is measured per batch (workers) or window (training
+thread) only; it is shared out by CPU time, since a thread queues for a core as often as it uses one up. What remains is
+waiting for storage, a lock, or another process.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tb_dataplugin.analyses.stages import StageRow
+import numpy as np
+
+from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.trace import Trace
 
 Limit = Literal["cpu", "starved", "blocked"]
 
@@ -36,15 +39,31 @@ class Occupancy:
     limited_by: Limit | None
 
 
-def find_occupancy(row: StageRow, costs: WorkerCosts | Unavailable) -> Occupancy | None:
-    """None for a stage without CPU times, as in the training process."""
-    if row.cpu_self_ns is None or not row.self_ns:
+def find_occupancies(
+    trace: Trace, tree: StageTree, rows: tuple[StageRow, ...], costs: WorkerCosts | Unavailable
+) -> dict[Path, Occupancy]:
+    """Of the stages whose CPU time is known."""
+    workers = None if isinstance(costs, Unavailable) else costs.delay_per_cpu
+    own = trace.info.pipeline.training_thread if trace.info.pipeline else None
+    training = None if own is None else own.delay_per_cpu
+    numbers = np.unique(tree.node[tree.track == (-1 if trace.training_track is None else trace.training_track)])
+    here = {tree.paths[number] for number in numbers.tolist()}
+    found = {row.path: find_occupancy(row, training if row.path in here else workers) for row in rows}
+    return {path: spent for path, spent in found.items() if spent is not None}
+
+
+def find_occupancy(row: StageRow, delay_per_cpu: float | None) -> Occupancy | None:
+    """None for a stage without CPU times, and for a wait, whose own time is no stage's.
+
+    `delay_per_cpu`: time without a core for each of running, None when not known.
+    """
+    if row.cpu_self_ns is None or not row.self_ns or row.stage.kind == "wait":
         return None
     cpu = min(row.cpu_self_ns, row.self_ns)
     rest = row.self_ns - cpu
     starved = blocked = None
-    if not isinstance(costs, Unavailable) and costs.run_delay is not None and costs.cpu:
-        starved = min(rest, round(cpu * costs.run_delay / costs.cpu))
+    if delay_per_cpu is not None:
+        starved = min(rest, round(cpu * delay_per_cpu))
         blocked = rest - starved
     return Occupancy(cpu, starved, blocked, _limit(row, cpu, starved, blocked))
 

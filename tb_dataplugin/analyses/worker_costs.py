@@ -53,6 +53,11 @@ class WorkerCosts:
         return min(1.0, self.run_delay / (1.0 - self.cpu))
 
     @property
+    def delay_per_cpu(self) -> float | None:
+        """Time without a core for each of running."""
+        return self.run_delay / self.cpu if self.run_delay is not None and self.cpu else None
+
+    @property
     def threads(self) -> float | None:
         """CPU time of the whole process over that of its main thread: 1 is no hidden thread."""
         return self.process_cpu / self.cpu if self.process_cpu is not None and self.cpu else None

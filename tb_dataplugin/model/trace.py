@@ -126,6 +126,18 @@ class BatchCosts:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadCosts:
+    """What a thread spent in the window: running; ready to run, and without a core."""
+
+    cpu_ns: int
+    run_delay_ns: int
+
+    @property
+    def delay_per_cpu(self) -> float | None:
+        return self.run_delay_ns / self.cpu_ns if self.cpu_ns else None
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked."""
 
@@ -141,6 +153,7 @@ class PipelineInfo:
     workers: tuple[WorkerProcess, ...] = ()
     batches: BatchTable | None = None
     batch_costs: BatchCosts | None = None
+    training_thread: ThreadCosts | None = None
     notes: tuple[str, ...] = ()
 
 

@@ -16,6 +16,7 @@ from tb_dataplugin.model.trace import (
     HostInfo,
     LoaderInfo,
     PipelineInfo,
+    ThreadCosts,
     WorkerProcess,
 )
 from tb_dataplugin.reader.decimals import LONGEST_NS
@@ -70,6 +71,11 @@ class _Costs(msgspec.Struct):
     major_faults: list[Total | None] = []
 
 
+class _ThreadCosts(msgspec.Struct):
+    cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
+    run_delay_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
+
+
 class _Metadata(msgspec.Struct):
     mode: Mode
     version: int = FORMAT_VERSION
@@ -81,6 +87,7 @@ class _Metadata(msgspec.Struct):
     workers: tuple[_Worker, ...] = ()
     batches: _Batches | None = None
     batch_costs: _Costs | None = None
+    training_thread: _ThreadCosts | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -114,8 +121,13 @@ def read_pipeline_info(value: object, origin_ns: int, found: DiagnosticsCollecto
         workers=tuple(_worker(worker, origin_ns) for worker in told.workers),
         batches=batches,
         batch_costs=_costs(told.batch_costs, len(batches), found) if told.batch_costs and batches else None,
+        training_thread=_thread_costs(told.training_thread) if told.training_thread else None,
         notes=told.notes,
     )
+
+
+def _thread_costs(told: _ThreadCosts) -> ThreadCosts:
+    return ThreadCosts(round(told.cpu_us * 1e3), round(told.run_delay_us * 1e3))
 
 
 def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:

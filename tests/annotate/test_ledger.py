@@ -96,6 +96,11 @@ def test_torchs_own_arguments_stay(trace: str) -> None:
     assert all("External id" in event["args"] for event in markers(trace))
 
 
+def test_the_window_tells_what_the_thread_spent(trace: str) -> None:
+    told = load(trace)["dataPipeline"]["training_thread"]
+    assert told["cpu_us"] > 4 * 2900 and 0 <= told["run_delay_us"] < 10_000_000
+
+
 def test_a_replay_carries_them_too(tmp_path: Path) -> None:
     path = annotate.replay(DataLoader(Numbers(), batch_size=2), tmp_path, batches=3, progress=False)
     assert [event["args"]["index"] for event in named(path, "sample::Numbers")] == [0, 1, 2, 3, 4, 5]

@@ -107,6 +107,39 @@ def test_without_run_queue_delay_a_stage_that_does_not_run_is_not_judged() -> No
     assert stage["limited_by"] == "" and "starved_us" not in stage
 
 
+def alone(**metadata: Any) -> TraceBuilder:
+    """The training thread makes a batch: 1000 us, of which 200 computing."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], **metadata).step(0, 1100)
+    for name, start, length, cpu in (("wait::Loader", 0, 1000, 220), ("transform::Slow", 10, 900, 200)):
+        builder.add("user_annotation", name, start, length, cpu_us=cpu)
+    return builder
+
+
+def slow_stage(builder: TraceBuilder) -> dict[str, Any]:
+    return next(stage for stage in capture_of(builder)["stages"] if stage["label"] == "Slow")
+
+
+def test_without_workers_the_training_thread_tells_who_had_its_core() -> None:
+    starved = slow_stage(alone(training_thread={"cpu_us": 220, "run_delay_us": 660}))
+    assert (starved["starved_us"], starved["limited_by"]) == (600, "starved")
+    blocked = slow_stage(alone(training_thread={"cpu_us": 220, "run_delay_us": 0}))
+    assert (blocked["starved_us"], blocked["limited_by"]) == (0, "blocked")
+    assert "starved_us" not in slow_stage(alone())
+
+
+def test_costs_of_the_training_thread_say_nothing_of_workers() -> None:
+    builder = worker_run().annotated(
+        loaders=[{"num_workers": 1, "batch_size": 1}], training_thread={"cpu_us": 1, "run_delay_us": 900}
+    )
+    stages = {stage["path"][-1]: stage for stage in capture_of(builder)["stages"]}
+    assert stages["transform::Spin"]["starved_us"] == 280
+
+
+def test_a_wait_is_never_called_computing() -> None:
+    wait = next(stage for stage in capture_of(alone())["stages"] if stage["kind"] == "wait")
+    assert wait["limited_by"] == "" and wait["cpu_us"] == 220
+
+
 def test_what_a_capture_does_not_tell_of_its_machine_is_said() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 500).wait(0, 400).worker(0)
     builder.batch(0, 0, 0, 0, 400, 400, {"sample::Pets": (0, 400, 40)})
