@@ -5,6 +5,7 @@ Linux's /proc and /sys by the standard library; files stay open. A source that c
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -67,7 +68,7 @@ class PerSecond:
     def __init__(self, counter: str, totals: Callable[[], Totals], most: float | None = None) -> None:
         self.counter = counter
         self._totals = totals
-        self._most = most
+        self._most = math.inf if most is None else most
         self._before: Totals = {}
 
     def read(self, seconds: float) -> Values:
@@ -75,7 +76,8 @@ class PerSecond:
         rates: Values = {}
         for key, total in self._before.items():
             if key in before and seconds > 0:
-                rates[key[0]] = rates.get(key[0], 0) + max(0.0, total - before[key]) / seconds
+                rate = rates.get(key[0], 0) + max(0.0, total - before[key]) / seconds
+                rates[key[0]] = min(rate, self._most)
         return rates
 
 
@@ -135,6 +137,7 @@ def host_sources(pids: Callable[[], Iterable[int]], root: Path = Path("/")) -> l
         lambda: _throttled(root / "sys/fs/cgroup"),
         lambda: Memory(ProcFile(root / "proc/meminfo").read),
         lambda: _disk(root),
+        lambda: _disk_busy(root),
         lambda: _network(root),
         lambda: PerSecond("host::reads", _Reads(pids, root / "proc").totals),
     ]
@@ -169,14 +172,21 @@ def _throttled(root: Path) -> PerSecond:
 
 
 def _disk(root: Path) -> PerSecond:
+    rows = _disk_rows(root)
+    return PerSecond("host::disk", lambda: {("read_bytes_per_s", row[2]): int(row[5]) * _SECTOR for row in rows()})
+
+
+def _disk_busy(root: Path) -> PerSecond:
+    """Milliseconds with requests in flight, of each second."""
+    rows = _disk_rows(root)
+    return PerSecond("host::disk_busy", lambda: {(row[2], row[2]): int(row[12]) / 10 for row in rows()}, most=100)
+
+
+def _disk_rows(root: Path) -> Callable[[], list[list[str]]]:
+    """Reads the words of /proc/diskstats, a row for each disk."""
     disks = {disk.name for disk in (root / "sys/block").iterdir() if not disk.name.startswith(_VIRTUAL_DISKS)}
     file = ProcFile(root / "proc/diskstats")
-
-    def totals() -> Totals:
-        rows = (line.split() for line in file.read().splitlines())
-        return {("read_bytes_per_s", row[2]): int(row[5]) * _SECTOR for row in rows if row[2] in disks}
-
-    return PerSecond("host::disk", totals)
+    return lambda: [row for line in file.read().splitlines() if (row := line.split())[2] in disks]
 
 
 def _network(root: Path) -> PerSecond:

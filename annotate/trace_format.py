@@ -31,7 +31,7 @@ SEPARATOR: Final = "::"
 
 Mode = Literal["train", "replay"]
 
-# Keys of a span's `args`. Workers record them; markers in the training process carry none.
+# Keys of a span's `args`: all of them in workers; dataset index, CPU time and bytes in the training thread.
 ARG_BATCH: Final = "batch"  # 0-based number of the batch in its epoch
 ARG_INDEX: Final = "index"  # dataset index
 ARG_CPU_US: Final = "cpu_us"  # thread CPU time
@@ -48,6 +48,7 @@ COUNTERS: Final[dict[str, str]] = {
     "host::throttled": "us_per_s: CPU time that the cgroup's quota withheld",
     "host::memory": "used_bytes, available_bytes",
     "host::disk": "read_bytes_per_s, over all block devices",
+    "host::disk_busy": "percent of the time with requests in flight, one series per block device ('sda')",
     "host::network": "received_bytes_per_s, sent_bytes_per_s",
     "host::reads": "rchar_per_s (all reads), read_bytes_per_s (from storage): training process and DataLoader workers",
     "device::utilisation": "percent by NVML, one series per device ('device 0')",

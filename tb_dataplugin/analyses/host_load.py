@@ -27,13 +27,16 @@ class SeriesSummary:
 class HostLoad:
     """`cpu_busy` is a fraction, the mean over the cores that the process may use; None where it was not sampled.
 
-    `throttled` is CPU time that the cgroup's quota withheld, as seconds per second.
+    `throttled` is CPU time that the cgroup's quota withheld, as seconds per second. `disk` is the busiest block device,
+    `disk_busy` the fraction of the time in which it had requests in flight.
     """
 
     series: tuple[SeriesSummary, ...]
     cpu_busy: float | None
     cores: int
     throttled: float | None
+    disk: str = ""
+    disk_busy: float | None = None
 
 
 def find_host_load(trace: Trace, window: Window) -> HostLoad | Unavailable:
@@ -43,11 +46,14 @@ def find_host_load(trace: Trace, window: Window) -> HostLoad | Unavailable:
         return Unavailable("capture", "no_host_samples", message)
     cores = [one.mean for one in series if one.counter == "host::cpu"]
     throttled = [one.mean for one in series if one.counter == "host::throttled"]
+    busiest = max((one for one in series if one.counter == "host::disk_busy"), key=lambda one: one.mean, default=None)
     return HostLoad(
         series=series,
         cpu_busy=float(np.mean(cores)) / 100 if cores else None,
         cores=len(cores),
         throttled=throttled[0] / 1e6 if throttled else None,
+        disk=busiest.series if busiest else "",
+        disk_busy=busiest.mean / 100 if busiest else None,
     )
 
 

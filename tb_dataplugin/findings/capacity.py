@@ -1,4 +1,4 @@
-"""Whether the cores that the workers may use are taken."""
+"""Whether the cores that the workers may use are taken, or the storage that they read from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import CPU_FREE, CPU_SATURATED, NO_CORE
+from tb_dataplugin.findings.thresholds import CPU_FREE, CPU_SATURATED, DISK_SATURATED, MOSTLY_WAITING, NO_CORE
 from tb_dataplugin.units import percent, significant
 
 
@@ -24,6 +24,23 @@ def find_capacity(signals: Signals) -> Capacity:
     told = [saturated for saturated, _ in votes if saturated is not None]
     saturated = True if any(told) else told[0] if told else None
     return Capacity(saturated, tuple(text for vote, text in votes if saturated is None or vote == saturated))
+
+
+def reads_from_storage(signals: Signals) -> bool:
+    """Making batches is mostly waiting, and most of what is read comes from storage."""
+    costs = signals.evidence.costs
+    if isinstance(costs, Unavailable) or costs.waiting is None or costs.cached is None:
+        return False
+    return costs.waiting >= MOSTLY_WAITING and costs.cached < 1 - MOSTLY_WAITING
+
+
+def find_storage(signals: Signals) -> Capacity:
+    """By how busy the busiest disk is; a network file system has none here, and cannot be told."""
+    load = signals.evidence.load
+    if isinstance(load, Unavailable) or load.disk_busy is None:
+        return Capacity(None, ())
+    text = f"the disk {load.disk} is {percent(load.disk_busy)} busy"
+    return Capacity(load.disk_busy >= DISK_SATURATED, (text,))
 
 
 def _by_load(signals: Signals) -> tuple[bool | None, str] | None:

@@ -14,6 +14,9 @@ HIGHLY_INPUT_BOUND: Final = 0.20
 DEVICE_BUSY: Final = 0.95
 """Share of the window. Above it, no change around the device can gain more than 5 %: below what runs differ by."""
 
+ONE_REASON: Final = 0.05
+"""Share of the window below which no cause of idle time is *the* reason: removing it gains less than runs differ by."""
+
 LEADING_STAGE: Final = 0.25
 """Share of the data wait. A stage below it cannot gain a third even if it took no time at all (Amdahl: 1 / 0.75)."""
 
@@ -100,6 +103,10 @@ DRAINED: Final = 0.05
 LONG_PAUSE_US: Final = 1000.0
 """Idle time in Python within one gap, microseconds, from which it is an activity of its own (logging, a checkpoint)
 and not the interpreter between two operators."""
+
+DISK_SATURATED: Final = 0.95
+"""Share of the time that a disk has requests in flight, from which it may have no more to give. One that serves several
+at once may: so it is said with less certainty."""
 
 MOSTLY_WAITING: Final = 0.5
 """Share of making batches in which workers wait for something, and share of the bytes that come from storage, from

@@ -9,7 +9,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import BlamedStage, Signals
-from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, WORTH_A_WORD
+from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, ONE_REASON, WORTH_A_WORD
 from tb_dataplugin.units import duration, percent
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {"read": "read", "transfer": "transfer"}
@@ -51,6 +51,11 @@ def _judge_device_run(signals: Signals) -> Verdict:
     if felt is None:  # time in Python may then be a wait for data that nothing marks
         sentence = f"{opening}{because}; how much of that waits for data is unknown."
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
+    if felt < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
+        sentence = (
+            f"{opening}, for no single reason: the largest is {leader.short}, {percent(leader.share)}; {NOT_DATA}."
+        )
+        return Verdict("balanced", sentence, evidence)
     if felt < INPUT_BOUND:
         sentence = f"{opening}{because}; it waits for data for only {percent(felt)} of the window: {NOT_DATA}."
     else:

@@ -19,6 +19,7 @@ TITLES: Final[dict[str, tuple[str, str]]] = {
     "host::throttled": ("CPU withheld by quota", "us/s"),
     "host::memory": ("Memory", "bytes"),
     "host::disk": ("Disk", "bytes/s"),
+    "host::disk_busy": ("Disk busy", PERCENT),
     "host::network": ("Network", "bytes/s"),
     "host::reads": ("Reads of this job", "bytes/s"),
     "device::utilisation": ("Device utilisation", PERCENT),

@@ -37,7 +37,9 @@ def machine(root: Path, busy: int, read: int, throttled: str = "throttled_usec")
     files = {
         "proc/stat": f"cpu  0 0 0 0 0 0 0 0 0 0\n{core_line(0, busy)}{core_line(1, 0)}{core_line(99, busy)}intr 5\n",
         "proc/meminfo": "MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    400 kB\n",
-        "proc/diskstats": f"8 0 sda 1 0 {read} 0\n8 1 sda1 1 0 {read} 0\n7 0 loop0 1 0 {read} 0\n",
+        "proc/diskstats": "".join(
+            f"8 0 {disk} 1 0 {read} 0 0 0 0 0 0 {read // 4} 0\n" for disk in ("sda", "sda1", "loop0")
+        ),
         "proc/net/dev": f"Inter-|\n face |\n    lo: {read} 0 0 0 0 0 0 0 9\n  eth0:{read} 0 0 0 0 0 0 0 {2 * read} 0\n",
         f"proc/{os.getpid()}/io": f"rchar: {read}\nwchar: 5\nsyscr: 1\nsyscw: 1\nread_bytes: {read // 2}\n",
         "sys/fs/cgroup/cpu.stat": f"nr_periods 3\n{throttled} {read}\n",
@@ -76,6 +78,7 @@ def test_every_counter_tells_what_the_machine_does(tmp_path: Path, throttled: st
         "host::throttled": {"us_per_s": us},
         "host::memory": {"used_bytes": 600 * 1024, "available_bytes": 400 * 1024},
         "host::disk": {"read_bytes_per_s": 2 * 1000 * 512},
+        "host::disk_busy": {"sda": 50.0},
         "host::network": {"received_bytes_per_s": 2000, "sent_bytes_per_s": 4000},
         "host::reads": {"rchar_per_s": 2000, "read_bytes_per_s": 1000},
     }
@@ -89,7 +92,7 @@ def test_a_source_that_fails_gives_nothing_any_more(tmp_path: Path) -> None:
     (tmp_path / "proc/meminfo").write_text("nothing of that kind\n")
     take(sources, [], 0, 500_000_000)
     assert "host::memory" not in [source.counter for source in sources]
-    assert len(sources) == 5
+    assert len(sources) == 6
     assert host_sources(list, tmp_path / "nowhere")[:-1] == []
 
 

@@ -3,6 +3,7 @@
 
 import type { Batch, Capture, Device, Gap, Link } from "../contract/report";
 import type { Cause } from "./causes";
+import { formatCount, formatDuration } from "./format";
 import type { BoxInfo } from "./hover";
 import { hit, type LaneRows, type TimelineModel } from "./lanes";
 import { blameWords } from "./summary";
@@ -112,6 +113,13 @@ export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
   const endUs = box.startUs + box.durationUs;
   const inside = gaps.filter((gap) => gap.start_us < endUs && endOf(gap) > box.startUs);
   return inside.reduce<Gap | null>((best, gap) => (best === null || gap.duration_us > best.duration_us ? gap : best), null);
+}
+
+/** Why a click on `box` chooses none of `shown`; `gaps` are all that the report lists, the longest of `count`. */
+export function whyNotChosen(gaps: readonly Gap[], count: number, box: BoxInfo): string {
+  if (gapOfBox(gaps, box) !== null) return "That gap has another main cause than the one chosen above: show all causes to choose it.";
+  const what = box.merged > 1 ? `Those ${formatCount(box.merged)} gaps are` : `That gap of ${formatDuration(box.durationUs)} (${box.name}) is`;
+  return `${what} not among the ${formatCount(gaps.length)} longest of ${formatCount(count)}, for which the report keeps what led to them.`;
 }
 
 export function gapsOfCause(gaps: readonly Gap[], cause: Cause | null): readonly Gap[] {

@@ -107,6 +107,7 @@ const COUNTERS: Readonly<Record<string, CounterWords>> = {
   "host::throttled": { title: "CPU withheld by quota", unit: "us/s" },
   "host::memory": { title: "Memory", unit: "bytes" },
   "host::disk": { title: "Disk", unit: "bytes/s" },
+  "host::disk_busy": { title: "Disk busy", unit: "%" },
   "host::network": { title: "Network", unit: "bytes/s" },
   "host::reads": { title: "Reads of this job", unit: "bytes/s" },
   "device::utilisation": { title: "Device utilisation", unit: "%" },

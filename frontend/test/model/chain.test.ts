@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Chain } from "../../src/contract/report";
-import { batchOfChain, chainRows, gapOfBox, gapsOfCause, rowOfPlace } from "../../src/model/chain";
+import { batchOfChain, chainRows, gapOfBox, gapsOfCause, rowOfPlace, whyNotChosen } from "../../src/model/chain";
 import type { BoxInfo } from "../../src/model/hover";
 import { buildTimeline } from "../../src/model/lanes";
 import { batch, capture, device, gap, lane, timeline } from "../build";
@@ -56,6 +56,14 @@ it("takes a click in the gap lane for the longest gap under the box that the rep
   const box = { startUs: 8, durationUs: 20 } as BoxInfo;
   expect(gapOfBox(gaps, box)?.start_us).toBe(10);
   expect(gapOfBox(gaps, { startUs: 70, durationUs: 5 } as BoxInfo)).toBeNull();
+});
+
+it("says why a click chooses no gap", () => {
+  const gaps = [gap({ start_us: 10, duration_us: 30 })];
+  const at = (startUs: number, merged = 1) => ({ startUs, durationUs: 2, merged, name: "launch" }) as BoxInfo;
+  expect(whyNotChosen(gaps, 5000, at(100))).toBe("That gap of 2.00\u00a0µs (launch) is not among the 1 longest of 5,000, for which the report keeps what led to them.");
+  expect(whyNotChosen(gaps, 5000, at(100, 12))).toMatch(/^Those 12 gaps are not among/);
+  expect(whyNotChosen(gaps, 5000, at(20))).toMatch(/another main cause/);
 });
 
 it("filters gaps by their main cause", () => {

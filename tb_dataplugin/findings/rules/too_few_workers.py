@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.findings.capacity import find_capacity
+from tb_dataplugin.findings.capacity import find_capacity, find_storage, reads_from_storage
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND, MOSTLY_WAITING, WORKERS_BUSY
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, WORKERS_BUSY
 from tb_dataplugin.units import percent, plural
 
 RULE = "too_few_workers"
@@ -26,7 +25,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     capacity = find_capacity(signals)
     if capacity.saturated is None:
         return Abstention(RULE, "the trace does not tell whether the cores were taken")
-    if capacity.saturated:
+    if capacity.saturated or (reads_from_storage(signals) and find_storage(signals).saturated):
         return None
     wanted = _wanted(signals, workers)
     gain = gain_with(signals, workers, wanted)
@@ -43,19 +42,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
         ),
         gain_us_per_step=gain,
         code=f"DataLoader(..., num_workers={wanted})",
-        confidence="possible" if _reads_from_storage(signals) else "likely",
+        confidence="possible" if reads_from_storage(signals) else "likely",
         confidence_reason="the workers mostly wait for storage, which may have no more to give"
-        if _reads_from_storage(signals)
+        if reads_from_storage(signals)
         else "storage or memory bandwidth may be shared by the workers, which a trace does not show",
     )
-
-
-def _reads_from_storage(signals: Signals) -> bool:
-    """Making batches is mostly waiting, and most of what is read comes from storage."""
-    costs = signals.evidence.costs
-    if isinstance(costs, Unavailable) or costs.waiting is None or costs.cached is None:
-        return False
-    return costs.waiting >= MOSTLY_WAITING and costs.cached < 1 - MOSTLY_WAITING
 
 
 def _wanted(signals: Signals, workers: int) -> int:

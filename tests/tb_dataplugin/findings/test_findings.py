@@ -45,6 +45,15 @@ def test_a_busy_device_gets_no_advice_about_the_loader() -> None:
     assert "do not touch the loader" in capture.findings[0].title
 
 
+def test_a_device_idle_for_many_small_reasons_is_balanced() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 1000).wait(0, 30, "wait::DataLoader")
+    builder.operator(30, 30).call("cudaLaunchKernel", 60, 5, correlation=1).kernel(70, 300, correlation=1)
+    builder.call("cudaLaunchKernel", 395, 5, correlation=2).kernel(400, 600, correlation=2)
+    verdict = capture_of(builder).verdict
+    assert verdict.bound == "balanced"
+    assert verdict.sentence.startswith("The device is idle for 10.0 % of the window, for no single reason")
+
+
 def test_a_hidden_wait_gets_no_advice() -> None:
     assert rules(TraceBuilder().annotated().step(0, 100).wait(0, 40).kernel(0, 60)) == []
 

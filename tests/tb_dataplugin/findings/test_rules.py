@@ -42,6 +42,7 @@ def input_bound(
     threads: float = 1.0,
     stages: dict[str, tuple[float, ...]] | None = None,
     loader: dict[str, Any] | None = None,
+    costs: dict[str, int] | None = None,
 ) -> TraceBuilder:
     """Steps of 10 ms that wait 8 ms for a batch that one worker makes for `busy` of all the time, computing only.
 
@@ -59,10 +60,10 @@ def input_bound(
             name: (end - wall + start * wall, length * wall, *_told(more, wall))
             for name, (start, length, *more) in shares.items()
         }
-        costs = {} if run_delay is None else {"process_cpu_us": threads * wall, "run_delay_us": run_delay * wall}
+        told = {} if run_delay is None else {"process_cpu_us": threads * wall, "run_delay_us": run_delay * wall}
         consumed = end if 0 <= end < steps * STEP else None
         drawn = end - workers * STEP if busy == 1.0 else end - wall
-        builder.batch(number, number % workers, drawn, end - wall, end, consumed, spans, **costs)
+        builder.batch(number, number % workers, drawn, end - wall, end, consumed, spans, **told, **(costs or {}))
     for number in range(steps):
         builder.step(STEP * number, STEP).wait(STEP * number, 0.8 * STEP, "wait::DataLoader")
         builder.kernel(STEP * (number + 0.8), 0.2 * STEP)
@@ -92,6 +93,32 @@ def test_workers_on_taken_cores_get_no_advice_to_be_more(evidence: str) -> None:
         builder.counter("host::cpu", STEP, **{"core 0": 99, "core 1": 97})
     assert "More workers will not help" in found(builder, "more_workers_will_not_help").title
     assert finding(builder, "too_few_workers") is None
+
+
+WAITING = {"sample::Pets": (0.0, 1.0, 0.2), "read::file": (0.0, 0.9, 0.1)}
+
+
+def from_disk(disk_busy: float | None, from_storage: float = 0.9) -> TraceBuilder:
+    """Workers that wait for what they read."""
+    builder = input_bound(stages=WAITING, costs={"read_chars": 1000, "read_bytes": round(1000 * from_storage)})
+    return builder if disk_busy is None else builder.counter("host::disk_busy", STEP, sda=disk_busy, sdb=1.0)
+
+
+def test_workers_that_wait_for_a_busy_disk_get_no_advice_to_be_more() -> None:
+    one = found(from_disk(disk_busy=99.0), "storage_bound")
+    assert "More workers will not help" in one.title and "the disk sda is 99.0 % busy" in one.evidence
+    assert finding(from_disk(disk_busy=99.0), "too_few_workers") is None
+
+
+def test_storage_with_room_or_unknown_leaves_more_workers_possible() -> None:
+    for builder in (from_disk(disk_busy=40.0), from_disk(disk_busy=None)):
+        assert finding(builder, "storage_bound") is None
+        assert found(builder, "too_few_workers").confidence == "possible"
+
+
+def test_a_busy_disk_that_the_workers_do_not_read_from_is_none_of_theirs() -> None:
+    assert finding(from_disk(disk_busy=99.0, from_storage=0.0), "storage_bound") is None
+    assert found(from_disk(disk_busy=99.0, from_storage=0.0), "too_few_workers").confidence == "likely"
 
 
 def test_whether_cores_are_free_is_not_guessed() -> None:

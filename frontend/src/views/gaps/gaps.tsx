@@ -1,8 +1,9 @@
+import { useSignal } from "@preact/signals";
 import type { Capture, Device, Gap } from "../../contract/report";
 import { exactUs, formatCount, formatDuration } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { causeToken, type Cause } from "../../model/causes";
-import { chainRows, gapOfBox, gapsOfCause, type Place } from "../../model/chain";
+import { chainRows, gapOfBox, gapsOfCause, whyNotChosen, type Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
 import { shareWords } from "../../model/shares";
 import { deviceName, gapsSentence } from "../../model/summary";
@@ -17,15 +18,22 @@ import { chooseGap } from "./show-gap";
 
 const LABEL = "Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text.";
 
+/** A click that chose no gap; what it says holds until another is chosen. */
+type Missed = { readonly why: string; readonly before: number | null };
+
 export function Gaps({ capture, id }: { capture: Capture; id: string }) {
   const device = capture.devices[deviceIndex.value] ?? capture.devices[0];
+  const missed = useSignal<Missed | null>(null);
   if (device === undefined) return <NoDevice capture={capture} id={id} />;
   const cause = causeFilter.value;
   const gaps = gapsOfCause(device.gaps, cause);
   const gap = chosenGap(gaps);
   const pick = (box: BoxInfo | null): void => {
-    const found = box === null || box.lane.kind !== "gaps" ? null : gapOfBox(gaps, box);
+    const gapBox = box !== null && box.lane.kind === "gaps" ? box : null;
+    const found = gapBox === null ? null : gapOfBox(gaps, gapBox);
     if (found !== null) chooseGap(found);
+    const why = gapBox === null || found !== null ? null : whyNotChosen(device.gaps, device.gap_count, gapBox);
+    missed.value = why === null ? null : { why, before: selectedGapUs.value };
   };
   return (
     <>
@@ -43,6 +51,7 @@ export function Gaps({ capture, id }: { capture: Capture; id: string }) {
         only={cause === null ? null : causeToken(cause)}
         onPick={pick}
         pickWords="a click on a gap tells what led to it"
+        below={missed.value?.before === selectedGapUs.value && <p class="muted" role="status" data-testid="gap-missed">{missed.value?.why}</p>}
       />
       {gap !== null && <GapDetail capture={capture} device={device} gaps={gaps} gap={gap} />}
       <GapTable device={device} cause={cause} chosen={gap} />
