@@ -123,6 +123,19 @@ class Signals:
                 felt += row.blame_ns / 1e3 * stage.exposed_us / stage.blame_us
         return felt
 
+    def felt_without(self, rows: Iterable[StageRow]) -> float:
+        """By how much `felt_us` would shrink at most, were there no such rows.
+
+        Their blame is what they took while somebody waited. Workers make batches also while nobody waits: without
+        these rows every batch is ready earlier by what they take of one worker's time. No more than all that is felt.
+        """
+        known = list(rows)
+        blamed = self.felt_of_rows(known)
+        if not self.makes_batches_in_workers or not self.num_workers or self.felt_us is None:
+            return blamed
+        making = sum(row.self_ns for row in known) / 1e3 / self.num_workers
+        return min(self.felt_us, max(blamed, making))
+
     def is_input_bound(self, threshold: float) -> bool:
         share = self.share(self.felt_us)
         return share is not None and share >= threshold

@@ -26,7 +26,7 @@ def check(signals: Signals) -> Finding | None:
         return None
     tiny.sort(key=lambda row: -row.self_ns)
     names = ", ".join(dict.fromkeys(row.stage.label for row in tiny))
-    gain = signals.per_step(felt) if signals.mode != "replay" else None
+    gain = signals.per_step(signals.felt_without(tiny)) if signals.mode != "replay" else None
     return Finding(
         rule="batchable_transforms",
         severity=severity(signals, gain, otherwise_us=felt),

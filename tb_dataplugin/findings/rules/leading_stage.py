@@ -52,7 +52,7 @@ def check(signals: Signals) -> Finding | None:
         title=_title(signals, leader, calls if outlier else None),
         advice=OUTLIER_ADVICE if outlier else ADVICE[leader.stage.kind] + LIMIT_ADVICE[limit],
         stage=leader.name,
-        gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(leader.exposed_us),
+        gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(_gain(signals, leader)),
         evidence=_evidence(signals, leader, calls),
         code="" if outlier else _code(leader.stage),
     )
@@ -71,6 +71,11 @@ LIMIT_WORDS: Final[dict[Limit, str]] = {
     "starved": "of its time it wants a core and has none (by its share of the CPU time)",
     "blocked": "of its time it waits for something else than a core",
 }
+
+
+def _gain(signals: Signals, leader: BlamedStage) -> float:
+    """At most. Blame may know of batches that were begun before the window, the rows do not."""
+    return max(leader.exposed_us, signals.felt_without(row for row in signals.rows if row.stage == leader.stage))
 
 
 def _spent(signals: Signals, leader: BlamedStage) -> Occupancy | None:

@@ -61,8 +61,10 @@ def _saved(signals: Signals, step: Step) -> float | None:
     """Of the felt wait, at most: decoding and transforms before it, as far as they work on what is thrown away."""
     if step.ratio is None or step.ratio > SHRINKS or step.row.stage.kind != "transform":
         return None
-    saved = signals.felt_of_rows(_with_inner(signals.rows, step.before)) * (1 - step.ratio)
-    return saved if signals.felt_us and saved >= EARLIER_WORTH * signals.felt_us else None
+    rows = _with_inner(signals.rows, step.before)
+    if not signals.felt_us or signals.felt_of_rows(rows) * (1 - step.ratio) < EARLIER_WORTH * signals.felt_us:
+        return None
+    return signals.felt_without(rows) * (1 - step.ratio)
 
 
 def _with_inner(rows: tuple[StageRow, ...], before: tuple[StageRow, ...]) -> list[StageRow]:
