@@ -123,14 +123,17 @@ class Signals:
                 felt += row.blame_ns / 1e3 * stage.exposed_us / stage.blame_us
         return felt
 
-    def felt_without(self, rows: Iterable[StageRow]) -> float:
+    def felt_without(self, rows: Iterable[StageRow], blamed_us: float = 0.0) -> float:
         """By how much `felt_us` would shrink at most, were there no such rows.
 
         Their blame is what they took while somebody waited. Workers make batches also while nobody waits: without
         these rows every batch is ready earlier by what they take of one worker's time. No more than all that is felt.
+
+        Args:
+            blamed_us: the felt blame where it is more than that of the rows: batches begun before the window have none.
         """
         known = list(rows)
-        blamed = self.felt_of_rows(known)
+        blamed = max(blamed_us, self.felt_of_rows(known))
         if not self.makes_batches_in_workers or not self.num_workers or self.felt_us is None:
             return blamed
         making = sum(row.self_ns for row in known) / 1e3 / self.num_workers

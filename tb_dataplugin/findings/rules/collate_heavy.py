@@ -13,8 +13,8 @@ def check(signals: Signals) -> Finding | None:
     stage = next((one for one in signals.blamed or () if one.stage is not None and one.stage.kind == "collate"), None)
     if stage is None or stage.share < HEAVY_PART or not signals.is_input_bound(INPUT_BOUND):
         return None
-    gain = signals.per_step(stage.exposed_us) if signals.mode != "replay" else None
     rows = [row for row in signals.rows if row.stage == stage.stage]
+    gain = signals.per_step(signals.felt_without(rows, stage.exposed_us)) if signals.mode != "replay" else None
     return Finding(
         rule="collate_heavy",
         severity=severity(signals, gain, otherwise_us=stage.exposed_us),

@@ -74,8 +74,7 @@ LIMIT_WORDS: Final[dict[Limit, str]] = {
 
 
 def _gain(signals: Signals, leader: BlamedStage) -> float:
-    """At most. Blame may know of batches that were begun before the window, the rows do not."""
-    return max(leader.exposed_us, signals.felt_without(row for row in signals.rows if row.stage == leader.stage))
+    return signals.felt_without((row for row in signals.rows if row.stage == leader.stage), leader.exposed_us)
 
 
 def _spent(signals: Signals, leader: BlamedStage) -> Occupancy | None:

@@ -29,7 +29,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     count, size = sum(row.count for row in sized), sum(row.bytes or 0.0 for row in sized)
     if size / count >= SMALL_READ_BYTES:
         return None
-    gain = signals.per_step(felt) if signals.mode != "replay" else None
+    gain = signals.per_step(signals.felt_without(rows, felt)) if signals.mode != "replay" else None
     return Finding(
         rule=RULE,
         severity=severity(signals, gain, otherwise_us=felt),
