@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tb_dataplugin.cli.inputs import add_cache_argument, complain, expand, open_all, stores_for, timeline_of, write_text
-from tb_dataplugin.export.as_html import as_html
+from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
@@ -43,8 +43,11 @@ def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
         title = ", ".join(map(str, arguments.paths))
         page = as_html(report, [timeline_of(one) for one in kept], title)
         write_text(page, output)
+        size = len(page.encode())
         if output is not None:
-            complain(f"wrote {output}: {len(page.encode()) / 1e6:.1f} MB, opens in a browser without a server")
+            complain(f"wrote {output}: {size / 1e6:.1f} MB, opens in a browser without a server")
+        if size > MAX_BYTES:
+            complain(f"the page is larger than the {MAX_BYTES / 1e6:g} MB that pass through mail; name fewer traces")
         return
     style = style_for(sys.stdout) if output is None else PLAIN
     write_text(as_json(report, indent=2) if arguments.format == "json" else as_text(report, style), output)

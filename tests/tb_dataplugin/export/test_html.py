@@ -63,3 +63,12 @@ def test_html_goes_to_a_file_and_says_how_large_it_is(tmp_path: Path, capsys: py
     assert main(["report", str(tmp_path), "--format", "html", "-o", str(target)]) == 0
     assert "MB, opens in a browser without a server" in capsys.readouterr().err
     assert embedded(target.read_text("utf-8"))["report"]["captures"][0]["name"] == "run/a"
+
+
+def test_a_page_too_large_for_mail_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training_run().write(tmp_path / "a.pt.trace.json.gz")
+    monkeypatch.setattr("tb_dataplugin.cli.report.MAX_BYTES", 1000)
+    assert main(["report", str(tmp_path), "--format", "html", "-o", str(tmp_path / "report.html")]) == 0
+    assert "name fewer traces" in capsys.readouterr().err
