@@ -140,11 +140,14 @@ def _inflation(blocks: Floats) -> float:
     return (1 + correlation) / (1 - correlation)
 
 
-def change(before: Sequence[Figure], after: Sequence[Figure], luck: float, shared: float = 0.0) -> Change:
+def change(
+    before: Sequence[Figure], after: Sequence[Figure], luck: float, shared: float = 0.0, layout: float = 0.0
+) -> Change:
     """The difference of the sides' means, and how far noise may have moved it.
 
     `luck` is the least that is assumed; workers that differ by more widen it. `shared` is what other programs may have
     done to the figure, if it is a wall time: repeated runs show that in their scatter, so it fades with their number.
+    `layout` is the same in all runs of a side, so that no number of them shows or lessens it.
     """
     value = _mean(after) - _mean(before)
     repeated = len(before) + len(after) - 2
@@ -159,7 +162,7 @@ def change(before: Sequence[Figure], after: Sequence[Figure], luck: float, share
         (share * between * per_run, repeated),
         ((1 - share) * max(luck**2, seen) * per_run, BELIEF),
     ]
-    parts.append((shared**2 / (1 + repeated) * per_run, BELIEF))
+    parts += [(shared**2 / (1 + repeated) * per_run, BELIEF), (2 * layout**2, BELIEF)]
     parts += [((1 - share) * (variance or 0.0) / runs**2, freedom) for variance, freedom, runs in inner]
     whole = sum(part for part, _ in parts)
     freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
