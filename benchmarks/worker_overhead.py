@@ -1,6 +1,6 @@
-"""What recording in DataLoader workers costs: per span, in throughput, and when a window closes.
+"""What recording in DataLoader workers costs: per span, and in throughput. (When a window closes: `closing.py`.)
 
-    python benchmarks/worker_overhead.py [--pairs 10] [--spans 1000000] [span | throughput | viztracer | close]
+    python benchmarks/worker_overhead.py [--pairs 10] [span | throughput | viztracer]
 
 Everything that is compared is taken in one run, in turns. No accelerator is needed.
 
@@ -11,7 +11,6 @@ throughput  batches per second of a loader with recording on against off (annota
             window opens and closes again and again over one run of persistent workers, and the medians over the pairs
             of neighbours are taken
 viztracer   the same loaders with VizTracer running in each worker against without it, in turns, runs of their own
-close       seconds and peak memory of merging a window of a million spans, and bytes per span in the spool
 """
 
 from __future__ import annotations
@@ -19,12 +18,10 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import resource
 import statistics
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -317,94 +314,11 @@ def cpu_ns(session: Session) -> int:
     return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids)
 
 
-class Made(Dataset[int]):
-    """Samples with many spans, made as fast as they can be."""
-
-    def __init__(self, samples: int, each: int) -> None:
-        self.samples = samples
-        self.transform = annotate.compose([int] * (each - 1))
-
-    def __len__(self) -> int:
-        return self.samples
-
-    def __getitem__(self, index: int) -> int:
-        result: int = self.transform(index)
-        return result
-
-
-def close(spans: int) -> None:
-    """Record about `spans` spans in real workers, and time what happens when the window closes."""
-    from annotate import _merge, _profile, _writer
-
-    times: dict[str, float] = {}
-    disk: list[int] = []
-
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            begin = time.perf_counter()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                times[name] = times.get(name, 0) + time.perf_counter() - begin
-
-        return call
-
-    read = _merge.WorkerRows.read
-
-    def look_and_read(self: _merge.WorkerRows) -> None:
-        assert self._capture.spool is not None
-        disk.append(sum(path.stat().st_size for path in self._capture.spool.files()))
-        read(self)
-
-    _merge.WorkerRows.read = look_and_read  # type: ignore[method-assign]
-    with tempfile.TemporaryDirectory() as folder:
-        loader = annotate.loader(DataLoader(Made(spans // 20, 20), batch_size=256, num_workers=2))
-        every: Callable[[int], Any] = record_all
-        with annotate.profile(folder, schedule=every, workers=annotate_limits()) as prof:
-            for _ in loader:
-                pass
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            _writer.write_trace = _profile._writer.write_trace = timed("write", _writer.write_trace)
-            prof.step()
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        size = Path(prof.trace_files[0]).stat().st_size
-        count = count_spans(prof.trace_files[0])
-    print(f"window of {count:,} spans from 2 workers: closed in {times['write']:.2f} s (Kineto's own export included)")
-    print(
-        f"peak memory before {before / 1024:.0f} MB, after {after / 1024:.0f} MB: {(after - before) / 1024:.0f} MB more"
-    )
-    print(f"{disk[0] / count:.1f} bytes per span in the spool; trace file {size / 1e6:.0f} MB")
-
-
-def record_all(step: int) -> Any:
-    from torch.profiler import ProfilerAction
-
-    return ProfilerAction.RECORD_AND_SAVE if step == 0 else ProfilerAction.NONE
-
-
-def annotate_limits() -> Any:
-    from annotate.options import WorkerLimits
-
-    return WorkerLimits(spool_bytes=1 << 32)
-
-
-def count_spans(path: str) -> int:
-    return sum(block.count(b'"worker":') for block in blocks(path))
-
-
-def blocks(path: str) -> Iterator[bytes]:
-    import gzip
-
-    with gzip.open(path) as file:
-        yield from file
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=["all", "span", "throughput", "viztracer", "close"], default="all")
+    parser.add_argument("what", nargs="?", choices=["all", "span", "throughput", "viztracer"], default="all")
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--spans", type=int, default=1_000_000)
     options = parser.parse_args()
     print(f"python {sys.version.split()[0]}, torch {torch.__version__}, {os.cpu_count()} cores")
     if options.what in ("all", "span"):
@@ -413,8 +327,6 @@ def main() -> int:
         throughput(options.pairs)
     if options.what in ("all", "viztracer"):
         viztracer(options.pairs)
-    if options.what in ("all", "close"):
-        close(options.spans)
     return 0
 
 
