@@ -7,6 +7,8 @@ name and time, and gets the record's arguments.
 
 from __future__ import annotations
 
+import struct
+from _thread import get_ident
 from collections.abc import Callable
 from time import thread_time_ns
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 _BUFFERED: Final = 4096
 """Spans kept as Python numbers before they are packed into 32 bytes each."""
-_SLACK_NS: Final = 2_000
+_SLACK_NS: Final = 1_000
 """By which a record may stick out of its marker: the two clocks are matched to less than that."""
 
 ArgsOf = Callable[[str, int, int], str]
@@ -67,6 +69,7 @@ class Ledger:
     def __init__(self) -> None:
         self._packed: list[bytes] = []
         self._is_open = False
+        self._thread = 0
         self._cpu = 0
         self._meter: Meter | None = None
         self._before: Reading = NOT_TOLD
@@ -78,7 +81,7 @@ class Ledger:
         global _torch_marker
         self._packed, self.costs = [], None
         self._is_open = True
-        self._meter = Meter()
+        self._thread, self._meter = get_ident(), Meter()
         self._before, self._cpu = self._meter.read(), thread_time_ns()
         _torch_marker = _spans.marker
         _recorder.attach(self._pack, _always, _BUFFERED)
@@ -88,10 +91,10 @@ class Ledger:
         """Record no more. Harmless when not open."""
         if self._is_open:
             self._is_open = False
-            self.costs = self._costs()
             _spans.call, _spans.sample, _spans.marker = None, None, _torch_marker
             self._pack()
             _recorder.detach()
+            self.costs = self._costs()
 
     def args_of(self, clock: Clock | None) -> ArgsOf | None:
         """Finds the arguments of markers of the recorded thread; None when there are no records, or no clock."""
@@ -107,11 +110,16 @@ class Ledger:
         cpu = thread_time_ns() - self._cpu
         delay = between(self._before, meter.read())[COLUMNS.index("run_delay_us")]
         meter.close()
-        return None if delay < 0 else {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000}
+        if get_ident() != self._thread or delay < 0:  # closed by another thread, whose CPU time is another
+            return None
+        return {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000}
 
     def _pack(self) -> None:
         _recorder.flushed()
-        self._packed.append(_recorder.take_rows())
+        try:
+            self._packed.append(_recorder.take_rows())
+        except struct.error:  # a number beyond 64 bits
+            _recorder.rows.clear()
 
 
 def _always() -> bool:
@@ -136,11 +144,13 @@ class _Records:
         }
 
     def args_of(self, name: str, start: int, duration: int) -> str:
-        """Of the first record in the marker: those of spans of the same name inside it come later."""
+        """Of the record that begins next to the marker: those of spans of the same name inside it come later."""
         if name not in self._of:
             return ""
         starts, ends, cpu, index, size = self._of[name]
         at = int(starts.searchsorted(start - _SLACK_NS))
+        if at + 1 < len(starts) and abs(starts[at + 1] - start) < abs(starts[at] - start):
+            at += 1
         if at == len(starts) or ends[at] > start + duration + _SLACK_NS:
             return ""
         args = f'"{ARG_CPU_US}": {cpu[at] / 1000:.1f}, '

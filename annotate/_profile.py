@@ -139,6 +139,8 @@ class Profile:
             atexit.register(self._close_at_exit)
         except BaseException:
             self._entered = False
+            self._host.stop()
+            self._ledger.close()
             self._session.end()
             raise
         return self

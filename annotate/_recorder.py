@@ -25,6 +25,7 @@ from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
 from annotate import _spans
+from annotate.trace_format import parse_span_name
 
 STALE_NS: Final = 50_000
 _RUNNING_NS: Final = 2_000
@@ -45,6 +46,9 @@ CPU_BITS: Final = 44
 ALL_THE_TIME: Final = (1 << CPU_BITS) - 1
 """Instead of CPU nanoseconds: as long as the span."""
 _MOST_NAMES: Final = 1 << 18
+_NEVER: Final = 1 << 60
+"""Calls until a `sample` would be measured: what stands for the size elsewhere is its dataset index."""
+_MOST_INDEX: Final = (1 << 63) - 1
 
 rows: Final[list[int]] = []
 """Flat, four numbers a span: name and CPU time, start, end (perf_counter_ns), extra; in order of their ends.
@@ -58,13 +62,16 @@ names: Final[list[str]] = []
 
 
 class _Names(dict[str, list[int]]):
-    """Name -> calls until a result is measured; number of the name, shifted; the same with `ALL_THE_TIME`."""
+    """Name -> calls until a result is measured; number of the name, shifted; the same with `ALL_THE_TIME`; what the
+    first of them begins with."""
 
     def __missing__(self, name: str) -> list[int]:
         if len(names) < _MOST_NAMES:
             names.append(name)
         number = (len(names) - 1) << CPU_BITS
-        state = self[name] = [0, number, number + ALL_THE_TIME]
+        stage = parse_span_name(_spans.HANDED_OUT.get(name, name))
+        first = _NEVER if stage is not None and stage.kind == "sample" else 0
+        state = self[name] = [first, number, number + ALL_THE_TIME, first]
         return state
 
 
@@ -95,7 +102,7 @@ def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) 
     other_threads = 0
     rows.clear()
     for state in _states.values():
-        state[0] = 0
+        state[0] = state[3]
     _thread, _flush, _still_on, _limit, _next = get_ident(), flush, still_on, 4 * limit, 0
     _last_flush = clock()
 
@@ -140,7 +147,7 @@ def timed(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     unpacked again; all others go through `call`.
     """
     state = _states[name]
-    _, number, all_the_time = state
+    _, number, all_the_time, _ = state
 
     @wraps(method)
     def timed(self: Any, value: Any = _MISSING, /, *args: Any, **kwargs: Any) -> Any:
@@ -219,7 +226,7 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     if get_ident() != _thread or not _still_on():
         return function(*args)
     start, ahead = _open()
-    number = index if type(index) is int else _as_number(index)
+    number = index if type(index) is int and 0 <= index <= _MOST_INDEX else _as_number(index)
     try:
         value = function(*args)
     except BaseException:
@@ -232,11 +239,12 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
 
 
 def _as_number(index: Any) -> int:
-    """The index as an int, if it is one: samplers may draw from arrays and tensors."""
+    """The index as an int of 64 bits, if it is one: samplers may draw from arrays and tensors, or be hashes."""
     try:
-        return operator.index(index)
+        number = operator.index(index)
     except Exception:
         return UNKNOWN
+    return number if -_MOST_INDEX <= number <= _MOST_INDEX else UNKNOWN
 
 
 def flushed() -> None:

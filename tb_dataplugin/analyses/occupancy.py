@@ -46,8 +46,8 @@ def find_occupancies(
     workers = None if isinstance(costs, Unavailable) else costs.delay_per_cpu
     own = trace.info.pipeline.training_thread if trace.info.pipeline else None
     training = None if own is None else own.delay_per_cpu
-    numbers = np.unique(tree.node[tree.track == (-1 if trace.training_track is None else trace.training_track)])
-    here = {tree.paths[number] for number in numbers.tolist()}
+    mine = tree.track == (-1 if trace.training_track is None else trace.training_track)
+    here = {tree.paths[number] for number in np.setdiff1d(tree.node[mine], tree.node[~mine]).tolist()}
     found = {row.path: find_occupancy(row, training if row.path in here else workers) for row in rows}
     return {path: spent for path, spent in found.items() if spent is not None}
 

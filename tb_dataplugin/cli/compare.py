@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import ClassVar
 
 from tb_dataplugin.cache import Store
-from tb_dataplugin.cli.inputs import add_cache_argument, analyse_all, complain, expand, stores_for, write_text
+from tb_dataplugin.cli.inputs import (
+    add_cache_argument,
+    analyse_all,
+    complain,
+    expand,
+    is_folder,
+    open_one,
+    stores_for,
+    write_text,
+)
 from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
-from tb_dataplugin.pipeline import open_capture
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 
 TOO_SLOW = 1
@@ -68,8 +76,8 @@ def _share(text: str) -> float:
 
 def _side(path: Path, stores: Sequence[Store]) -> list[Capture]:
     """Raises UnreadableTrace when not one of its traces can be read; each that cannot costs a line."""
-    if not path.is_dir():
-        return [open_capture(trace.path, trace.id, stores=stores).capture for trace in expand([path])]
+    if not is_folder(path):
+        return [open_one(trace, stores).capture for trace in expand([path])]
     captures, _ = analyse_all(expand([path]), stores)
     if not captures:
         raise UnreadableTrace(path, "none of its traces can be read", "name another trace or folder")

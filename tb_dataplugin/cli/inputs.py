@@ -29,7 +29,7 @@ def stores_for(arguments: argparse.Namespace) -> tuple[Store, ...]:
 def expand(paths: Iterable[Path]) -> Iterator[TraceFile]:
     """Files as they are, folders as the traces below them by name. Raises NothingToReport for a folder without any."""
     for path in paths:
-        if not path.is_dir():
+        if not is_folder(path):
             yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
             continue
         found = sorted(find_traces(path, complain), key=lambda trace: trace.id)
@@ -41,19 +41,27 @@ def expand(paths: Iterable[Path]) -> Iterator[TraceFile]:
         yield from found
 
 
+def is_folder(path: Path) -> bool:
+    """Raises UnreadableTrace for a path that cannot be looked at."""
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions") from None
+
+
 def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[KeptCapture], int]:
     """All captures that can be read; a bad one costs a line and the exit status, never the others."""
     captures, status = [], 0
     for trace in traces:
         try:
-            captures.append(_open(trace, stores))
+            captures.append(open_one(trace, stores))
         except (UnreadableTrace, OwnFault) as error:
             complain(str(error))
             status = max(status, error.exit_status)
     return captures, status
 
 
-def _open(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
+def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
     """Raises UnreadableTrace, or OwnFault in the place of whatever nobody foresaw."""
     try:
         return open_capture(trace.path, trace.id, stores=stores)

@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        return _fail(DataPipelineError(f"cannot finish `{arguments.command}`: {error.strerror or error}"))
     except MemoryError:
         return _fail(DataPipelineError("there is not enough memory; close other programs, or capture less"))
     except Exception as error:

@@ -154,6 +154,45 @@ def test_a_stage_open_when_the_window_closes_is_left_out_and_harms_no_later_one(
     assert [event["args"]["cpu_us"] > 2900 for event in named(prof.trace_files[-1], "user::across")] == [True]
 
 
+class Hashes(Dataset[int]):
+    """Indices of 64 bits and more, tiny items."""
+
+    def __len__(self) -> int:
+        return 1 << 62
+
+    def __getitem__(self, index: int) -> int:
+        return index % 1000
+
+
+def test_an_index_beyond_64_bits_is_no_index(tmp_path: Path) -> None:
+    drawn = [1 << 63, 5, 1 << 70, (1 << 40) + 1]
+    loader = annotate.loader(DataLoader(Hashes(), batch_size=2, sampler=drawn))
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        assert [batch.tolist() for batch in loader] == [[one % 1000 for one in drawn[i : i + 2]] for i in (0, 2)]
+    told = [event["args"].get("index") for event in named(prof.trace_files[-1], "sample::Hashes")]
+    assert told == [None, 5, None, (1 << 40) + 1]
+
+
+def test_spans_of_a_microsecond_keep_their_own_index(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Hashes(), batch_size=500, sampler=range(500)))
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        for _ in loader:
+            pass
+    told = [event["args"].get("index") for event in named(prof.trace_files[-1], "sample::Hashes")]
+    assert sum(one == place for place, one in enumerate(told)) >= 495  # the clocks agree to less than a microsecond
+
+
+def test_a_marked_sample_carries_no_size_as_its_index(tmp_path: Path) -> None:
+    @annotate.stage("sample")
+    def fetch() -> bytes:
+        return bytes(500)
+
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        fetch()
+    [event] = named(prof.trace_files[-1], "sample::fetch")
+    assert not {"index", "bytes"} & set(event["args"])
+
+
 def test_everything_is_put_back_also_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyError), annotate.profile(tmp_path, schedule=record_all), annotate.stage("user", "x"):
         raise KeyError

@@ -74,6 +74,13 @@ def test_a_fault_of_our_own_is_one_line_and_costs_no_other_file(
     assert error.count("\n") == 1
 
 
+def test_what_the_system_refuses_is_no_fault_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "x" * 300]) == 2
+    assert main(["compare", "x" * 300, "y"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 2 and "fault" not in error
+
+
 @pytest.mark.parametrize("arguments", [[], ["report"], ["dance"], ["report", "x", "--format", "pdf"]])
 def test_bad_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
