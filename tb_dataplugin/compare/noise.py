@@ -49,6 +49,19 @@ BOUNDLESS: Final = math.log(1000)
 """Noise that reaches further than a thousandfold sets no bound; a few uneven blocks and a rare alarm get there."""
 
 
+LEAST_RUNS: Final = 3
+"""On each side, from which their scatter tells how a stage follows the machine's speed."""
+
+MOST_FOLLOWED: Final = 1.5
+"""How much more a stage may follow it than the others do: those that move memory suffer most from neighbours."""
+
+STEADY: Final = 0.01
+"""Standard deviation (relative) of the speed of a machine on which runs have nothing to be corrected for."""
+
+SPEEDLESS_LUCK: Final = 0.02
+"""Standard deviation (relative) of a stage's CPU time over equal runs, less what the machine's speed explains."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One run's figure. `variance` is that of its mean as its blocks tell, None when there are too few of them.
@@ -167,6 +180,39 @@ def change(
     whole = sum(part for part, _ in parts)
     freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
     return Change(value, math.sqrt(whole), freedom)
+
+
+def change_beside(
+    before: Sequence[Figure], after: Sequence[Figure], speed: Sequence[Floats], layout: float = 0.0
+) -> Change | None:
+    """The same difference, less what the machine's speed explains: an analysis of covariance (R. A. Fisher, 1932).
+
+    `speed` per side: how much longer each run's *other* stages took, as logarithms. How much the figure follows them is
+    taken from runs of one side, which differ in nothing else. None where that cannot be told: fewer than three runs
+    on a side, or sides whose other stages differ, so that the machine was another one, or more than one stage changed.
+    """
+    counts = [len(side) for side in (before, after)]
+    if min(counts) < LEAST_RUNS:
+        return None
+    repeated, per_run = sum(counts) - 2, sum(1 / count for count in counts)
+    values = [np.array([one.value for one in side]) for side in (before, after)]
+    y, x = (np.concatenate([one - one.mean() for one in sides]) for sides in (values, speed))
+    spread = float(x @ x)
+    moved = float(speed[1].mean() - speed[0].mean())
+    if abs(moved) > student.critical(SHOWN, repeated) * math.sqrt(spread / repeated * per_run):
+        return None
+    follows = min(MOST_FOLLOWED, max(0.0, float(x @ y) / (spread + STEADY**2 * repeated)))
+    rest = y - follows * x
+    scatter = float(rest @ rest) / (repeated - 1)
+    share = repeated / (BELIEF + repeated)
+    parts = [
+        (share * scatter * (per_run + moved**2 / (spread + STEADY**2 * repeated)), repeated - 1),
+        ((1 - share) * SPEEDLESS_LUCK**2 * per_run, BELIEF),
+        (2 * layout**2, BELIEF),
+    ]
+    whole = sum(part for part, _ in parts)
+    freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
+    return Change(_mean(after) - _mean(before) - follows * moved, math.sqrt(whole), freedom)
 
 
 def _mean(side: Sequence[Figure]) -> float:

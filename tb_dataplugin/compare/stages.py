@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
+import numpy as np
+
+from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, Floats, change, change_beside, holm
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
 
 ALARM: Final = 0.03
 """Probability that any stage is named between equal sides. With the verdict's own 0.02 that is 1 in 20. Each stage has
 the part of it that its self time is of all: a large stage is worth finding, many small ones may not raise alarms."""
+
+BESIDE: Final = 0.7
+"""Part of the alarm of a measure that goes to its change beside the other stages, where that can be told: it has the
+least noise. The plain change has the rest."""
+
+LEAST_WITNESSES: Final = 4
+"""Other stages, from which their median tells the machine's speed even if one of them has changed as well."""
 
 LIKELY: Final = 0.8
 """Part of a stage's alarm that goes to the measure which suits it: CPU time if it computes most of its time, else wall
@@ -44,7 +53,8 @@ class Side:
 class Typical:
     """Self time per call in a typical batch (us), and the change of its logarithm.
 
-    `part` of the stage's alarm is for this measure.
+    `part` of the stage's alarm is for this measure. `beside`: less what the machine's speed explains, as the other
+    stages tell it; `after_us` too is what it would have been at the same speed.
     """
 
     change: Change
@@ -52,6 +62,7 @@ class Typical:
     part: float
     before_us: float
     after_us: float
+    beside: bool = False
 
     @property
     def probability(self) -> float:
@@ -136,11 +147,44 @@ def _most_telling(sides: list[list[dict[str, StageFigures]]], name: str, shared:
         call_us = _typical_us(before + after)
         noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
-        found.append(Typical(change(before, after, STAGE_LUCK, noise, layout), measure, part, *times))
+        plain = Typical(change(before, after, STAGE_LUCK, noise, layout), measure, part, *times)
+        found += _both(plain, before, after, _speed(sides, name), layout) if measure == "cpu" else [plain]
     if not found:
         return None
     best = min(found, key=lambda one: one.probability)
     return best if best.probability <= ALARM else next(one for one in found if one.measure == suits)
+
+
+def _both(
+    plain: Typical, before: list[Figure], after: list[Figure], speed: list[Floats] | None, layout: float
+) -> list[Typical]:
+    """The change beside the other stages, where there is one, and the plain one."""
+    beside = None if speed is None else change_beside(before, after, speed, layout)
+    if beside is None:
+        return [plain]
+    first = replace(
+        plain,
+        change=beside,
+        part=plain.part * BESIDE,
+        after_us=plain.before_us * math.exp(beside.value),
+        beside=True,
+    )
+    return [first, replace(plain, part=plain.part * (1 - BESIDE))]
+
+
+def _speed(sides: list[list[dict[str, StageFigures]]], name: str) -> list[Floats] | None:
+    """How much longer the other stages took in each run, by their CPU time: the median of logarithms, per side."""
+    runs = [run for side in sides for run in side]
+    witnesses = [
+        other
+        for other in runs[0]
+        if other != name and all(other in run and "cpu" in run[other].typical for run in runs)
+    ]
+    if len(witnesses) < LEAST_WITNESSES:
+        return None
+    table = np.array([[run[other].typical["cpu"].value for other in witnesses] for run in runs])
+    slower = np.median(table - table.mean(axis=0), axis=1)
+    return [slower[: len(sides[0])], slower[len(sides[0]) :]]
 
 
 def _typical_us(side: list[Figure]) -> float:
