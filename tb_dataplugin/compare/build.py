@@ -140,6 +140,7 @@ def _stage(stage: StageChange) -> pb.StageDifference:
         weight_us=stage.weight_us,
         typical=typical,
         measure=found.measure if found else "",
+        beside=found is not None and found.beside,
     )
 
 

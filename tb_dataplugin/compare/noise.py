@@ -167,10 +167,10 @@ def change(
     inner = [(one.variance, one.freedom, len(side)) for side in (before, after) for one in side]
     if repeated < 2 and any(variance is None for variance, _, _ in inner):
         return Change(value)
-    share = repeated / (BELIEF + repeated)
     seen = sum(one.luck**2 for one in (*before, *after)) / (len(before) + len(after))
     per_run = 1 / len(before) + 1 / len(after)
     between = (_scatter(before) + _scatter(after)) / repeated if repeated else 0.0
+    share = _trusted(between, max(luck**2, seen), repeated)
     parts: list[tuple[float, float]] = [
         (share * between * per_run, repeated),
         ((1 - share) * max(luck**2, seen) * per_run, BELIEF),
@@ -213,6 +213,14 @@ def change_beside(
     whole = sum(part for part, _ in parts)
     freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
     return Change(_mean(after) - _mean(before) - follows * moved, math.sqrt(whole), freedom)
+
+
+def _trusted(scatter: float, assumed: float, repeated: int) -> float:
+    """How much the runs' own scatter counts beside what is assumed of an undisturbed machine.
+
+    All, if it is larger: machines are disturbed by any amount, so that the assumption must not lessen it.
+    """
+    return 1.0 if repeated and scatter > assumed else repeated / (BELIEF + repeated)
 
 
 def _mean(side: Sequence[Figure]) -> float:

@@ -11,7 +11,7 @@ from tb_dataplugin.compare.noise import SHOWN, Change
 from tb_dataplugin.compare.parts import PartChange
 from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Measure, Unit
-from tb_dataplugin.compare.stages import StageChange
+from tb_dataplugin.compare.stages import StageChange, Typical
 from tb_dataplugin.units import duration
 
 Outcome = Literal["faster", "slower", "same", "unknown"]
@@ -98,7 +98,11 @@ def _told(stage: StageChange) -> str:
     assert stage.typical is not None
     value = stage.typical.change.value
     how = f"{rounded(abs(relative(value)))} {'more' if value > 0 else 'less'}"
-    return f"{stage.name} takes {how} {MEASURES[stage.typical.measure]} per call"
+    return f"{stage.name} takes {how} {_measure(stage.typical)} per call"
+
+
+def _measure(typical: Typical) -> str:
+    return MEASURES[typical.measure] + (" (at equal machine speed)" if typical.beside else "")
 
 
 def _come_and_gone(stages: Sequence[StageChange]) -> list[str]:
@@ -145,7 +149,7 @@ def _stage_evidence(stages: Sequence[StageChange]) -> list[str]:
             continue
         found = one.typical.change
         lines.append(
-            f"{one.name}: {MEASURES[one.typical.measure]} per call {signed(relative(found.value))}{_between(found)} "
+            f"{one.name}: {_measure(one.typical)} per call {signed(relative(found.value))}{_between(found)} "
             f"in a typical batch; on average {duration(one.before.per_call_us)}, then {duration(one.after.per_call_us)}"
         )
     return lines

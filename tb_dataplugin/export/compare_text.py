@@ -77,6 +77,8 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         yield f"  {style.stage(row.stage.split('::')[0], name)}{before:>9}{after:>9}{_stage_change(row)}"
     if any(row.typical.told_apart for row in rows):
         yield "  *: more than the noise would make"
+    if any(row.beside for row in rows):
+        yield "  ~: less what the machine's speed explains, which the other stages tell"
     more = len(comparison.stages) - len(rows)
     if more:
         yield f"  and {more} more stages; --format json has them all"
@@ -87,7 +89,7 @@ def _stage_change(row: pb.StageDifference) -> str:
         gone, new = row.HasField("before_us"), row.HasField("after_us")
         return f"{UNKNOWN if gone and new else 'gone' if gone else 'new':>10}"
     marked = " *" if row.typical.told_apart else ""
-    measure = "CPU" if row.measure == "cpu" else "wall"
+    measure = ("CPU" if row.measure == "cpu" else "wall") + ("~" if row.beside else "")
     return f"{_change(row.typical.change):>10}   {_interval(row.typical)} {measure}{marked}"
 
 

@@ -2157,6 +2157,7 @@ class StageDifference(_message.Message):
     WEIGHT_US_FIELD_NUMBER: _builtins.int
     TYPICAL_FIELD_NUMBER: _builtins.int
     MEASURE_FIELD_NUMBER: _builtins.int
+    BESIDE_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
     """"<kind>::<label>", all its places in the tree together"""
     before_us: _builtins.float
@@ -2169,6 +2170,8 @@ class StageDifference(_message.Message):
     """change of self time per unit, all DataLoader workers together"""
     measure: _builtins.str
     """of `typical`: "cpu" (thread CPU time) or "wall", whichever tells more"""
+    beside: _builtins.bool
+    """`typical` is less what the machine's speed explains, as the other stages tell it"""
     @_builtins.property
     def typical(self) -> Global___Difference:
         """self time per call in a typical batch; absent without noise on both sides"""
@@ -2184,10 +2187,11 @@ class StageDifference(_message.Message):
         weight_us: _builtins.float | None = ...,
         typical: Global___Difference | None = ...,
         measure: _builtins.str = ...,
+        beside: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_weight_us", b"_weight_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "typical", b"typical", "weight_us", b"weight_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_weight_us", b"_weight_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "measure", b"measure", "stage", b"stage", "typical", b"typical", "weight_us", b"weight_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_weight_us", b"_weight_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "beside", b"beside", "measure", b"measure", "stage", b"stage", "typical", b"typical", "weight_us", b"weight_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_calls: _TypeAlias = _typing.Literal["after_calls"]  # noqa: Y015
     _WhichOneofArgType__after_calls: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls"]  # noqa: Y015

@@ -801,6 +801,8 @@ export interface StageDifference {
     | undefined;
   /** of `typical`: "cpu" (thread CPU time) or "wall", whichever tells more */
   measure: string;
+  /** `typical` is less what the machine's speed explains, as the other stages tell it */
+  beside: boolean;
 }
 
 export interface SettingChange {

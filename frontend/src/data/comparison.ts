@@ -39,6 +39,7 @@ const stage = (o: JsonObject): StageDifference => ({
   weight_us: optNumber(o, "weight_us"),
   typical: message(o, "typical", difference),
   measure: text(o, "measure"),
+  beside: optBoolean(o, "beside") ?? false,
 });
 
 const setting = (o: JsonObject): SettingChange => ({ name: text(o, "name"), before: text(o, "before"), after: text(o, "after") });

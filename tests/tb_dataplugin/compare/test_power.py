@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.report.report_pb2 import Comparison
+from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tests.simulated_run import STAGES, Simulation, runs
 
 PLANTED = "transform::Blur"
@@ -35,6 +35,54 @@ def test_a_tenth_more_in_one_transform_is_found_in_nine_of_ten() -> None:
     assert len(found) >= 18
     changes = [next(s.typical.change for s in pair.stages if s.stage == PLANTED) for pair in found]
     assert min(changes) > 0 and np.mean(changes) == pytest.approx(0.1, abs=0.02)
+
+
+def on_machine(rng: np.random.Generator, simulation: Simulation, speeds: list[float]) -> list[Capture]:
+    """Runs on a machine that is slower by these factors, one for each."""
+    made = []
+    for number, speed in enumerate(speeds):
+        slower = {**simulation.__dict__, "stages": {name: speed * mean for name, mean in simulation.stages.items()}}
+        made.append(Simulation(**slower).run(rng, 10 * number))
+    return made
+
+
+MANY = Simulation(
+    steps=24, batch_size=3, stages={name: 3 * mean for name, mean in (STAGES | {"transform::Flip": 300.0}).items()}
+)
+
+
+def test_other_stages_tell_how_fast_the_machine_was() -> None:
+    """It changes by up to a half from run to run: too much for any plain comparison to find a tenth."""
+    rng = np.random.default_rng(12)
+    found, plain = 0, 0
+    for _ in range(10):
+        speeds = [rng.uniform(1, 1.5, 5).tolist() for _ in range(2)]
+        pair = compare(on_machine(rng, MANY, speeds[0]), on_machine(rng, MANY.with_stage(PLANTED, 1.1), speeds[1]))
+        own = next(stage for stage in pair.stages if stage.stage == PLANTED)
+        found += named(pair) == {PLANTED} and own.beside
+        plain += abs(np.log(np.mean(speeds[1]) / np.mean(speeds[0]))) < 0.05
+    assert found >= 9 > plain
+
+
+def test_a_machine_that_changes_its_speed_raises_few_alarms() -> None:
+    rng = np.random.default_rng(14)
+    pairs = [compare(*(on_machine(rng, MANY, rng.uniform(1, 1.5, 5).tolist()) for _ in range(2))) for _ in range(20)]
+    assert sum(bool(named(pair)) or pair.outcome != "same" for pair in pairs) <= 1
+
+
+def test_what_all_stages_have_in_common_is_not_explained_away() -> None:
+    """Everything takes twice as long: that is no machine's speed, since runs of one side do not differ so."""
+    rng = np.random.default_rng(14)
+    slower = Simulation(steps=24, batch_size=3, stages={name: 2 * mean for name, mean in MANY.stages.items()})
+    pair = compare(runs(MANY, rng, 5), runs(slower, rng, 5))
+    assert pair.outcome == "slower" and PLANTED in named(pair)
+    assert not any(stage.beside for stage in pair.stages)
+
+
+def test_one_stage_that_became_cheaper_makes_no_other_dearer() -> None:
+    rng = np.random.default_rng(15)
+    for _ in range(5):
+        assert named(compare(runs(MANY, rng, 5), runs(MANY.with_stage(PLANTED, 0.5), rng, 5))) == {PLANTED}
 
 
 def test_what_the_layout_of_memory_can_do_to_a_short_stage_names_none() -> None:

@@ -6,6 +6,7 @@ import { fillStyle, Swatch } from "../../ui/swatch";
 
 const TYPICAL = "Self time per call in a typical batch: batches in which another program had the core do not count. 19 of 20 such intervals hold the true change.";
 const MEASURE_TITLES: Readonly<Record<string, string>> = { cpu: "by thread CPU time", wall: "by wall time" };
+const BESIDE = ", at equal machine speed: less what the other stages changed alike from run to run";
 
 export function StageChangeTable({ comparison: { stages } }: { comparison: Comparison }) {
   if (stages.length === 0) return null;
@@ -42,7 +43,7 @@ function StageLine({ row, unit, reach }: { row: StageDifference; unit: TimeUnit;
       <th scope="row"><Swatch token={kind} /><span class="mono stage-name"><span class="stage-kind">{kind}::</span>{label}</span></th>
       <Time us={row.before_us} unit={unit} reason="Not there before." />
       <Time us={row.after_us} unit={unit} reason="Not there any more." />
-      <td class="num" data-value={typical?.change} title={MEASURE_TITLES[row.measure]}>
+      <td class="num" data-value={typical?.change} title={`${MEASURE_TITLES[row.measure] ?? ""}${row.beside ? BESIDE : ""}`}>
         {typical === undefined ? <Unknown reason="One side does not have it, or has too few calls of it." /> : changeWords(typical.change)}
       </td>
       <td class="num muted">{intervalWords(typical?.low, typical?.high)}</td>
