@@ -19,6 +19,7 @@ import statistics
 import tempfile
 import time
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,11 @@ def cases() -> list[Case]:
     return found
 
 
+BLOCK = bytes(1 << 17)
+"""Worked on without the interpreter's lock, as PIL, numpy and torch do. A worker that spins in pure Python holds up the
+thread that sends its batches, and the training thread then waits for `transfer` instead."""
+
+
 def delayed(how: How, seconds: float) -> tuple[float, float]:
     """Wait or work for so long; when that began and ended, on the clock that all processes share."""
     begin = time.perf_counter()
@@ -92,7 +98,7 @@ def delayed(how: How, seconds: float) -> tuple[float, float]:
     elif how == "spin":
         spent = time.thread_time() + seconds
         while time.thread_time() < spent:
-            pass
+            zlib.crc32(BLOCK)
     return begin, time.perf_counter()
 
 

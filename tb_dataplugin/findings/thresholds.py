@@ -82,6 +82,10 @@ HAND_OVER_US: Final = 1000.0
 """Mean wait of a training thread whose batch was ready, up to which it is the price of ``next()`` itself: about 0.7 ms
 with workers on the machines where it was measured."""
 
+WAY_BYTES_PER_S: Final = 1e8
+"""A batch travels at least as fast as this, from shared memory filled to tensors unpacked: a slower one waits for
+something else than its bytes. 12 MB took 20 ms where it was measured."""
+
 SMALL_READ_BYTES: Final = 2**20
 """Mean bytes per read below which opening and seeking cost more than reading (DFAnalyzer's limit)."""
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.analyses.attribution import TRANSFER
 from tb_dataplugin.findings.capacity import find_capacity
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import BlamedStage, Signals
-from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, INPUT_BOUND
+from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, INPUT_BOUND, WAY_BYTES_PER_S
 from tb_dataplugin.units import duration, percent, plural, significant
+
+SMALLER: Final = (
+    "Send fewer and smaller things: one tensor per field rather than lists of objects, uint8 rather than float, and "
+    "convert on the device. Anything that is no tensor is pickled."
+)
+
+LOCKED: Final = (
+    "Its bytes do not explain that. The thread that sends a batch needs the interpreter's lock, which code in pure "
+    "Python holds for 5 ms at a time while the next batch is made: do such work in numpy, PIL or torch, which release "
+    "it. Or the batch holds many small objects, which are pickled one by one: make them tensors."
+)
 
 
 def check(signals: Signals) -> Finding | None:
@@ -22,6 +35,8 @@ def check(signals: Signals) -> Finding | None:
 
 
 def _heavy(signals: Signals, stage: BlamedStage, each: float) -> Finding:
+    size = _bytes(signals)
+    light = size is not None and size / WAY_BYTES_PER_S * 1e6 < each - HAND_OVER_US
     spare = stage.exposed_us - signals.wait_count * HAND_OVER_US * stage.exposed_us / stage.blame_us
     gain = signals.per_step(max(0.0, spare))
     taken = find_capacity(signals).saturated
@@ -29,12 +44,11 @@ def _heavy(signals: Signals, stage: BlamedStage, each: float) -> Finding:
         rule="transfer_heavy",
         severity=severity(signals, gain, otherwise_us=spare),
         title=f"A batch takes {duration(each)} from worker to training thread: {percent(stage.share)} of the wait",
-        advice="Send fewer and smaller things: one tensor per field rather than lists of objects, uint8 rather than "
-        "float, and convert on the device. Anything that is no tensor is pickled.",
+        advice=LOCKED if light else SMALLER,
         stage=TRANSFER,
         evidence=(
             f"{duration(stage.blame_us)} in {plural(signals.wait_count, 'wait')}",
-            *_size(signals),
+            "" if size is None else f"{significant(size / 2**20)} MiB per batch",
         ),
         gain_us_per_step=gain,
         confidence="possible" if taken else "likely",
@@ -58,6 +72,7 @@ def _floor(signals: Signals, stage: BlamedStage, each: float) -> Finding:
     )
 
 
-def _size(signals: Signals) -> tuple[str, ...]:
+def _bytes(signals: Signals) -> float | None:
+    """Of a batch."""
     row = next((row for row in signals.rows if row.stage.kind == "collate" and row.bytes), None)
-    return () if row is None or row.bytes is None else (f"{significant(row.bytes / row.count / 2**20)} MiB per batch",)
+    return None if row is None or row.bytes is None else row.bytes / row.count

@@ -292,7 +292,7 @@ def test_random_transforms_are_not_to_be_batched() -> None:
     assert finding(small_transforms("RandomErasing"), "batchable_transforms") is None
 
 
-def handed_over(transfer: float, collate: float = 0.0) -> TraceBuilder:
+def handed_over(transfer: float, collate: float = 0.0, size: int = 4 * 2**20) -> TraceBuilder:
     """One batch of 5 ms whose float conversion quadruples it, then on its way for `transfer` us."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
     builder.step(0, 20_000).wait(0, 5000 + transfer, "wait::DataLoader")
@@ -300,7 +300,7 @@ def handed_over(transfer: float, collate: float = 0.0) -> TraceBuilder:
         "sample::Pets": (0.0, 5000 - collate, 100.0),
         "transform::Crop": (0.0, 1000.0, 100.0, 100),
         "transform::ToFloat": (1000.0, 1000.0, 100.0, 400),
-        "collate::default_collate": (5000 - collate, collate, 100.0, 4 * 2**20),
+        "collate::default_collate": (5000 - collate, collate, 100.0, size),
     }
     return builder.batch(0, 0, 0, 0, 5000, 4999 + transfer, stages)
 
@@ -309,6 +309,11 @@ def test_a_slow_way_to_the_training_thread_is_told_with_its_size() -> None:
     one = found(handed_over(4000), "transfer_heavy")
     assert one.gain_us_per_step == 3000  # about a millisecond is the price of next()
     assert "4.00 MiB per batch" in one.evidence
+
+
+def test_a_small_batch_on_a_slow_way_waits_for_something_else_than_its_bytes() -> None:
+    assert "uint8" in found(handed_over(4000), "transfer_heavy").advice
+    assert "interpreter's lock" in found(handed_over(9000, size=256), "transfer_heavy").advice
 
 
 def test_floats_made_before_the_way_are_told() -> None:
