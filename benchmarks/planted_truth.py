@@ -272,7 +272,8 @@ def recall(case: Case, capture: Capture, received: list[Received]) -> float | No
 
 
 def expected_limit(case: Case) -> str:
-    if case.place in ("transfer", "startup") or case.workers == 0:
+    """Empty where no stage is planted."""
+    if case.place in ("transfer", "startup"):
         return ""
     return "starved" if case.crowded else EXPECTED_LIMIT[case.how]
 
