@@ -98,11 +98,11 @@ def _told(stage: StageChange) -> str:
     assert stage.typical is not None
     value = stage.typical.change.value
     how = f"{rounded(abs(relative(value)))} {'more' if value > 0 else 'less'}"
-    return f"{stage.name} takes {how} {_measure(stage.typical)} per call"
+    return f"{stage.name} takes {how} {_per_call(stage.typical)}"
 
 
-def _measure(typical: Typical) -> str:
-    return MEASURES[typical.measure] + (" (at equal machine speed)" if typical.beside else "")
+def _per_call(typical: Typical) -> str:
+    return f"{MEASURES[typical.measure]} per call{' (at equal machine speed)' if typical.beside else ''}"
 
 
 def _come_and_gone(stages: Sequence[StageChange]) -> list[str]:
@@ -149,7 +149,7 @@ def _stage_evidence(stages: Sequence[StageChange]) -> list[str]:
             continue
         found = one.typical.change
         lines.append(
-            f"{one.name}: {_measure(one.typical)} per call {signed(relative(found.value))}{_between(found)} "
+            f"{one.name}: {_per_call(one.typical)} {signed(relative(found.value))}{_between(found)} "
             f"in a typical batch; on average {duration(one.before.per_call_us)}, then {duration(one.after.per_call_us)}"
         )
     return lines
