@@ -13,9 +13,9 @@ WIDTH = 100
 MOST_NAMED = 5
 
 LIMITS = {
-    "cpu": "mostly computing",
-    "starved": "mostly without a core (by their share of the CPU time)",
-    "blocked": "mostly waiting for storage, a lock or another process",
+    "cpu": "limited by computing",
+    "starved": "limited by a missing core (by their share of the CPU time)",
+    "blocked": "limited by storage, a lock or another process",
 }
 
 

@@ -60,8 +60,8 @@ def check(signals: Signals) -> Finding | None:
 
 LIMIT_ADVICE: Final[dict[Limit | None, str]] = {
     "cpu": "",
-    "starved": " Much of its time it only waits for a core, so its own cost is less than its time.",
-    "blocked": " Most of its time it waits, for storage, a lock or another process, which more workers can do at the "
+    "starved": " Part of its time it only waits for a core, so its own cost is less than its time.",
+    "blocked": " Part of its time it waits, for storage, a lock or another process, which more workers can do at the "
     "same time.",
     None: "",
 }

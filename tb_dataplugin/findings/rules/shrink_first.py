@@ -32,7 +32,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         rule=RULE,
         severity=severity(signals, gain, otherwise_us=saved),
         title=f"{label} keeps {percent(ratio)} of the data, after {before or DECODING} worked on all of it",
-        advice=_advice(label, before, percent(ratio)),
+        advice=_advice(label, before, percent(ratio), bounded=gain is not None),
         stage=step.row.stage.name,
         evidence=(
             f"{percent(ratio)} of the bytes come out of {step.row.stage.label}",
@@ -45,7 +45,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _advice(label: str, before: str, kept: str) -> str:
+def _advice(label: str, before: str, kept: str, *, bounded: bool) -> str:
     if not before:
         return (
             f"Decode only what {label} keeps, {kept} of the data: use a decoder that crops or scales while it decodes; "
@@ -53,7 +53,8 @@ def _advice(label: str, before: str, kept: str) -> str:
         )
     return (
         f"Do {label} before {before}: what follows then works on {kept} of the bytes. "
-        "A decoder that crops or scales while it decodes saves part of decoding too; the bound counts that."
+        "A decoder that crops or scales while it decodes saves part of decoding too"
+        f"{'; the bound counts that' if bounded else ''}."
     )
 
 

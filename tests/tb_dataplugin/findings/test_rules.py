@@ -251,6 +251,13 @@ def test_no_gain_exceeds_what_is_waited() -> None:
         assert one.gain_us_per_step <= 8000
 
 
+def test_a_replay_promises_no_bound() -> None:
+    one = found(input_bound(stages=CHAIN), "shrink_first")
+    assert one.HasField("gain_us_per_step") and one.advice.endswith("the bound counts that.")
+    told = found(input_bound(stages=CHAIN).annotated(mode="replay", loaders=[{"num_workers": 2}]), "shrink_first")
+    assert not told.HasField("gain_us_per_step") and "bound" not in told.advice
+
+
 def test_a_crop_right_after_decoding_asks_for_a_decoder_that_crops() -> None:
     chain = {
         "sample::Pets": (0.0, 1.0, 1.0),
