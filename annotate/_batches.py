@@ -6,7 +6,9 @@ first). So an iterator around the sampler's sees every batch leave, plain ``for 
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from time import perf_counter_ns
@@ -73,12 +75,43 @@ class Iteration:
         self._in_order = in_order
         self._iterable = iterable
         self._drawn = 0
+        self._torch: weakref.ref[Any] | None = None
+        """torch's iterator, once it has been made."""
+
+    def begin(self, iterator: object) -> None:
+        """``iter(loader)`` returns this."""
+        with contextlib.suppress(TypeError):  # of a kind that cannot be referred to weakly
+            self._torch = weakref.ref(iterator)
+        self.assign()
+
+    def let_go(self, iterator: object) -> None:
+        """With persistent workers an iterator serves the next epoch too: its books are no longer about this one."""
+        if self._torch is not None and self._torch() is iterator:
+            self._torch = None
 
     def draw(self, now: int) -> Batch:
+        self._assign(self.outstanding.get(self._drawn - 1))
         batch = Batch(self.loader, self.number, self.epoch, self._drawn, now)
         self.outstanding[self._drawn] = batch
         self._drawn += 1
         return batch
+
+    def assign(self) -> None:
+        """Find out which workers have the batches that are outstanding."""
+        for batch in self.outstanding.values():
+            self._assign(batch)
+
+    def _assign(self, batch: Batch | None) -> None:
+        """Which worker a batch went to, by torch's own books (the same since torch 1.2); unknown if they are not there.
+
+        The worker itself says so when it begins the batch while it records, or has finished it.
+        """
+        torch = None if self._torch is None else self._torch()
+        if torch is None or batch is None or batch.worker is not None:
+            return
+        with contextlib.suppress(AttributeError, LookupError, TypeError):
+            worker = torch._task_info[batch.batch][0]
+            batch.pid, batch.worker = torch._workers[worker].pid, worker
 
     def arrive(self, now: int, facts: Facts) -> None:
         batch = self.outstanding.get(facts[1])
@@ -130,6 +163,18 @@ class Batches:
             batch = Batch(loader, -1, 0, -1, None)
             batch.arrive(now, facts)
             self.kept.append(batch)
+
+    def begin(self, iteration: Iteration, iterator: object) -> None:
+        """``iter(loader)`` returns `iterator`."""
+        for other in self.iterations.values():
+            other.let_go(iterator)
+        iteration.begin(iterator)
+
+    def assign(self) -> None:
+        """Find out which workers have the batches that are on their way."""
+        for iteration in self.iterations.values():
+            if iteration.is_open:
+                iteration.assign()
 
     def close(self) -> None:
         """The session ends: iterators that are still in use become plain ones."""

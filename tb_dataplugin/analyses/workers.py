@@ -1,8 +1,10 @@
 """DataLoader workers: what each did, and what became of every batch that they made.
 
-*busy* is making batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
-batch of that worker was drawn and unfinished. *delay* is how long a batch lay ready before the training thread asked
-for it; *blocked* (head of line) is how long it lay ready while the training thread waited for an earlier one.
+*busy* is making batches, from a batch's start to its finish. Of a batch that its worker left no record of (it was in
+one sample for the whole window, say) the start is its draw or the finish of the worker's last batch, whichever was
+later. *starved* is idle time without an index to work on: no batch of that worker was drawn and unfinished. *delay* is
+how long a batch lay ready before the training thread asked for it; *blocked* (head of line) is how long it lay ready
+while the training thread waited for an earlier one.
 """
 
 from __future__ import annotations
@@ -60,12 +62,16 @@ class QueueDepth:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """`clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then."""
+    """`clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then.
+
+    `from_before`: batches handed out in the window when all of them had been finished before it, else 0.
+    """
 
     times: tuple[WorkerTimes, ...]
     batches: BatchTimes
     queues: tuple[QueueDepth, ...]
     clock_violations: int
+    from_before: int
 
 
 def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable) -> Workers | Unavailable:
@@ -80,6 +86,7 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable)
         batches=batches,
         queues=tuple(_queue(pipeline.batches, number, window) for number in numbers),
         clock_violations=_clock_violations(pipeline.batches),
+        from_before=_from_before(pipeline.batches, window),
     )
 
 
@@ -108,6 +115,12 @@ def _clock_violations(table: BatchTable) -> int:
     return int((both & (table.arrived_ns < table.finished_ns)).sum())
 
 
+def _from_before(table: BatchTable, window: Window) -> int:
+    taken = (table.consumed_ns >= window.start_ns) & (table.consumed_ns <= window.end_ns)
+    made_here = known(table.finished_ns) & (table.finished_ns >= window.start_ns)
+    return 0 if (taken & made_here).any() else int(taken.sum())
+
+
 def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTimes:
     """The wait that received a batch is the one in which it was consumed."""
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
@@ -127,8 +140,9 @@ def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTi
 
 def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> WorkerTimes:
     mine = (table.pid == process.pid) & (table.loader == process.loader)
-    drawn, started, finished = table.drawn_ns[mine], table.started_ns[mine], table.finished_ns[mine]
+    drawn, finished = table.drawn_ns[mine], table.finished_ns[mine]
     until = np.where(known(finished), finished, window.end_ns)
+    started = _starts(drawn, table.started_ns[mine], finished)
     begun, asked = known(started), known(drawn)
     busy = Intervals.union(started[begun], until[begun]).clip(window)
     outstanding = Intervals.union_of((Intervals.union(drawn[asked], until[asked]), busy)).clip(window)
@@ -145,6 +159,13 @@ def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> Wo
         startup=startup,
         skew=None,
     )
+
+
+def _starts(drawn: Int64Array, started: Int64Array, finished: Int64Array) -> Int64Array:
+    """Of one worker's batches; where a start was not seen, the earliest that it can have been."""
+    last = int(finished.max(initial=UNKNOWN_NS))
+    unseen = ~known(started) & ~known(finished) & known(drawn)
+    return np.where(unseen, np.maximum(drawn, last), started)
 
 
 def _with_skew(times: tuple[WorkerTimes, ...]) -> tuple[WorkerTimes, ...]:

@@ -271,6 +271,13 @@ def _worker_diagnostics(workers: Workers | Unavailable) -> Iterator[Diagnostic]:
     if workers.clock_violations:
         message = "Batches arrived before their worker had finished them: the clocks disagree, times are off by that"
         yield Diagnostic("workers", "clock_violation", workers.clock_violations, message)
+    if workers.from_before:
+        message = (
+            f"The window is too short to show how its own batches were made: all {workers.from_before} had been "
+            "finished before it began, and what the workers did in it was for later ones. Record more steps than "
+            "num_workers x prefetch_factor: annotate.profile(..., active=...)"
+        )
+        yield Diagnostic("workers", "batches_from_before", 1, message)
 
 
 def _environment(pipeline: PipelineInfo) -> pb.Environment:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from capture_helpers import load, record_all
-from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 from worker_helpers import (
     BATCH,
     Books,
@@ -133,6 +133,35 @@ def test_what_was_made_before_the_window_is_known_if_it_was_consumed_in_it(tmp_p
     assert any(record["finished_us"] < begin for record in records)
     assert all(record["consumed_us"] >= begin for record in records)
     check_order(trace)
+
+
+class Slow(Dataset[int]):
+    """Two quick items, then slow ones; each says who made it."""
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> int:
+        time.sleep(0.01 if index < 2 else 0.8)
+        return os.getpid()
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_batches_that_no_worker_told_of_in_a_short_window_have_their_worker(persistent: bool, tmp_path: Path) -> None:
+    keywords: dict[str, Any] = {"num_workers": 2, "persistent_workers": persistent}
+    loader: DataLoader[Any] = annotate.loader(DataLoader(Slow(), batch_size=1, **keywords))
+    made: list[int] = []
+    with annotate.profile(tmp_path, wait=8 if persistent else 0, warmup=1, active=1) as prof:
+        for _ in range(1 + persistent):
+            made = [int(pid) for pid in prof.steps(loader)]
+    batches = load(prof.trace_files[0])["dataPipeline"]["batches"]
+    rows = {number: place for place, number in enumerate(batches["batch"])}
+    untold = [number for number, place in rows.items() if batches["finished_us"][place] is None]
+    assert len(untold) >= 2
+    for number in untold:
+        assert batches["pid"][rows[number]] == made[number]
+        assert batches["worker"][rows[number]] == number % 2
+        assert batches["drawn_us"][rows[number]] is not None
 
 
 class Numbered(IterableDataset[int]):

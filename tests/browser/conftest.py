@@ -62,9 +62,11 @@ class Host:
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Live captures of the demo, without and with DataLoader workers; a trace of a real GPU and a built one."""
     root = tmp_path_factory.mktemp("logdir")
-    sizes = ["--photos", "48", "--batch-size", "4", "--steps", "4", "--batches", "3", "--data", str(root / ".data")]
-    for logdir, workers in ((root, "0"), (root / "two", "2")):
-        command = [sys.executable, "examples/demo.py", "--logdir", str(logdir), *sizes, "--workers", workers]
+    sizes = ["--photos", "48", "--batch-size", "4", "--batches", "3", "--data", str(root / ".data")]
+    # With workers more steps than batches are prefetched: the window could else end before one is made in it.
+    for logdir, workers, steps in ((root, "0", "4"), (root / "two", "2", "9")):
+        counts = ["--workers", workers, "--steps", steps]
+        command = [sys.executable, "examples/demo.py", "--logdir", str(logdir), *sizes, *counts]
         subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (root / "gpu").mkdir()
     shutil.copy(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz", root / "gpu")

@@ -78,6 +78,25 @@ def test_busy_and_idle_fill_the_window_and_starved_is_idle_without_an_index() ->
     assert worker["batches"] == 2
 
 
+def test_a_batch_without_a_record_keeps_its_worker_busy_from_its_draw_or_the_batch_before() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100).wait(0, 1).worker(0).worker(1)
+    builder.batch(0, 0, 0, 10, 30, 40).batch(2, 0, 20, None, None, None).batch(4, 0, 40, None, None, None)
+    builder.batch(3, 1, 25, None, None, None)
+    workers = capture_of(builder)["workers"]
+    assert [worker["busy_us"] for worker in workers] == [20 + 70, 75]
+    assert [worker["starved_us"] for worker in workers] == [0, 25]
+
+
+def test_a_window_of_nothing_but_prefetched_batches_is_said_to_be_too_short() -> None:
+    def codes(finished: float) -> set[str]:
+        builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(100, 100).wait(100, 1).worker(0)
+        found = capture_of(builder.batch(0, 0, 0, 10, 30, 101).batch(1, 0, 0, 40, finished, 150))
+        return {one["code"] for one in found["diagnostics"]}
+
+    assert "batches_from_before" in codes(60)
+    assert "batches_from_before" not in codes(140)
+
+
 def test_uneven_workers_show_their_skew() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100).wait(0, 1).worker(0).worker(1)
     builder.batch(0, 0, 0, 0, 60, 60).batch(1, 1, 0, 0, 20, 61)
