@@ -115,7 +115,8 @@ def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
         unit, longest = unit_for(told.values()), max(told.values())
         yield from _heading(f"Why device {device.id} is idle ({unit.name}, share of the window)", style)
         for cause, time in sorted(told.items(), key=lambda one: -one[1]):
-            share, bar = percent(_share(time, capture.window_us)), _bar([(time, style.full)], longest, BAR)
+            share = percent(_share(time, capture.window_us))
+            bar = style.paint(cause, _bar([(time, style.full)], longest, BAR))
             yield f"  {cause.replace('_', ' '):<12}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
             if cause == "launch" and device.idle_queued_us:
                 queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
@@ -128,31 +129,42 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
     items = capture.steps.items[:MAX_STEPS]
     unit = unit_for(step.duration_us for step in items)
     longest = max(step.duration_us for step in items)
-    with_device = bool(capture.devices)
-    yield from _heading(f"Steps ({unit.name})   {_step_legend(capture, style)}", style)
+    glyphs = _idle_glyphs(capture, style) if capture.devices else {"data_wait": style.dark}
+    tokens = {glyph: cause for cause, glyph in glyphs.items()} | {style.full: "kernel"}
+    yield from _heading(f"Steps ({unit.name})   {_step_legend(capture, glyphs, style)}", style)
     for step in items:
-        bar = _bar(_device_parts(step, style) if with_device else _host_parts(step, style), longest, BAR)
+        bar = _bar(_device_parts(step, glyphs, style) if capture.devices else _host_parts(step, style), longest, BAR)
         told = f"data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
-        yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar:<{BAR}}  {told}"
+        bar = style.paint_bar(f"{bar:<{BAR}}", tokens)
+        yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar}  {told}"
     yield from _more(len(capture.steps.items) - len(items), "steps")
 
 
-def _step_legend(capture: pb.Capture, style: Style) -> str:
+def _step_legend(capture: pb.Capture, glyphs: dict[str, str], style: Style) -> str:
     """What the bars are made of; nothing is called waiting where the data wait is unknown."""
     told = capture.HasField("loader")
     if not capture.devices:
         return f"{style.dark} waits for data  {style.light} the rest of the step" if told else ""
-    busy = f"{style.full} device busy"
-    return (
-        f"{busy}  {style.dark} idle: waits for data  {style.light} idle: other"
-        if told
-        else f"{busy}  {style.light} idle"
-    )
+    causes = {f"idle: {cause.replace('_', ' ')}": glyph for cause, glyph in glyphs.items()}
+    named = {"device busy": style.full, **causes, "idle: other" if causes else "idle": style.light}
+    return "  ".join(f"{glyph} {name}" for name, glyph in named.items())
 
 
-def _device_parts(step: pb.Step, style: Style) -> list[tuple[float, str]]:
-    parts = (step.device_busy_us, step.idle_data_wait_us, step.idle_other_us)
-    return list(zip(parts, (style.full, style.dark, style.light), strict=True))
+def _idle_glyphs(capture: pb.Capture, style: Style) -> dict[str, str]:
+    """The two causes of most idle time have glyphs of their own in the steps; the data wait is one of them if any."""
+    told: dict[str, float] = dict.fromkeys(("data_wait",), 0.0) if capture.HasField("loader") else {}
+    for step in capture.steps.items:
+        for cause, time in step.idle_by_cause_us.ListFields():
+            told[cause.name] = told.get(cause.name, 0.0) + time
+    ranked = sorted(told, key=lambda cause: (cause != "data_wait", -told[cause]))
+    return dict(zip(ranked[:2], (style.dark, style.medium), strict=False))
+
+
+def _device_parts(step: pb.Step, glyphs: dict[str, str], style: Style) -> list[tuple[float, str]]:
+    idle = {cause.name: time for cause, time in step.idle_by_cause_us.ListFields()}
+    named = [(idle.get(cause, 0.0), glyph) for cause, glyph in glyphs.items()]
+    other = max(0.0, step.duration_us - step.device_busy_us - sum(time for time, _ in named))
+    return [(step.device_busy_us, style.full), *named, (other, style.light)]
 
 
 def _host_parts(step: pb.Step, style: Style) -> list[tuple[float, str]]:
@@ -174,7 +186,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
         blame = percent(_share(row.blame_us, whole)) if row.HasField("blame_us") else ""
         times = f"{in_unit(row.total_us, total):>9}{in_unit(row.self_us, total):>9}"
         spread = "".join(f"{in_unit(value, single):>8}" for value in (row.p50_us, row.p95_us, row.max_us))
-        yield f"  {style.stage(row.kind, f'{name:<{names}}')}{row.count:>7}{times}{spread}{blame:>8}"
+        yield f"  {style.paint(row.kind, f'{name:<{names}}')}{row.count:>7}{times}{spread}{blame:>8}"
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
         yield "  wait: share of the data wait that this stage has, without the stages inside it"
@@ -252,7 +264,7 @@ def _gap_origin(gap: pb.Gap) -> Iterator[str]:
     if chain.HasField("batch_number"):
         yield f"batch {chain.batch_number}"
     if chain.HasField("worker"):
-        yield f"worker {chain.worker}"
+        yield f"DataLoader worker {chain.worker}"
     if chain.HasField("sample_index"):
         yield f"sample {chain.sample_index}"
 

@@ -74,7 +74,7 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         before = in_unit(row.before_us if row.HasField("before_us") else None, unit)
         after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
         name = f"{_fit(row.stage, NAMES):<{NAMES}}"
-        yield f"  {style.stage(row.stage.split('::')[0], name)}{before:>9}{after:>9}{_stage_change(row)}"
+        yield f"  {style.paint(row.stage.split('::')[0], name)}{before:>9}{after:>9}{_stage_change(row)}"
     if any(row.typical.told_apart for row in rows):
         yield "  *: more than the noise would make"
     if any(row.beside for row in rows):

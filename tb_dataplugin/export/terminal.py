@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TextIO
 
-STAGE_COLORS = {
+COLORS = {
     "read": 32, "decode": 74, "transform": 36, "collate": 175, "transfer": 214, "h2d": 202, "user": 142, "wait": 245,
+    "kernel": 103, "data_wait": 167, "launch": 178, "sync": 97, "host": 245, "comm": 137,
 }  # fmt: skip
 """Nearest of the 256 terminal colours to the tokens of the page."""
 
@@ -18,6 +21,7 @@ class Style:
 
     full: str = "█"
     dark: str = "▓"
+    medium: str = "▒"
     light: str = "░"
     rule: str = "─"
     color: bool = False
@@ -26,9 +30,14 @@ class Style:
     def bold(self, text: str) -> str:
         return f"\x1b[1m{text}\x1b[0m" if self.color else text
 
-    def stage(self, kind: str, text: str) -> str:
-        code = STAGE_COLORS.get(kind)
-        return f"\x1b[38;5;{code}m{text}\x1b[0m" if self.color and code else text
+    def paint(self, token: str, text: str) -> str:
+        """`text` in the colour of a stage kind, or of a cause of idle time."""
+        code = COLORS.get(token)
+        return f"\x1b[38;5;{code}m{text}\x1b[0m" if self.color and code and text else text
+
+    def paint_bar(self, bar: str, tokens: Mapping[str, str]) -> str:
+        """A bar whose runs of glyphs have colours, `tokens` by glyph."""
+        return re.sub(r"(\S)\1*", lambda run: self.paint(tokens.get(run[1], ""), run[0]), bar)
 
     def legible(self, text: str) -> str:
         """`text` without the few characters beyond ASCII that reports use, where the encoding lacks them."""
@@ -38,14 +47,14 @@ class Style:
 _IN_ASCII = str.maketrans({"·": "-", "–": "-", "−": "-", "µ": "u"})
 
 PLAIN = Style()
-ASCII = Style(full="#", dark="=", light=".", rule="-", ascii=True)
+ASCII = Style(full="#", dark="=", medium="+", light=".", rule="-", ascii=True)
 
 
 def style_for(stream: TextIO) -> Style:
     """The style that `stream` can show. NO_COLOR turns colours off (no-color.org)."""
     color = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     try:
-        "█▓░─–·µ".encode(stream.encoding or "ascii")
+        "█▓▒░─–·µ".encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return replace(ASCII, color=color)
     return Style(color=color)

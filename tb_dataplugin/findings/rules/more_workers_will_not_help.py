@@ -22,7 +22,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         rule="more_workers_will_not_help",
         severity="medium",
-        title=f"More workers will not help: the {f'{cores:g} ' if cores else ''}cores are taken",
+        title=f"More DataLoader workers will not help: the {f'{cores:g} ' if cores else ''}cores are taken",
         advice="Only less work per sample helps, or work moved elsewhere: to the device, into the data on disk, or to "
         f"more cores.{less}",
         evidence=(

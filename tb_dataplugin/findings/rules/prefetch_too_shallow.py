@@ -27,7 +27,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         rule=RULE,
         severity=severity(signals, gain, otherwise_us=steady),
-        title=f"Workers have nothing to do for {percent(flow.starved)} of the window, yet batches come late",
+        title=f"DataLoader workers have nothing to do for {percent(flow.starved)} of the window, yet batches come late",
         advice="Batches take different times, and the queue is too short to even that out: let the workers run further "
         "ahead. Each batch more per worker needs its memory.",
         evidence=(

@@ -24,7 +24,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         rule=RULE,
         severity="medium",
-        title="More workers will not help: the disk that they read from is busy all the time",
+        title="More DataLoader workers will not help: the disk that they read from is busy all the time",
         advice="Read less, or from elsewhere: keep the data on a faster disk or in memory, pack small files into large "
         "ones that are read in order, or store samples smaller (resized, compressed).",
         evidence=(

@@ -32,7 +32,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         rule=RULE,
         severity=severity(signals, gain, otherwise_us=signals.felt_us),
-        title=f"{plural(workers, 'worker')} cannot make batches fast enough, and there are cores left",
+        title=f"{plural(workers, 'DataLoader worker')} cannot make batches fast enough, and there are cores left",
         advice=f"Use num_workers={wanted} and measure again. Batches then come at most {wanted / workers:.2g} times as "
         "fast, as long as cores, storage and memory bandwidth keep up.",
         evidence=(

@@ -43,7 +43,8 @@ def _heavy(signals: Signals, stage: BlamedStage, each: float) -> Finding:
     return Finding(
         rule="transfer_heavy",
         severity=severity(signals, gain, otherwise_us=spare),
-        title=f"A batch takes {duration(each)} from worker to training thread: {percent(stage.share)} of the wait",
+        title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
+        f"{percent(stage.share)} of the wait",
         advice=LOCKED if light else SMALLER,
         stage=TRANSFER,
         evidence=(

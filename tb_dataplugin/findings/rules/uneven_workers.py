@@ -19,7 +19,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         rule="uneven_workers",
         severity=severity(signals, gain, otherwise_us=signals.felt_us),
-        title=f"Worker {flow.slowest} is busy {flow.skew:.2g} times as long as the mean of all workers",
+        title=f"DataLoader worker {flow.slowest} is busy {flow.skew:.2g} times as long as the mean of all workers",
         advice="Batches go to the workers in turn, so one slow worker holds up all. Look at its samples and at what "
         "else runs on its core; with in_order=False the others need not wait for it.",
         evidence=(f"the workers are busy for {percent(flow.busy)} of the window on average",),

@@ -91,7 +91,7 @@ def test_workers_on_taken_cores_get_no_advice_to_be_more(evidence: str) -> None:
     builder = input_bound(cores=2, run_delay=0.5 if evidence == "run_delay" else 0.0)
     if evidence == "load":
         builder.counter("host::cpu", STEP, **{"core 0": 99, "core 1": 97})
-    assert "More workers will not help" in found(builder, "more_workers_will_not_help").title
+    assert "More DataLoader workers will not help" in found(builder, "more_workers_will_not_help").title
     assert finding(builder, "too_few_workers") is None
 
 
@@ -106,7 +106,7 @@ def from_disk(disk_busy: float | None, from_storage: float = 0.9) -> TraceBuilde
 
 def test_workers_that_wait_for_a_busy_disk_get_no_advice_to_be_more() -> None:
     one = found(from_disk(disk_busy=99.0), "storage_bound")
-    assert "More workers will not help" in one.title and "the disk sda is 99.0 % busy" in one.evidence
+    assert "More DataLoader workers will not help" in one.title and "the disk sda is 99.0 % busy" in one.evidence
     assert finding(from_disk(disk_busy=99.0), "too_few_workers") is None
 
 
@@ -368,7 +368,7 @@ def test_a_leading_stage_tells_whether_it_computes_or_waits() -> None:
 def test_an_uneven_worker_is_named() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1}]).worker(0).worker(1)
     builder.step(0, 1000).wait(0, 800).batch(0, 0, 0, 0, 100, 100).batch(1, 1, 0, 0, 800, 799)
-    assert found(builder, "uneven_workers").title.startswith("Worker 1 is busy 1.8 times")
+    assert found(builder, "uneven_workers").title.startswith("DataLoader worker 1 is busy 1.8 times")
 
 
 def one_slow_sample(**costs: float) -> TraceBuilder:
