@@ -31,10 +31,12 @@ class WorkerFlow:
     """Of the loader with most batches. Shares are of the window, means over its workers. `starved` counts only while
     the loader still had indices to give: from the first to the last that it drew in an epoch.
 
-    `slowest` is the worker with the largest skew (its busy time over the mean of all).
+    `slowest` is the worker with the largest skew (its busy time over the mean of all); `batches` is how many each
+    worker finished in the window, on average.
     """
 
     processes: int
+    batches: float
     busy: float
     starved: float
     slowest: int
@@ -68,6 +70,7 @@ def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFl
     drawing = _drawing(workers.batches, main)
     return WorkerFlow(
         processes=len(times),
+        batches=sum(one.batches for one in times) / len(times),
         busy=sum(one.busy.total_ns for one in times) / whole,
         starved=sum(one.starved.intersect(drawing).total_ns for one in times) / whole,
         slowest=slowest.process.worker,

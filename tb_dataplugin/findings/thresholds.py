@@ -92,6 +92,9 @@ SMALL_READ_BYTES: Final = 2**20
 UNEVEN: Final = 1.5
 """Busy time of the busiest worker over the mean of all, from which the others wait for it."""
 
+LEAST_BATCHES: Final = 3.0
+"""Batches per worker in the window, on average, from which busy times tell of workers and not of single batches."""
+
 SLOW_SAMPLE: Final = 5.0
 """Duration of a sample over the median, from which it is an outlier and no habit."""
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND, UNEVEN
-from tb_dataplugin.units import percent
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, LEAST_BATCHES, UNEVEN
+from tb_dataplugin.units import percent, significant
+
+RULE = "uneven_workers"
 
 
-def check(signals: Signals) -> Finding | None:
+def check(signals: Signals) -> Finding | Abstention | None:
     flow = signals.evidence.flow.workers
     if not signals.makes_batches_in_workers or flow is None or flow.processes < 2 or signals.felt_us is None:
         return None
     if not signals.is_input_bound(INPUT_BOUND) or flow.skew < UNEVEN:
         return None
+    if flow.batches < LEAST_BATCHES:
+        made = f"each worker finished {significant(flow.batches, 2)} batches in the window on average"
+        return Abstention(RULE, f"{made}, too few to tell a slow worker from a slow batch")
     gain = signals.per_step(min(signals.felt_us, flow.busy * signals.window_us * (flow.skew - 1)))
     return Finding(
-        rule="uneven_workers",
+        rule=RULE,
         severity=severity(signals, gain, otherwise_us=signals.felt_us),
         title=f"DataLoader worker {flow.slowest} is busy {flow.skew:.2g} times as long as the mean of all workers",
         advice="Batches go to the workers in turn, so one slow worker holds up all. Look at its samples and at what "

@@ -367,8 +367,17 @@ def test_a_leading_stage_tells_whether_it_computes_or_waits() -> None:
 
 def test_an_uneven_worker_is_named() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1}]).worker(0).worker(1)
-    builder.step(0, 1000).wait(0, 800).batch(0, 0, 0, 0, 100, 100).batch(1, 1, 0, 0, 800, 799)
+    builder.step(0, 1000).wait(0, 800)
+    for number in range(3):
+        builder.batch(2 * number, 0, 0, 200 * number, 200 * number + 25, 800)
+        builder.batch(2 * number + 1, 1, 0, 200 * number, 200 * number + 200, 800)
     assert found(builder, "uneven_workers").title.startswith("DataLoader worker 1 is busy 1.8 times")
+
+
+def test_a_batch_each_does_not_tell_a_slow_worker_from_a_slow_batch() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1}]).worker(0).worker(1)
+    builder.step(0, 1000).wait(0, 800).batch(0, 0, 0, 0, 100, 100).batch(1, 1, 0, 0, 800, 799)
+    assert "uneven_workers" in abstained(builder)
 
 
 def one_slow_sample(**costs: float) -> TraceBuilder:
