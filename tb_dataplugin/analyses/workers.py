@@ -40,10 +40,12 @@ class WorkerTimes:
 class BatchTimes:
     """Per row of the batch table (ns, or `UNKNOWN_NS`): its wait on the training thread, and what it cost.
 
-    `wait_start_ns`, `wait_end_ns` bound the wait that received the batch.
+    `begun_ns` is when its worker began it, also where the worker did not tell. `wait_start_ns`, `wait_end_ns` bound the
+    wait that received the batch.
     """
 
     table: BatchTable
+    begun_ns: Int64Array
     wait_start_ns: Int64Array
     wait_end_ns: Int64Array
     delay_ns: Int64Array
@@ -79,7 +81,7 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable)
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
     batches = _match_waits(pipeline.batches, loader)
-    times = tuple(_one_worker(worker, pipeline.batches, window) for worker in pipeline.workers)
+    times = tuple(_one_worker(worker, batches, window) for worker in pipeline.workers)
     numbers = sorted({worker.loader for worker in pipeline.workers})
     return Workers(
         times=_with_skew(times),
@@ -135,16 +137,29 @@ def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTi
         delay[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
         asked = np.maximum(start[ready], table.finished_ns[ready])
         blocked[ready] = waits.overlap(table.finished_ns[ready], asked)
-    return BatchTimes(table, start, end, delay, blocked)
+    return BatchTimes(table, _begun(table), start, end, delay, blocked)
 
 
-def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> WorkerTimes:
+def _begun(table: BatchTable) -> Int64Array:
+    """Starts; of a worker that told of no unfinished batch the first one that it has, at the earliest possible time."""
+    begun: Int64Array = table.started_ns.copy()
+    unfinished = ~known(table.finished_ns)
+    for pid in np.unique(table.pid[unfinished]).tolist():
+        mine = table.pid == pid
+        waiting = np.flatnonzero(mine & unfinished & known(table.drawn_ns))
+        if len(waiting) and not known(begun[waiting]).any():
+            first = waiting[table.drawn_ns[waiting].argmin()]
+            begun[first] = max(table.drawn_ns[first], table.finished_ns[mine].max())
+    return begun
+
+
+def _one_worker(process: WorkerProcess, batches: BatchTimes, window: Window) -> WorkerTimes:
+    table = batches.table
     mine = (table.pid == process.pid) & (table.loader == process.loader)
-    drawn, finished = table.drawn_ns[mine], table.finished_ns[mine]
+    drawn, begun, finished = table.drawn_ns[mine], batches.begun_ns[mine], table.finished_ns[mine]
     until = np.where(known(finished), finished, window.end_ns)
-    started = _starts(drawn, table.started_ns[mine], finished)
-    begun, asked = known(started), known(drawn)
-    busy = Intervals.union(started[begun], until[begun]).clip(window)
+    started, asked = known(begun), known(drawn)
+    busy = Intervals.union(begun[started], until[started]).clip(window)
     outstanding = Intervals.union_of((Intervals.union(drawn[asked], until[asked]), busy)).clip(window)
     idle = busy.complement(window)
     first = int(drawn[asked].min()) if asked.any() else window.start_ns
@@ -159,13 +174,6 @@ def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> Wo
         startup=startup,
         skew=None,
     )
-
-
-def _starts(drawn: Int64Array, started: Int64Array, finished: Int64Array) -> Int64Array:
-    """Of one worker's batches; where a start was not seen, the earliest that it can have been."""
-    last = int(finished.max(initial=UNKNOWN_NS))
-    unseen = ~known(started) & ~known(finished) & known(drawn)
-    return np.where(unseen, np.maximum(drawn, last), started)
 
 
 def _with_skew(times: tuple[WorkerTimes, ...]) -> tuple[WorkerTimes, ...]:

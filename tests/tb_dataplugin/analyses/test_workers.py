@@ -85,6 +85,10 @@ def test_a_batch_without_a_record_keeps_its_worker_busy_from_its_draw_or_the_bat
     workers = capture_of(builder)["workers"]
     assert [worker["busy_us"] for worker in workers] == [20 + 70, 75]
     assert [worker["starved_us"] for worker in workers] == [0, 25]
+    lanes = [lane for lane in analyse(builder.trace()).timeline.lanes if lane.kind == "worker"]
+    boxes = [lane.rows[0].spans for lane in lanes]
+    assert [(one.start_ns // 1000).tolist() for one in boxes] == [[10, 30], [25]]
+    assert [(one.end_ns // 1000).tolist() for one in boxes] == [[30, 100], [100]]
 
 
 def test_a_window_of_nothing_but_prefetched_batches_is_said_to_be_too_short() -> None:
