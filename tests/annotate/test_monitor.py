@@ -24,6 +24,8 @@ READ, DECODE, TRANSFORM, COLLATE, OTHER = 0.002, 0.003, 0.004, 0.010, 0.001
 """Seconds: of a sample, `COLLATE` of a batch."""
 BATCH = 4
 SIZE = 40
+LATE = 0.003
+"""Seconds that a batch's naps of one kind may wake up late on a busy machine."""
 PLANTED = (BATCH * READ, BATCH * DECODE, BATCH * TRANSFORM, COLLATE, BATCH * OTHER)
 
 
@@ -182,7 +184,7 @@ def test_every_stage_is_measured(kind: Any, workers: int, method: str | None, pe
             assert line.pid == int(rows[0, 1])
         assert line.worker == ("main" if workers == 0 else str(int(line.worker)))
         assert (line.transfer == "-") == (workers == 0)
-    assert least(lines) == pytest.approx(PLANTED, rel=0.2)
+    assert least(lines) == pytest.approx(PLANTED, rel=0.2, abs=LATE)
     assert len({line.worker for line in lines}) == max(1, workers)
 
 
@@ -369,7 +371,7 @@ def test_a_capture_pauses_the_lines(workers: int, tmp_path: Path) -> None:
     lines = parse(out.getvalue())
     assert len(lines) == 10
     assert {line.epoch for line in lines} == {0, 1}
-    assert least(lines[5:]) == pytest.approx(PLANTED, rel=0.5)
+    assert least(lines[5:]) == pytest.approx(PLANTED, rel=0.5, abs=LATE)
     annotate.monitor(loader, every=0)
 
 
