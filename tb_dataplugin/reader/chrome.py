@@ -20,6 +20,7 @@ WINDOW_BYTES = 1 << 20
 SMALL_BYTES = 1 << 16  # of a window in which something is wrong
 FEW_BYTES = 1 << 14
 PATIENCE_BYTES = 1 << 24  # how much may be looked at in vain, and so more than once, beyond the next boundary
+DEEP_TRIES = 64  # how often text that proves to be nested too deeply may be taken for an element
 GROUPS = (1, 4, 16)
 """An element may have lists of objects in it, so that it ends at a later boundary: so many are tried."""
 
@@ -54,6 +55,7 @@ class ChromeReader:
         self._found = found
         self._singly_to = 0  # up to this place elements are read one by one, since whole windows could not be mended
         self._patience = PATIENCE_BYTES
+        self._deep_tries = DEEP_TRIES
         self.members: dict[str, bytes] = {}
 
     def windows(self) -> Iterator[Window]:
@@ -262,6 +264,8 @@ class ChromeReader:
             end = stream.boundary(count)
             if end is None or not self._is_worth(end):
                 break
+            if not self._deep_tries:
+                return self._long()
             window, truncated = self._up_to(end)
             if window is None and not truncated:
                 window = self._hidden_by_junk(end)
@@ -288,6 +292,7 @@ class ChromeReader:
         try:
             window = decode(stream.as_list(end))
         except Unsound as error:
+            self._deep_tries -= error.deep and self._deep_tries > 0
             if not error.whole:
                 return None, error.truncated
             end = stream.at + error.whole

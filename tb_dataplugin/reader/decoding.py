@@ -87,13 +87,14 @@ class Unsound(Exception):
     """The text is no JSON list. Lengths count from behind its opening bracket.
 
     `sound`: so many bytes may be sound. `whole`: so many may be whole elements, and only what follows them is wrong.
-    `truncated`: there may be more to come, or it is nested too deeply to tell.
+    `truncated`: there may be more to come, or it is nested too deeply (`deep`) to tell.
     """
 
     def __init__(self, text: bytes, error: Exception) -> None:
         message = str(error)
         place = _PLACE.search(message)
-        self.truncated = "truncated" in message or isinstance(error, RecursionError)
+        self.deep = isinstance(error, RecursionError)
+        self.truncated = "truncated" in message or self.deep
         elements = text[1 : int(place[1])] if place else b""
         if "trailing characters" in message:  # behind the closing bracket; their place is told as one too high
             elements = elements[:-1].rstrip().removesuffix(b"]")

@@ -43,6 +43,7 @@ class ElementStream:
         self.at = 0
         self._dropped = 0  # bytes before `text`
         self._clear_to = 0  # no boundary begins between `at` and here; counted from the begin of the stream
+        self._no_cut_at = 0  # no boundary was found just before here, counted likewise
 
     def more(self) -> bool:
         """Bring at least as many bytes as are left, so that long values are not copied often; False at the end."""
@@ -93,8 +94,13 @@ class ElementStream:
         return b"".join((b"[", memoryview(self.text)[self.at : end], b"]"))
 
     def last_boundary(self, limit: int) -> int | None:
-        """The end (exclusive) of what may be the last whole element before `limit`, with another one after it."""
-        end = min(limit, len(self.text))
+        """The end (exclusive) of what may be the last whole element before `limit`, with another one after it.
+
+        Where none was found, none is sought again before the limit has moved on.
+        """
+        last = end = min(limit, len(self.text))
+        if 0 <= self._dropped + last - self._no_cut_at < _OVERLAP:
+            return None
         for _ in range(CUT_TRIES):
             place = self.text.rfind(b"}", self.at, end)
             if place < 0:
@@ -102,6 +108,7 @@ class ElementStream:
             if BOUNDARY.match(self.text, place):
                 return place + 1
             end = place
+        self._no_cut_at = self._dropped + last
         return None
 
     def boundary(self, count: int = 1) -> int | None:
