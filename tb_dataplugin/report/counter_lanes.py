@@ -44,7 +44,7 @@ class CounterLine:
 
 @dataclass(frozen=True, slots=True)
 class CounterChart:
-    """`top` is the value at the upper edge, `unit` what all values are in."""
+    """`top` is the value at the upper edge (0: none is above 0), `unit` what all values are in."""
 
     id: str
     title: str
@@ -77,9 +77,9 @@ def _chart(counter: str, series: Sequence[CounterSeries]) -> CounterChart:
     lines = [line for line in finite if len(line.time_ns)]
     if counter == "host::cpu" and lines:
         lines = [_joined(f"mean of {len(lines)} cores, and their spread", lines)]
-    highest = max((float(line.value.max()) for line in lines), default=0.0)
+    highest = max((0.0, *(float(line.value.max()) for line in lines)))
     top = 100.0 if unit == PERCENT else highest
-    return CounterChart(f"counter:{counter}", title, unit, top if top > 0 else 1.0, tuple(lines))
+    return CounterChart(f"counter:{counter}", title, unit, top, tuple(lines))
 
 
 def _line(series: CounterSeries) -> CounterLine:

@@ -16,7 +16,7 @@ export function paintCounter(
 ): void {
   const { palette, scale, hover } = frame;
   const bottom = placed.topPx + placed.heightPx - PAD_PX;
-  const yOf = (value: number): number => bottom - (placed.heightPx - 2 * PAD_PX) * Math.min(1, Math.max(0, value / chart.top));
+  const yOf = (value: number): number => bottom - (placed.heightPx - 2 * PAD_PX) * Math.min(1, Math.max(0, value / (chart.top || 1)));
   context.fillStyle = palette.rule;
   context.fillRect(scale.leftPx, bottom, scale.rightPx - scale.leftPx, 1);
   chart.lines.forEach((line, number) => {
