@@ -6,15 +6,14 @@ first). So an iterator around the sampler's sees every batch leave, plain ``for 
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from time import perf_counter_ns
 from typing import Any, Final
 
 from annotate._parcel import Facts, Tagged
+from annotate._spool import InWork
 
 KEPT: Final = 1 << 17
 """Batches remembered at most, the latest ones; about 200 bytes each."""
@@ -56,6 +55,11 @@ class Batch:
         self.finished = finished
         self.arrived = now
 
+    def forget_worker(self) -> None:
+        """What an earlier window told of a batch that has not arrived: its worker may be gone since."""
+        if self.arrived is None:
+            self.worker = self.pid = self.started = self.finished = None
+
 
 class Iteration:
     """One ``iter(loader)``: an epoch of a loader."""
@@ -73,45 +77,14 @@ class Iteration:
         self.arrived: Final[dict[int, Batch]] = {}
         """Arrived and not consumed, in order of arrival."""
         self._in_order = in_order
-        self._iterable = iterable
+        self.iterable: Final = iterable
         self._drawn = 0
-        self._torch: weakref.ref[Any] | None = None
-        """torch's iterator, once it has been made."""
-
-    def begin(self, iterator: object) -> None:
-        """``iter(loader)`` returns this."""
-        with contextlib.suppress(TypeError):  # of a kind that cannot be referred to weakly
-            self._torch = weakref.ref(iterator)
-        self.assign()
-
-    def let_go(self, iterator: object) -> None:
-        """With persistent workers an iterator serves the next epoch too: its books are no longer about this one."""
-        if self._torch is not None and self._torch() is iterator:
-            self._torch = None
 
     def draw(self, now: int) -> Batch:
-        self._assign(self.outstanding.get(self._drawn - 1))
         batch = Batch(self.loader, self.number, self.epoch, self._drawn, now)
         self.outstanding[self._drawn] = batch
         self._drawn += 1
         return batch
-
-    def assign(self) -> None:
-        """Find out which workers have the batches that are outstanding."""
-        for batch in self.outstanding.values():
-            self._assign(batch)
-
-    def _assign(self, batch: Batch | None) -> None:
-        """Which worker a batch went to, by torch's own books (the same since torch 1.2); unknown if they are not there.
-
-        The worker itself says so when it begins the batch while it records, or has finished it.
-        """
-        torch = None if self._torch is None else self._torch()
-        if torch is None or batch is None or batch.worker is not None:
-            return
-        with contextlib.suppress(AttributeError, LookupError, TypeError):
-            worker = torch._task_info[batch.batch][0]
-            batch.pid, batch.worker = torch._workers[worker].pid, worker
 
     def arrive(self, now: int, facts: Facts) -> None:
         batch = self.outstanding.get(facts[1])
@@ -126,7 +99,7 @@ class Iteration:
         iterable one not those that went to a worker that had come to its end.
         """
         candidates = list(self.arrived)
-        if self._in_order and not self._iterable:
+        if self._in_order and not self.iterable:
             candidates = list(self.outstanding)[:1]
         elif self._in_order:
             candidates.sort()
@@ -164,17 +137,16 @@ class Batches:
             batch.arrive(now, facts)
             self.kept.append(batch)
 
-    def begin(self, iteration: Iteration, iterator: object) -> None:
-        """``iter(loader)`` returns `iterator`."""
-        for other in self.iterations.values():
-            other.let_go(iterator)
-        iteration.begin(iterator)
+    def take_note(self, in_work: Iterable[InWork]) -> None:
+        """Of batches that workers are making as a window closes.
 
-    def assign(self) -> None:
-        """Find out which workers have the batches that are on their way."""
-        for iteration in self.iterations.values():
-            if iteration.is_open:
-                iteration.assign()
+        Not of iterable datasets: a worker that has come to its end is still given batches, and makes none.
+        """
+        for one in in_work:
+            iteration = self.iterations.get(one.iteration)
+            batch = None if iteration is None or iteration.iterable else iteration.outstanding.get(one.batch)
+            if batch is not None and batch.arrived is None:
+                batch.worker, batch.pid, batch.started = one.worker, one.pid, one.started
 
     def close(self) -> None:
         """The session ends: iterators that are still in use become plain ones."""
@@ -182,8 +154,10 @@ class Batches:
             iteration.is_open = False
 
     def forget(self, before: int) -> None:
-        """Drop what was consumed before a moment."""
+        """Drop what was consumed before a moment, and what is in work: it will be told anew."""
         kept = [batch for batch in self.kept if batch.consumed is None or batch.consumed >= before]
+        for batch in kept:
+            batch.forget_worker()
         self.kept = deque(kept, maxlen=KEPT)
 
 

@@ -156,7 +156,7 @@ class WorkerRows:
         ]
 
     def batches(self) -> BatchRecords:
-        """The batches that were on their way or handed out in the window, and whose worker is known."""
+        """The batches that were on their way or handed out in the window, and had been begun by a worker."""
         clock = self._clock
         records: dict[str, list[Any]] = {key: [] for key in BatchRecords.__annotations__}
         for batch in self._in_order():
@@ -182,8 +182,7 @@ class WorkerRows:
 
     def notes(self) -> list[str]:
         """Sentences for the reader about what is missing."""
-        told = [batch for batch in self._seen_batches() if batch.started is not None or batch.arrived is not None]
-        recorded = {batch.loader for batch in told} | {file.loader for file in self._files}
+        recorded = {batch.loader for batch in self._seen_batches()} | {file.loader for file in self._files}
         notes = self._capture.why_lost(recorded, self._waited_for_workers)
         if self._clock is None and recorded:
             notes.append(

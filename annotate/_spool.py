@@ -1,8 +1,9 @@
 """The spool: where workers put their spans until the training process merges them into the trace.
 
-One private folder for each session, in it ``control`` (one byte: the number of the window being recorded, 0 for none)
-and a file ``<window>-<pid>.spans`` for each worker and window, written with one ``write`` per chunk: a worker that dies
-leaves at most one chunk cut off, which readers leave out.
+One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 for none);
+for each worker a file ``<pid>.state`` (what it is making, see `InWork`; its start is 0 between batches); and for each
+worker and window a file ``<window>-<pid>.spans``, written with one ``write`` per chunk: a worker that dies leaves at
+most one chunk cut off, which readers leave out.
 
 A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
 machine's own byte order: the reader is on the same machine.
@@ -19,11 +20,13 @@ import struct
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 PREFIX: Final = "annotate-"
 CONTROL: Final = "control"
 SUFFIX: Final = ".spans"
+STATE: Final = ".state"
+_STATE: Final = struct.Struct("=4q")
 
 HEAD: Final = struct.Struct("=B3xI")
 BATCH: Final = struct.Struct("=4q7q")
@@ -34,6 +37,16 @@ WORKER, NAMES, SPANS = 1, 2, 3
 
 ROW: Final = [("name_cpu", "i8"), ("start", "i8"), ("end", "i8"), ("extra", "i8")]
 """A span in 32 bytes; see `_recorder.rows`."""
+
+
+class InWork(NamedTuple):
+    """The batch that a worker makes, and when it began it."""
+
+    pid: int
+    worker: int
+    iteration: int
+    batch: int
+    started: int
 
 
 class Spool:
@@ -73,6 +86,16 @@ class Spool:
         """What the workers have written in the last window."""
         return sorted(self.folder.glob(f"{self._window}-*{SUFFIX}"))
 
+    def in_work(self) -> list[InWork]:
+        """What each worker is making now; one between batches is left out."""
+        found = []
+        for path in self.folder.glob("*" + STATE):
+            with contextlib.suppress(OSError, struct.error):
+                one = InWork(int(path.stem), *_STATE.unpack(path.read_bytes()))
+                if one.started and _exists(one.pid):
+                    found.append(one)
+        return found
+
     def clear(self) -> None:
         """Remove what the workers have written."""
         for path in self.folder.glob(f"*{SUFFIX}"):
@@ -107,13 +130,17 @@ def sweep(parent: Path) -> None:
 
 
 def _is_alive(pid: int, started: str) -> bool:
+    return _exists(pid) and started == start_time(pid)
+
+
+def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:  # somebody else's
         return True
-    return started == start_time(pid)
+    return True
 
 
 class SpoolFile:
@@ -151,6 +178,22 @@ class SpoolFile:
     def close(self) -> None:
         with contextlib.suppress(OSError):
             os.close(self._file)
+
+
+class StateFile:
+    """A worker's side of its state. Written, not mapped: a disk that fills up would kill a process that maps it."""
+
+    def __init__(self, folder: str, worker: int) -> None:
+        """Raises: OSError: the session is over."""
+        path = os.path.join(folder, f"{os.getpid()}{STATE}")  # noqa: PTH118
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._worker = worker
+
+    def write(self, iteration: int, batch: int, started: int) -> None:
+        """`started` is 0 between batches."""
+        with contextlib.suppress(OSError):
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, _STATE.pack(self._worker, iteration, batch, started))
 
 
 def chunks(data: bytes) -> Iterator[tuple[int, int, int]]:

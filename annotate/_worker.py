@@ -91,6 +91,7 @@ class Worker:
         self._began: Final = started
         self._patches = patches
         self._control = _spool.view_control(place.folder)
+        self._state = _spool.StateFile(place.folder, worker)
         self._window = 0
         self._file: _spool.SpoolFile | None = None
         self._iteration = self._batch = -1
@@ -160,10 +161,12 @@ class Worker:
         self._iteration, self._batch = iteration, batch
         self._before = None if self._meter is None else self._meter.begin()
         self._started = perf_counter_ns()
+        self._state.write(iteration, batch, self._started)
 
     def finish(self, data: Any) -> Any:
         """`data` in a parcel, its spans written before it leaves; as it is while there is nobody to tell."""
         finished = perf_counter_ns()
+        self._state.write(-1, -1, 0)
         iteration, batch, started = self._iteration, self._batch, self._started
         recording = _spans.RECORDING
         if recording:

@@ -68,11 +68,8 @@ class WorkerCapture:
             capture.iterated[id(self)] = capture.iterated.get(id(self), 0) + 1
             if not getattr(self, "num_workers", 0) or os.getpid() != capture._pid:
                 return original(self)
-            with capture._followed(self) as iteration:
-                iterator = original(self)
-                if iteration is not None:
-                    capture.batches.begin(iteration, iterator)
-                return iterator
+            with capture._followed(self):
+                return original(self)
 
         self._patches.set_attribute(DataLoader, "__iter__", __iter__)
         _parcel.arrived = self.batches.arrive
@@ -103,8 +100,8 @@ class WorkerCapture:
             return
         self.anchors.end()
         self.window = (self.window[0], perf_counter_ns())
-        self.batches.assign()
         if self.spool is not None:
+            self.batches.take_note(self.spool.in_work())
             self.spool.close_window()
 
     def hook_for_the_session(self, loader: Any) -> None:
@@ -141,11 +138,11 @@ class WorkerCapture:
         return lost
 
     @contextmanager
-    def _followed(self, loader: Any) -> Generator[Iteration | None, None, None]:
+    def _followed(self, loader: Any) -> Generator[None, None, None]:
         """Hooks in `loader`, seen by the iterator that is made meanwhile and by nobody else."""
         number = self._number_of(loader)
         if number is None or not self._can_follow(loader, number):
-            yield None
+            yield
             return
         self._lost.pop(number, None)
         proxy = self._proxy(loader)
@@ -157,7 +154,7 @@ class WorkerCapture:
             with ExitStack() as stack:
                 for key, value in (("worker_init_fn", init), ("collate_fn", collate), (name, proxy)):
                     stack.enter_context(replaced(loader, key, value))
-                yield iteration
+                yield
         finally:
             proxy.iteration = None
             iteration.is_starting = False

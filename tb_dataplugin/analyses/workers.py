@@ -1,10 +1,8 @@
 """DataLoader workers: what each did, and what became of every batch that they made.
 
-*busy* is making batches, from a batch's start to its finish. Of a batch that its worker left no record of (it was in
-one sample for the whole window, say) the start is its draw or the finish of the worker's last batch, whichever was
-later. *starved* is idle time without an index to work on: no batch of that worker was drawn and unfinished. *delay* is
-how long a batch lay ready before the training thread asked for it; *blocked* (head of line) is how long it lay ready
-while the training thread waited for an earlier one.
+*busy* is making batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
+batch of that worker was drawn and unfinished. *delay* is how long a batch lay ready before the training thread asked
+for it; *blocked* (head of line) is how long it lay ready while the training thread waited for an earlier one.
 """
 
 from __future__ import annotations
@@ -40,12 +38,10 @@ class WorkerTimes:
 class BatchTimes:
     """Per row of the batch table (ns, or `UNKNOWN_NS`): its wait on the training thread, and what it cost.
 
-    `begun_ns` is when its worker began it, also where the worker did not tell. `wait_start_ns`, `wait_end_ns` bound the
-    wait that received the batch.
+    `wait_start_ns`, `wait_end_ns` bound the wait that received the batch.
     """
 
     table: BatchTable
-    begun_ns: Int64Array
     wait_start_ns: Int64Array
     wait_end_ns: Int64Array
     delay_ns: Int64Array
@@ -66,7 +62,7 @@ class QueueDepth:
 class Workers:
     """`clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then.
 
-    `from_before`: batches handed out in the window when all of them had been finished before it, else 0.
+    `from_before`: batches of a loader that were handed out in the window, when all had been finished before it; else 0.
     """
 
     times: tuple[WorkerTimes, ...]
@@ -81,14 +77,14 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable)
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
     batches = _match_waits(pipeline.batches, loader)
-    times = tuple(_one_worker(worker, batches, window) for worker in pipeline.workers)
+    times = tuple(_one_worker(worker, pipeline.batches, window) for worker in pipeline.workers)
     numbers = sorted({worker.loader for worker in pipeline.workers})
     return Workers(
         times=_with_skew(times),
         batches=batches,
         queues=tuple(_queue(pipeline.batches, number, window) for number in numbers),
         clock_violations=_clock_violations(pipeline.batches),
-        from_before=_from_before(pipeline.batches, window),
+        from_before=max(_from_before(pipeline.batches, number, window) for number in numbers),
     )
 
 
@@ -117,10 +113,10 @@ def _clock_violations(table: BatchTable) -> int:
     return int((both & (table.arrived_ns < table.finished_ns)).sum())
 
 
-def _from_before(table: BatchTable, window: Window) -> int:
-    taken = (table.consumed_ns >= window.start_ns) & (table.consumed_ns <= window.end_ns)
-    made_here = known(table.finished_ns) & (table.finished_ns >= window.start_ns)
-    return 0 if (taken & made_here).any() else int(taken.sum())
+def _from_before(table: BatchTable, loader: int, window: Window) -> int:
+    taken = (table.consumed_ns >= window.start_ns) & (table.consumed_ns <= window.end_ns) & (table.loader == loader)
+    before = known(table.finished_ns) & (table.finished_ns < window.start_ns)
+    return int(taken.sum()) if (before | ~taken).all() else 0
 
 
 def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTimes:
@@ -137,29 +133,16 @@ def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTi
         delay[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
         asked = np.maximum(start[ready], table.finished_ns[ready])
         blocked[ready] = waits.overlap(table.finished_ns[ready], asked)
-    return BatchTimes(table, _begun(table), start, end, delay, blocked)
+    return BatchTimes(table, start, end, delay, blocked)
 
 
-def _begun(table: BatchTable) -> Int64Array:
-    """Starts; of a worker that told of no unfinished batch the first one that it has, at the earliest possible time."""
-    begun: Int64Array = table.started_ns.copy()
-    unfinished = ~known(table.finished_ns)
-    for pid in np.unique(table.pid[unfinished]).tolist():
-        mine = table.pid == pid
-        waiting = np.flatnonzero(mine & unfinished & known(table.drawn_ns))
-        if len(waiting) and not known(begun[waiting]).any():
-            first = waiting[table.drawn_ns[waiting].argmin()]
-            begun[first] = max(table.drawn_ns[first], table.finished_ns[mine].max())
-    return begun
-
-
-def _one_worker(process: WorkerProcess, batches: BatchTimes, window: Window) -> WorkerTimes:
-    table = batches.table
+def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> WorkerTimes:
     mine = (table.pid == process.pid) & (table.loader == process.loader)
-    drawn, begun, finished = table.drawn_ns[mine], batches.begun_ns[mine], table.finished_ns[mine]
-    until = np.where(known(finished), finished, window.end_ns)
-    started, asked = known(begun), known(drawn)
-    busy = Intervals.union(begun[started], until[started]).clip(window)
+    drawn, started = table.drawn_ns[mine], table.started_ns[mine]
+    finished, arrived = table.finished_ns[mine], table.arrived_ns[mine]
+    until = np.where(known(finished), finished, np.where(known(arrived), arrived, window.end_ns))
+    begun, asked = known(started), known(drawn)
+    busy = Intervals.union(started[begun], until[begun]).clip(window)
     outstanding = Intervals.union_of((Intervals.union(drawn[asked], until[asked]), busy)).clip(window)
     idle = busy.complement(window)
     first = int(drawn[asked].min()) if asked.any() else window.start_ns

@@ -151,13 +151,13 @@ def _step_legend(capture: pb.Capture, glyphs: dict[str, str], style: Style) -> s
 
 
 def _idle_glyphs(capture: pb.Capture, style: Style) -> dict[str, str]:
-    """The two causes of most idle time have glyphs of their own in the steps; the data wait is one of them if any."""
-    told: dict[str, float] = dict.fromkeys(("data_wait",), 0.0) if capture.HasField("loader") else {}
+    """The data wait, if the device felt any, and the largest other cause have glyphs of their own in the steps."""
+    told: dict[str, float] = {}
     for step in capture.steps.items:
         for cause, time in step.idle_by_cause_us.ListFields():
             told[cause.name] = told.get(cause.name, 0.0) + time
-    ranked = sorted(told, key=lambda cause: (cause != "data_wait", -told[cause]))
-    return dict(zip(ranked[:2], (style.dark, style.medium), strict=False))
+    ranked = sorted(filter(told.get, told), key=lambda cause: (cause != "data_wait", -told[cause]))
+    return dict(zip(ranked, (style.dark, style.medium) if "data_wait" in ranked else (style.medium,), strict=False))
 
 
 def _device_parts(step: pb.Step, glyphs: dict[str, str], style: Style) -> list[tuple[float, str]]:

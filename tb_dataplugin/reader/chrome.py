@@ -342,6 +342,8 @@ class ChromeReader:
         most = max(FEW_BYTES, self._patience)
         if not near:
             most = MOST_ELEMENT_BYTES if self._patience > 0 else LOOK_AHEAD
+        if not self._deep_tries:
+            most = min(most, SMALL_BYTES)
         try:
             text = stream.value(most)
         except Incomplete:
@@ -350,12 +352,16 @@ class ChromeReader:
             return None
         try:
             text = b"[" + text + b"]"
-            return decode(text) if near and len(text) > FEW_BYTES else decode_somehow(text)
+            return decode(text) if near and len(text) > self._mendable_bytes() else decode_somehow(text)
         except Unsound:
             stream.at -= len(text) - 2 if near else 0
             self._patience -= len(text)
             self._skip_element(near)
             return None
+
+    def _mendable_bytes(self) -> int:
+        """Mending is slow. Once nothing else is tried, an element of a few dozen kilobytes is worth it."""
+        return FEW_BYTES if self._deep_tries else SMALL_BYTES
 
     def _skip_element(self, far: bool = True) -> None:
         """Leave out what stands here, up to where the next element may begin."""

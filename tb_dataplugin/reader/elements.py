@@ -43,7 +43,7 @@ class ElementStream:
         self.at = 0
         self._dropped = 0  # bytes before `text`
         self._clear_to = 0  # no boundary begins between `at` and here; counted from the begin of the stream
-        self._no_cut_at = 0  # no boundary was found just before here, counted likewise
+        self._no_cut_at = -_OVERLAP  # no boundary was found just before here, counted likewise
 
     def more(self) -> bool:
         """Bring at least as many bytes as are left, so that long values are not copied often; False at the end."""

@@ -273,9 +273,9 @@ def _worker_diagnostics(workers: Workers | Unavailable) -> Iterator[Diagnostic]:
         yield Diagnostic("workers", "clock_violation", workers.clock_violations, message)
     if workers.from_before:
         message = (
-            f"The window is too short to show how its own batches were made: all {workers.from_before} had been "
-            "finished before it began, and what the workers did in it was for later ones. Record more steps than "
-            "num_workers x prefetch_factor: annotate.profile(..., active=...)"
+            f"The window does not show how its batches were made: all {workers.from_before} had been finished before "
+            "it began. Record more steps than num_workers x prefetch_factor, and not the last of an epoch: "
+            "annotate.profile(..., active=...)"
         )
         yield Diagnostic("workers", "batches_from_before", 1, message)
 

@@ -1818,7 +1818,7 @@ class Lane(_message.Message):
     unit: _builtins.str
     """of a counter: "%", "bytes", "bytes/s", "us/s" """
     top: _builtins.float
-    """of a counter: the value at the lane's upper edge; the lower is 0"""
+    """of a counter: the value at the lane's upper edge (0: none is above 0); the lower is 0"""
     @_builtins.property
     def boxes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """per row, outermost first, how many boxes it has"""

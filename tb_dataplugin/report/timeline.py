@@ -16,11 +16,11 @@ from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.workers import BatchTimes, Workers, known
+from tb_dataplugin.analyses.workers import Workers, known
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import BatchTable, Trace
 from tb_dataplugin.report.counter_lanes import CounterChart, CounterLine, counter_charts
 from tb_dataplugin.report.pyramid import Int32Array, Row, build_row
 
@@ -93,7 +93,7 @@ def build_timeline_source(
     workers: Workers | Unavailable,
 ) -> TimelineSource:
     labels = _Labels()
-    made = {} if isinstance(workers, Unavailable) else _batches_by_pid(workers.batches, window)
+    made = {} if isinstance(workers, Unavailable) else _batches_by_pid(workers.batches.table, window)
     lanes = [*_step_lane(trace, labels), *_stage_lanes(trace, tree, labels), *_worker_lanes(trace, tree, made, labels)]
     lanes += map(_counter_lane, counter_charts(trace.counters))
     if not isinstance(devices, Unavailable):
@@ -146,15 +146,14 @@ class _Batches:
     number: Int64Array
 
 
-def _batches_by_pid(batches: BatchTimes, window: Window) -> dict[int, _Batches]:
+def _batches_by_pid(table: BatchTable, window: Window) -> dict[int, _Batches]:
     """What each worker process made; a batch that it had not finished lasts to the end of the window."""
-    table, start = batches.table, batches.begun_ns
-    begun = known(start)
-    end = np.maximum(np.where(known(table.finished_ns), table.finished_ns, window.end_ns), start)
+    begun = known(table.started_ns)
+    end = np.where(known(table.finished_ns), table.finished_ns, window.end_ns)
     found = {}
     for pid in np.unique(table.pid[begun]).tolist():
         mine = begun & (table.pid == pid)
-        found[pid] = _Batches(start[mine], end[mine], table.number[mine])
+        found[pid] = _Batches(table.started_ns[mine], np.maximum(end[mine], table.started_ns[mine]), table.number[mine])
     return found
 
 

@@ -145,6 +145,12 @@ def least(lines: list[Line]) -> list[float]:
     return [min(times) for times in zip(*(line.times for line in lines), strict=True)]
 
 
+def check_planted(found: list[float], share: float) -> None:
+    """Other time than that of stages has all that the machine takes as well."""
+    assert found[:-1] == pytest.approx(PLANTED[:-1], rel=share, abs=LATE)
+    assert found[-1] >= (1 - share) * PLANTED[-1]
+
+
 def watch(loader: Any, every: int, epochs: int = 1, step: float = 0.0) -> tuple[list[Line], list[tuple[int, Any]]]:
     """The lines of some epochs, and the batches with their epoch."""
     out = io.StringIO()
@@ -184,7 +190,7 @@ def test_every_stage_is_measured(kind: Any, workers: int, method: str | None, pe
             assert line.pid == int(rows[0, 1])
         assert line.worker == ("main" if workers == 0 else str(int(line.worker)))
         assert (line.transfer == "-") == (workers == 0)
-    assert least(lines) == pytest.approx(PLANTED, rel=0.2, abs=LATE)
+    check_planted(least(lines), 0.2)
     assert len({line.worker for line in lines}) == max(1, workers)
 
 
@@ -371,7 +377,7 @@ def test_a_capture_pauses_the_lines(workers: int, tmp_path: Path) -> None:
     lines = parse(out.getvalue())
     assert len(lines) == 10
     assert {line.epoch for line in lines} == {0, 1}
-    assert least(lines[5:]) == pytest.approx(PLANTED, rel=0.5, abs=LATE)
+    check_planted(least(lines[5:]), 0.5)
     annotate.monitor(loader, every=0)
 
 

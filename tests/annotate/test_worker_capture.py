@@ -147,21 +147,32 @@ class Slow(Dataset[int]):
 
 
 @pytest.mark.parametrize("persistent", [False, True])
-def test_batches_that_no_worker_told_of_in_a_short_window_have_their_worker(persistent: bool, tmp_path: Path) -> None:
+def test_a_batch_in_work_is_known_though_the_worker_recorded_nothing(persistent: bool, tmp_path: Path) -> None:
     keywords: dict[str, Any] = {"num_workers": 2, "persistent_workers": persistent}
     loader: DataLoader[Any] = annotate.loader(DataLoader(Slow(), batch_size=1, **keywords))
     made: list[int] = []
     with annotate.profile(tmp_path, wait=8 if persistent else 0, warmup=1, active=1) as prof:
         for _ in range(1 + persistent):
             made = [int(pid) for pid in prof.steps(loader)]
-    batches = load(prof.trace_files[0])["dataPipeline"]["batches"]
-    rows = {number: place for place, number in enumerate(batches["batch"])}
-    untold = [number for number, place in rows.items() if batches["finished_us"][place] is None]
-    assert len(untold) >= 2
-    for number in untold:
-        assert batches["pid"][rows[number]] == made[number]
-        assert batches["worker"][rows[number]] == number % 2
-        assert batches["drawn_us"][rows[number]] is not None
+    records = [record for record in batches_of(load(prof.trace_files[0])) if record["finished_us"] is None]
+    assert len(records) == 2
+    for record in records:
+        assert record["pid"] == made[record["batch"]] and record["worker"] == record["batch"] % 2
+        assert record["drawn_us"] < record["started_us"]
+
+
+@pytest.mark.parametrize("kind", [Slow, StreamedBooks])
+def test_what_an_earlier_epoch_left_behind_is_in_no_later_window(kind: Any, tmp_path: Path) -> None:
+    loader: DataLoader[Any] = annotate.loader(DataLoader(kind(), batch_size=1, num_workers=2))
+    with annotate.profile(tmp_path, wait=2, warmup=1, active=2, repeat=2) as prof:
+        for epoch in range(3):
+            for number, _ in enumerate(prof.steps(loader)):
+                if epoch < 2 and number == 3:
+                    break
+    for path in prof.trace_files:
+        trace = load(path)
+        pids = {record["pid"] for record in batches_of(trace)}
+        assert len(pids) <= 2 * len({record["epoch"] for record in consumed(trace)})
 
 
 class Numbered(IterableDataset[int]):

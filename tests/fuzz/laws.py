@@ -25,7 +25,7 @@ from tb_dataplugin.reader import chrome, decoding, elements, read_trace, source
 from tb_dataplugin.report.slicing import slice_timeline
 from tests.fuzz.seeds import Seed
 
-LONGEST_S = 5
+LONGEST_S = 15
 """An input takes a few ms; one that takes longer than this counts as a hang."""
 
 CLOSE = {"rel_tol": 1e-9, "abs_tol": 0.01}  # us: doubles of large times, summed

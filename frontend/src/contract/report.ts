@@ -690,7 +690,7 @@ export interface Lane {
   lines: CounterLine[];
   /** of a counter: "%", "bytes", "bytes/s", "us/s" */
   unit: string;
-  /** of a counter: the value at the lane's upper edge; the lower is 0 */
+  /** of a counter: the value at the lane's upper edge (0: none is above 0); the lower is 0 */
   top?: number | undefined;
 }
 

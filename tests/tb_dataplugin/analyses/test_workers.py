@@ -78,19 +78,6 @@ def test_busy_and_idle_fill_the_window_and_starved_is_idle_without_an_index() ->
     assert worker["batches"] == 2
 
 
-def test_a_batch_without_a_record_keeps_its_worker_busy_from_its_draw_or_the_batch_before() -> None:
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100).wait(0, 1).worker(0).worker(1)
-    builder.batch(0, 0, 0, 10, 30, 40).batch(2, 0, 20, None, None, None).batch(4, 0, 40, None, None, None)
-    builder.batch(3, 1, 25, None, None, None)
-    workers = capture_of(builder)["workers"]
-    assert [worker["busy_us"] for worker in workers] == [20 + 70, 75]
-    assert [worker["starved_us"] for worker in workers] == [0, 25]
-    lanes = [lane for lane in analyse(builder.trace()).timeline.lanes if lane.kind == "worker"]
-    boxes = [lane.rows[0].spans for lane in lanes]
-    assert [(one.start_ns // 1000).tolist() for one in boxes] == [[10, 30], [25]]
-    assert [(one.end_ns // 1000).tolist() for one in boxes] == [[30, 100], [100]]
-
-
 def test_a_window_of_nothing_but_prefetched_batches_is_said_to_be_too_short() -> None:
     def codes(finished: float) -> set[str]:
         builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(100, 100).wait(100, 1).worker(0)

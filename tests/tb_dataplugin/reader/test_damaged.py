@@ -561,7 +561,7 @@ def test_time_is_linear_however_many_elements_are_damaged(tmp_path: Path, old: b
     good, bad = EVENT % (b"good", 1), (EVENT % (b"op", 1)).replace(old, new)
     path = tmp_path / "bad.json"
     path.write_bytes(document([good, joint.join([bad] * 10_000), good]))
-    with limited(10):
+    with limited(30):
         trace = read_trace(path)
     assert counts(trace)
 
@@ -578,9 +578,18 @@ def test_no_repetition_of_anything_takes_long(tmp_path: Path, piece: bytes, wher
         path.write_bytes(document([*events(9), EVENT[:-2] % (b"op", 1) + b', "b": ' + many, *events(9)]))
     else:
         path.write_bytes(document(events(9), head=b'"a": ' + many.replace(b"}", b"") + b","))
-    with limited(10):
+    with limited(30):
         trace = read_trace(path)
     assert names(trace)[:9] == [f"op{number}" for number in range(9)]
+
+
+def test_a_small_file_is_mended_like_a_large_one(tmp_path: Path) -> None:
+    odd = EVENT[:-2] % (b"odd", 1) + b', "l": [{"x": 1}, {"y": [2]}]}, "bw": NaN}'
+    path = tmp_path / "small.json"
+    path.write_bytes(document([*events(3), odd, *events(2)]))
+    trace = read_trace(path)
+    assert names(trace) == ["op0", "op1", "op2", "odd", "op0", "op1"]
+    assert counts(trace) == {"mended_json": 1}
 
 
 # what fuzzers found
