@@ -18,7 +18,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if not signals.is_input_bound(INPUT_BOUND) or flow.skew < UNEVEN:
         return None
     if flow.batches < LEAST_BATCHES:
-        made = f"each worker finished {significant(flow.batches, 2)} batches in the window on average"
+        made = f"batches finished per DataLoader worker in the window: {significant(flow.batches, 2)}"
         return Abstention(RULE, f"{made}, too few to tell a slow worker from a slow batch")
     gain = signals.per_step(min(signals.felt_us, flow.busy * signals.window_us * (flow.skew - 1)))
     return Finding(

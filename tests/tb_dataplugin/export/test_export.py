@@ -39,6 +39,37 @@ def test_colour_is_there_when_asked_for() -> None:
     assert "\x1b[1m" in as_text(as_report([analyse(training_run().trace()).capture]), Style(color=True))
 
 
+def step_bars(text: str) -> tuple[str, list[str]]:
+    """The legend of the step chart, and its bars."""
+    lines = text.splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.startswith("Steps ("))
+    rows = [line for line in lines[begin + 1 :] if line.startswith("  step ")]
+    return lines[begin].split("   ")[-1], [row[23:63].strip() for row in rows]
+
+
+def test_steps_show_the_data_wait_and_the_largest_other_cause() -> None:
+    report = report_of(GOLDEN / "v100_resnet50_workers4.pt.trace.json.gz")
+    legend, bars = step_bars(as_text(report))
+    assert legend == "█ device busy  ▓ idle: data wait  ▒ idle: launch  ░ idle: other"
+    steps = report.captures[0].steps.items
+    longest = max(step.duration_us for step in steps)
+    for bar, step in zip(bars, steps, strict=True):
+        told = step.idle_by_cause_us
+        for glyph, time in (("█", step.device_busy_us), ("▓", told.data_wait), ("▒", told.launch)):
+            assert bar.count(glyph) == pytest.approx(time / longest * 40, abs=1)
+        assert len(bar) == pytest.approx(step.duration_us / longest * 40, abs=1)
+
+
+def test_a_cause_that_never_was_has_no_glyph() -> None:
+    legend, _ = step_bars(as_text(report_of(GOLDEN / "sampled_rank0.pt.trace.json.gz")))
+    assert "data wait" not in legend and legend.startswith("█ device busy  ▒ idle: ")
+
+
+def test_bars_are_painted_by_cause() -> None:
+    text = as_text(report_of(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz"), Style(color=True))
+    assert "\x1b[38;5;103m█" in text and "\x1b[38;5;167m▓" in text and "\x1b[38;5;178m▒" in text
+
+
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.split(".")[0])
 def test_json_has_no_nan_and_snake_case_names(path: Path) -> None:
     text = as_json(report_of(path))
