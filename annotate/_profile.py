@@ -112,7 +112,7 @@ class Profile:
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
-        self._ledger = Ledger()
+        self._ledger = Ledger(self._session.patches.make_methods_again)
         self._notes = notes
         self._loaders = loaders
         self._entered = False
