@@ -15,6 +15,7 @@ from annotate import _spans
 from annotate._compose import attribute, is_transform, time_attribute, time_held
 from annotate._patching import Patches, Timing
 from annotate._registry import register
+from annotate._saying import in_short
 from annotate._timed import Followed, Method, TimedIterator, original_of
 
 D = TypeVar("D")
@@ -34,9 +35,48 @@ def dataset(ds: D) -> D:
     Returns the very same object, unchanged: it is only remembered, and timed while `profile` or `replay` records.
     Works for map-style datasets, those with ``__getitems__``, iterable ones, and for ``Subset``, ``ConcatDataset``,
     ``ChainDataset`` and ``random_split``. Twice is harmless.
+
+    Raises:
+        TypeError: `ds` has neither ``__getitem__`` nor ``__iter__``, or is a loader, a class, or text.
     """
+    hint = _why_no_dataset(ds)
+    if hint is not None:
+        raise TypeError(f"annotate.dataset takes a dataset, with __getitem__ or __iter__, and not {in_short(ds)}{hint}")
     register("dataset", ds)
     return ds
+
+
+def _why_no_dataset(ds: object) -> str | None:
+    """What ends the error message; None for a dataset."""
+    if isinstance(ds, type):
+        return f". Did you mean annotate.dataset({ds.__name__}(...))?"
+    if hasattr(ds, "dataset") and hasattr(ds, "collate_fn"):
+        return ". Did you mean annotate.loader(...)?"
+    if isinstance(ds, (str, bytes)) or not any(hasattr(type(ds), name) for name in ("__getitem__", "__iter__")):
+        return ""
+    return None
+
+
+def inner_datasets(ds: object) -> Iterator[object]:
+    """The datasets that a dataset draws from."""
+    for name in _INNER:
+        held = attribute(ds, name)
+        held = list(held.values()) if isinstance(held, dict) else held
+        for inner in held if isinstance(held, (list, tuple)) else [held]:
+            if _looks_like_dataset(inner):
+                yield inner
+
+
+def datasets_in(ds: object) -> list[object]:
+    """A dataset and all that it draws from, each once."""
+    found: list[object] = []
+    waiting = [] if ds is None else [ds]
+    while waiting:
+        current = waiting.pop()
+        if not any(current is known for known in found):
+            found.append(current)
+            waiting += inner_datasets(current)
+    return found
 
 
 def time_dataset(patches: Patches, ds: object) -> None:
@@ -45,13 +85,8 @@ def time_dataset(patches: Patches, ds: object) -> None:
         return
     if _is_data(ds) or not patches.follow(ds, _ITERABLE if _is_iterable(ds) else _MAP):
         patches.note(f"The dataset {type(ds).__name__} could not be timed; its transforms still are.")
-    for name in _INNER:
-        inner = attribute(ds, name)
-        if isinstance(inner, dict):
-            inner = list(inner.values())
-        for one in inner if isinstance(inner, (list, tuple)) else [inner]:
-            if _looks_like_dataset(one):
-                time_dataset(patches, one)
+    for inner in inner_datasets(ds):
+        time_dataset(patches, inner)
     time_held(patches, ds)
     _time_other_transforms(patches, ds)
 
