@@ -15,12 +15,13 @@ from tb_dataplugin.analyses.evidence import Evidence
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
-from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
+from tb_dataplugin.analyses.stages import FURTHER, Path, StageRow, StageTree
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.throughput import Throughput, main_loader
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.findings import Abstention, Finding, Verdict
+from tb_dataplugin.limits import ALL_GAPS, MOST_STAGES
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import PipelineInfo, Trace
 from tb_dataplugin.options import AnalysisOptions
@@ -123,10 +124,11 @@ def _step_items(steps: Steps, results: Results) -> Iterator[pb.Step]:
 def _devices(trace: Trace, results: Results, options: AnalysisOptions) -> Iterator[pb.Device]:
     if isinstance(results.devices, Unavailable):
         return
+    most_gaps = min(options.max_gaps, max(1, ALL_GAPS // len(results.devices)))
     told = zip(results.devices, results.attribution.devices, results.evidence.copies, strict=True)
     for device, blamed, copies in told:
         finder = ChainFinder(trace, results.tree, results.loader, results.workers, device, blamed)
-        report = device_report(device, blamed, finder, results.steps, options.max_gaps)
+        report = device_report(device, blamed, finder, results.steps, most_gaps)
         if copies is not None:
             report.h2d.CopyFrom(copies_report(copies))
         yield report
@@ -252,6 +254,9 @@ def _diagnostics(trace: Trace, results: Results) -> Iterable[Diagnostic]:
         yield from copy_diagnostics(results.devices, results.evidence.copies)
     if trace.info.mode == "train":
         yield from evidence_diagnostics(results.evidence, not isinstance(results.workers, Unavailable))
+    if results.tree.merged:
+        message = f"The capture has more than {MOST_STAGES:,} different stages; the others count as {FURTHER.name}"
+        yield Diagnostic("file", "limit_stages", results.tree.merged, message)
     if results.tree.clipped:
         message = "Stage spans ran past the end of the span they started in; their time is cut there"
         yield Diagnostic("stages", "overlapping_spans", results.tree.clipped, message)

@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
+from tb_dataplugin.limits import MOST_LABEL
 from tb_dataplugin.model.intervals import EMPTY, Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS
 from tb_dataplugin.report import report_pb2 as pb
@@ -98,7 +99,9 @@ def _link(span: Span | None, lanes: Mapping[int, str]) -> pb.Link | None:
     if span is None:
         return None
     lane = "" if span.track is None else lanes.get(span.track, "")
-    return pb.Link(name=span.name, start_us=span.start_ns / 1e3, duration_us=span.duration_ns / 1e3, lane=lane)
+    return pb.Link(
+        name=span.name[:MOST_LABEL], start_us=span.start_ns / 1e3, duration_us=span.duration_ns / 1e3, lane=lane
+    )
 
 
 def _batch(batches: BatchTimes, row: int) -> pb.Chain:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.limits import MOST_LINES
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import CounterSeries
 
@@ -77,6 +78,8 @@ def _chart(counter: str, series: Sequence[CounterSeries]) -> CounterChart:
     lines = [line for line in finite if len(line.time_ns)]
     if counter == "host::cpu" and lines:
         lines = [_joined(f"mean of {len(lines)} cores, and their spread", lines)]
+    if len(lines) > MOST_LINES:  # those that reach highest
+        lines = sorted(lines, key=lambda line: -float(line.value.max()))[:MOST_LINES]
     highest = max((0.0, *(float(line.value.max()) for line in lines)))
     top = 100.0 if unit == PERCENT else highest
     return CounterChart(f"counter:{counter}", title, unit, top, tuple(lines))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.counter_lanes import Points, slice_line
+from tb_dataplugin.report.counter_lanes import MAX_POINTS, Points, slice_line
 from tb_dataplugin.report.pyramid import Boxes, slice_row
 from tb_dataplugin.report.timeline import Label, LaneSource, TimelineSource
 
@@ -18,6 +18,8 @@ MAX_PICTURE_BYTES = 290_000
 """As JSON, before it is compressed. A picture that would have more joins wider boxes, in all lanes alike."""
 BOX_BYTES, POINT_BYTES, LABEL_BYTES = 29, 34, 16
 """What a box, a point of a counter and a label (beside its text) take in JSON, at most, in ordinary traces."""
+ALL_POINTS = 5000
+"""Points of all lines together: a usual host has 10 lines, a hostile one hundreds."""
 MAX_NAME = 160
 """Longer names (C++ templates) are cut: the trace has them whole."""
 
@@ -59,7 +61,9 @@ def slice_timeline(source: TimelineSource, start_us: float, end_us: float, width
 
 def _fitting(source: TimelineSource, window: Window, bucket_ns: float) -> _Picture:
     """The finest picture that keeps within its bytes."""
-    lines = tuple(tuple(slice_line(line, window) for line in lane.lines) for lane in source.lanes)
+    count = sum(len(lane.lines) for lane in source.lanes)
+    points = min(MAX_POINTS, ALL_POINTS // max(1, count))
+    lines = tuple(tuple(slice_line(line, window, points) for line in lane.lines) for lane in source.lanes)
     while True:
         rows = tuple(tuple(slice_row(row, window, bucket_ns) for row in lane.rows) for lane in source.lanes)
         picture = _Picture(rows, lines, _used(rows))
@@ -91,7 +95,7 @@ def _lane(
     number: np.ndarray[tuple[int], np.dtype[np.int64]],
     start_ns: int,
 ) -> pb.Lane:
-    lane = pb.Lane(id=source.id, kind=source.kind, title=source.title, unit=source.unit)
+    lane = pb.Lane(id=source.id, kind=source.kind, title=_cut(source.title), unit=source.unit)
     if source.lines:
         lane.top = source.top
     merged = any(int(boxes.count.max(initial=1)) > 1 for boxes in rows)
