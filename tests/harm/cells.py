@@ -216,7 +216,18 @@ def is_possible(values: dict[str, str]) -> bool:
     return kind.workers > 0 and kind.processes
 
 
-def covering(dimensions: dict[str, tuple[str, ...]] = DIMENSIONS) -> list[Cell]:
+QUICK: Final = {**DIMENSIONS, "loader": tuple(name for name, kind in KINDS.items() if not kind.slow)}
+
+SLOW: Final = (
+    Cell("map_spawn", "ours", "after", marks="loader"),
+    Cell("map_spawn", "monitor", "record", "worker_killed", marks="steps"),
+    Cell("map_forkserver", "ours", "record", "dataset_raises", marks="steps"),
+    Cell("map_forkserver", "user_in_ours", "record", "interrupt", marks="parts"),
+)
+"""Of the loaders whose workers import torch anew, a few in every run, and every pair in the whole matrix."""
+
+
+def covering(dimensions: dict[str, tuple[str, ...]] = QUICK) -> list[Cell]:
     """Cells in which every possible pair of values of two dimensions occurs; the same ones each time.
 
     Greedy: each cell begins with the first pair that is still missing, and takes for every other dimension the value
@@ -278,7 +289,7 @@ def every() -> Iterator[Cell]:
             continue
         turn += 1
         yield replace(cell, marks=MARKS[turn % 3], export=EXPORTS[turn // 3 % 2])
-    yield from (cell for cell in covering() if cell.loader not in quick)
+    yield from (cell for cell in covering(DIMENSIONS) if cell.loader not in quick)
 
 
 def _has_phase(cell: Cell) -> bool:

@@ -105,7 +105,7 @@ def observe_program(job: Job, log: Record) -> None:
             show(message, category, filename, lineno, *rest)
         log("warning", category.__name__, str(message), os.path.basename(filename), lineno)  # noqa: PTH119
 
-    warnings.showwarning = shown
+    warnings.showwarning = shown  # type: ignore[assignment]
     random.seed(1)
     np.random.seed(2)
     torch.manual_seed(3)

@@ -44,6 +44,7 @@ class Lab:
         self._number = 0
         self._busy = 0
         self._known: dict[Program, Future[Observation]] = {}
+        self._seen: dict[Cell, Future[Observation]] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="harm-", ignore_cleanup_errors=True)
         self._files = _make_files(Path(self._folder.name))
         self._servers: list[subprocess.Popen[str]] = []
@@ -83,10 +84,13 @@ class Lab:
         return self._known[program]
 
     def with_us(self, cell: Cell) -> Future[Observation]:
-        return self._submit(cell.program(), cell.annotated())
+        """A cell's program with us in it, run once."""
+        if cell not in self._seen:
+            self._seen[cell] = self._submit(cell.program(), cell.annotated())
+        return self._seen[cell]
 
     def try_cell(self, cell: Cell) -> Future[list[Difference]]:
-        """Both runs, compared."""
+        """Both runs, compared. Asked for beforehand, it goes on while others are waited for."""
         without, ours = self.without_us(cell.program()), self.with_us(cell)
         found: Future[list[Difference]] = Future()
         lock = threading.Lock()

@@ -47,7 +47,7 @@ class UsersProfiler:
         self.path = os.path.join(folder, f"user-{number}.json")  # noqa: PTH118
         self.log = log
         self.ready = 0
-        self.prof = torch.profiler.profile(
+        self.prof: Any = torch.profiler.profile(
             activities=[torch.profiler.ProfilerActivity.CPU],
             schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
             on_trace_ready=self.trace_ready,
@@ -69,7 +69,7 @@ class UsersProfiler:
         if self.export == "late":
             self.save()
         try:
-            names = [event.name for event in self.prof.events()]  # type: ignore[union-attr, unused-ignore]
+            names = [event.name for event in self.prof.events()]
         except (AssertionError, RuntimeError) as error:
             names = [type(error).__name__, str(error)]
         steps = sorted(name for name in names if name.startswith("ProfilerStep"))

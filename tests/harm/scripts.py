@@ -128,7 +128,7 @@ def a_handler_that_raises(folder: Path) -> Facts:
         raise KeyError("user: handler")
 
     loader = DataLoader(Numbers(), batch_size=2)
-    seen = []
+    seen: list[Any] = []
 
     def loop() -> None:
         with annotate.profile(folder / "ours", wait=1, warmup=1, active=3, on_trace_ready=handler) as prof:
@@ -141,7 +141,7 @@ def a_handler_that_looks_at_the_results(folder: Path) -> Facts:
     """key_averages and events in on_trace_ready, as torch's tutorial has it, without an export."""
     import annotate
 
-    tables = []
+    tables: list[list[int]] = []
 
     def handler(prof: Any) -> None:
         tables.append([len(prof.key_averages()), len(prof.events())])
@@ -221,6 +221,7 @@ def _wrong(folder: Path) -> dict[str, Callable[[], object]]:
         return enter
 
     loader: Any = DataLoader(Numbers())
+    wrong: Any = 5
     return {
         "prof.steps(5)": steps(5),
         "prof.steps(None)": steps(None),
@@ -230,9 +231,9 @@ def _wrong(folder: Path) -> dict[str, Callable[[], object]]:
         "annotate.loader(object())": lambda: annotate.loader(object()),
         "annotate.loader(dataset)": lambda: annotate.loader(Numbers()),
         "annotate.loader(None)": lambda: annotate.loader(None),
-        "annotate.compose(5)": lambda: annotate.compose(5),  # type: ignore[arg-type, type-var]
-        "annotate.compose([5])": lambda: annotate.compose([5]),  # type: ignore[list-item]
-        "annotate.collate(5)": lambda: annotate.collate(5),  # type: ignore[arg-type, type-var]
+        "annotate.compose(5)": lambda: annotate.compose(wrong),
+        "annotate.compose([5])": lambda: annotate.compose([wrong]),
+        "annotate.collate(5)": lambda: annotate.collate(wrong),
         "annotate.monitor(object())": lambda: annotate.monitor(object()),
         "annotate.replay(object())": lambda: annotate.replay(object(), folder / "ours"),
     }
@@ -283,11 +284,12 @@ def words(folder: Path, what: str) -> Facts:
 
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
-        loader: Any = {
+        makers: dict[str, Callable[[], Any]] = {
             "a dataset that is not in the loop": lambda: Wrapped(annotate.dataset(Numbers()), batch_size=2),
             "threads in a worker": lambda: annotate.loader(DataLoader(Pooled(), batch_size=2, num_workers=1)),
             "no marker": lambda: DataLoader(Numbers(), batch_size=2),
-        }[what]()
+        }
+        loader = makers[what]()
         with annotate.profile(folder / "ours", wait=1, warmup=1, active=8) as prof:
             for _ in loader:
                 prof.step()

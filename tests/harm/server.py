@@ -28,6 +28,7 @@ from tests.harm.drive import Job
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PATIENCE_S: Final = 30.0
 """For processes that outlive the run: workers look every 5 seconds whether their parent is there."""
+_LOOK_EACH_S: Final = 0.25
 
 
 def encode(number: int, job: Job) -> str:
@@ -54,6 +55,7 @@ class Runs:
         """By pid: number of the job, and when it must have ended."""
         self._leaving: dict[int, tuple[int, int, float]] = {}
         """By pid of the run, which is its session's: number, exit status, and how long its processes may stay."""
+        self._next_look = 0.0
 
     def __len__(self) -> int:
         return len(self._going) + len(self._leaving)
@@ -68,6 +70,7 @@ class Runs:
 
     def look(self) -> None:
         """Take note of what has ended, and answer for it."""
+        now = time.monotonic()
         with suppress(ChildProcessError):
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = found
@@ -75,13 +78,19 @@ class Runs:
                     number, _ = self._going.pop(pid)
                     code = os.waitstatus_to_exitcode(status)
                     print(json.dumps(["ended", number]), flush=True)
-                    self._leaving[pid] = number, code, time.monotonic() + _PATIENCE_S
-        now = time.monotonic()
+                    self._leaving[pid] = number, code, now + _PATIENCE_S
+                    self._next_look = now
         for pid, (_, until) in list(self._going.items()):
             if now > until:
                 _kill(pid)
+        if now >= self._next_look:
+            self._next_look = now + _LOOK_EACH_S
+            self._look_at_leaving(now)
+
+    def _look_at_leaving(self, now: float) -> None:
+        sessions = _sessions() if self._leaving else {}
         for pid, (number, code, until) in list(self._leaving.items()):
-            left = _alive(pid)
+            left = sessions.get(pid, [])
             if left and now < until:
                 continue
             if left:
@@ -99,19 +108,19 @@ def _kill(session: int) -> None:
         os.killpg(session, signal.SIGKILL)
 
 
-def _alive(session: int) -> list[str]:
-    """Names of the processes of a session that have not ended."""
-    found = []
+def _sessions() -> dict[int, list[str]]:
+    """Names of the processes that have not ended, by their session."""
+    found: dict[int, list[str]] = {}
     for entry in os.scandir("/proc"):
         if not entry.name.isdecimal():
             continue
         with suppress(OSError):
             with open(f"/proc/{entry.name}/stat") as file:
                 _, _, rest = file.read().rpartition(")")
-            state, _, _, its_session = rest.split()[:4]
-            if int(its_session) == session and state not in "ZX":
+            state, _, _, session = rest.split()[:4]
+            if state not in "ZX":
                 with open(f"/proc/{entry.name}/cmdline") as file:
-                    found.append(file.read().replace("\0", " ").strip())
+                    found.setdefault(int(session), []).append(file.read().replace("\0", " ").strip())
     return found
 
 

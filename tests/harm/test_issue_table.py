@@ -27,18 +27,15 @@ def no_difference(lab: Lab, cell: Cell) -> None:
     assert not found, "\n".join(map(str, found))
 
 
-@pytest.mark.parametrize(("profilers", "phase", "export"), list(product(BESIDE, PHASES, EXPORTS)))
-def test_a_profiler_of_the_users_works_in_every_order_with_ours(
-    lab: Lab, profilers: str, phase: str, export: str
-) -> None:
-    no_difference(lab, Cell("map", profilers, phase, export=export))
+IN_EVERY_ORDER = [
+    *(Cell("map", *values[:2], export=values[2]) for values in product(BESIDE, PHASES, EXPORTS)),
+    *(Cell("map_workers", *values, marks="steps") for values in product(BESIDE, PHASES)),
+]
 
 
-@pytest.mark.parametrize(("profilers", "phase"), list(product(BESIDE, PHASES)))
-def test_a_profiler_of_the_users_works_in_every_order_with_ours_over_a_loader_with_workers(
-    lab: Lab, profilers: str, phase: str
-) -> None:
-    no_difference(lab, Cell("map_workers", profilers, phase, marks="steps"))
+@pytest.mark.parametrize("cell", IN_EVERY_ORDER, ids=str)
+def test_a_profiler_of_the_users_works_in_every_order_with_ours(lab: Lab, cell: Cell) -> None:
+    no_difference(lab, cell)
 
 
 ORDERS = ("UOuo", "UOou", "OUuo", "OUou", "UuOo", "OoUu")
@@ -57,9 +54,15 @@ def test_a_profiler_that_records_all_the_time_works_in_every_order_with_ours(lab
     assert found["exported"] == 3 * (order.index("u") - order.index("U"))
 
 
-@pytest.mark.parametrize(("profilers", "marks"), list(product(("none", "ours", "monitor", "monitor_and_ours"), MARKS)))
-def test_workers_that_are_threads_give_every_batch(lab: Lab, profilers: str, marks: str) -> None:
-    no_difference(lab, Cell("thread_workers", profilers, "after", marks=marks))
+THREADS = [
+    Cell("thread_workers", profilers, "after", marks=marks)
+    for profilers, marks in product(("none", "ours", "monitor", "monitor_and_ours"), MARKS)
+]
+
+
+@pytest.mark.parametrize("cell", THREADS, ids=str)
+def test_workers_that_are_threads_give_every_batch(lab: Lab, cell: Cell) -> None:
+    no_difference(lab, cell)
 
 
 @pytest.mark.parametrize(("workers", "how"), list(product((1, 2), ("ours", "monitor"))))
@@ -113,12 +116,16 @@ def test_a_place_that_warns_is_shown_once_under_monitor_and_step(lab: Lab) -> No
     assert found == {"user: a step": 1, "user: a later step": 1, "user: an item": 1}
 
 
-@pytest.mark.parametrize("marks", MARKS)
-@pytest.mark.parametrize(
-    "loader", ["map", "map_workers", "iterable", "iterable_workers", "getitems", "subset_of_concat", "own_iter"]
-)
-def test_the_users_code_sees_its_own_types_while_we_record(lab: Lab, loader: str, marks: str) -> None:
-    cell = Cell(loader, "ours", "after", marks=marks)
+SEEN_BY_THE_USER = [
+    Cell(loader, "ours", "after", marks=marks)
+    for loader, marks in product(
+        ("map", "map_workers", "iterable", "iterable_workers", "getitems", "subset_of_concat", "own_iter"), MARKS
+    )
+]
+
+
+@pytest.mark.parametrize("cell", SEEN_BY_THE_USER, ids=str)
+def test_the_users_code_sees_its_own_types_while_we_record(lab: Lab, cell: Cell) -> None:
     without, ours = lab.without_us(cell.program()).result(), lab.with_us(cell).result()
     assert ours.flags == without.flags
     assert ours.types == without.types
@@ -141,7 +148,7 @@ CALLS = {
 }
 """And the name of what came, which the message must have."""
 
-ADVICE = ("Did you mean", "Pass ", "pass ", "Give ", "give ", "Use ", "use ", "Call ", "call ")
+ADVICE = ("write ", "Did you mean", "Pass ", "pass ", "Give ", "give ", "Use ", "use ", "Call ", "call ")
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -19,7 +19,7 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from queue import Queue
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import PIL.Image
@@ -337,8 +337,8 @@ class ThreadContext(SpawnContext):
     """A multiprocessing context whose processes are threads."""
 
     _name = "threads"
-    Process: Any = ThreadWorker
-    Queue: Any = ThreadQueue
+    Process: ClassVar[Any] = ThreadWorker
+    Queue: ClassVar[Any] = ThreadQueue
 
 
 CLASSES = (

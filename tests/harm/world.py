@@ -83,7 +83,7 @@ def look() -> World:
         "log handlers": list(map(_Same, logging.root.handlers)),
         "start method": multiprocessing.get_start_method(allow_none=True),
         "torch threads": torch.get_num_threads(),
-        "profiling": torch.autograd._profiler_enabled(),
+        "profiling": torch.autograd._profiler_enabled(),  # type: ignore[attr-defined, unused-ignore]
         "alarm": signal.getitimer(signal.ITIMER_REAL),
     }
     return world
