@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -177,12 +178,15 @@ class TaggingIterator:
         iteration = self._iteration
         if not iteration.is_open:
             return next(self._iterator)
-        if not iteration.is_starting and is_for_a_batch():
-            iteration.consume(perf_counter_ns())
+        with suppress(Exception):  # a fault of ours costs a record, never a batch
+            if not iteration.is_starting and is_for_a_batch():
+                iteration.consume(perf_counter_ns())
         indices = next(self._iterator)
-        batch = iteration.draw(perf_counter_ns())
-        self._batches.kept.append(batch)
-        return Tagged(indices, iteration.number, batch.batch)
+        with suppress(Exception):
+            batch = iteration.draw(perf_counter_ns())
+            self._batches.kept.append(batch)
+            return Tagged(indices, iteration.number, batch.batch)
+        return indices
 
     def __getattr__(self, name: str) -> Any:
         if name in TaggingIterator.__slots__:

@@ -126,7 +126,7 @@ def _timed_getitem(method: Method, followed: Followed) -> Method:
         if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
             return method(self, index)
         own_name = followed.get(id(self))
-        thread = _spans.thread
+        thread = _spans.thread.open
         if own_name is None:
             return method(self, index)
         thread.items += 1
@@ -156,7 +156,7 @@ def _timed_getitems(method: Method, followed: Followed) -> Method:
     @wraps(method)
     def __getitems__(self: object, indices: Any) -> Any:  # noqa: N807
         nonlocal one_by_one
-        thread = _spans.thread
+        thread = _spans.thread.open
         if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
             return method(self, indices)
         batch_name = followed.get(id(self))

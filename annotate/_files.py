@@ -99,7 +99,7 @@ class _TimedOpen(TimedGlobal):
         opener: Callable[[str, int], int] | None = None,
     ) -> Any:
         original = self.target
-        if not _spans.RECORDING or not _spans.thread.sample:
+        if not _spans.RECORDING or not _spans.thread.open.sample:
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
         if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
             with _spans.marker(_OPEN):

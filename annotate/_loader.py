@@ -53,7 +53,7 @@ def _not_a_loader(given: object) -> str:
         hint = ". Did you mean annotate.dataset(...)?"
     elif hasattr(type(given), "__iter__"):
         hint = ": loop over prof.steps(...) to have the data wait of any iterable recorded"
-    return f"annotate.loader takes a DataLoader, and not {in_short(given)}{hint}"
+    return f"annotate.loader takes a DataLoader of torch, and not {in_short(given)}{hint}"
 
 
 def loaders_in(given: object) -> list[object]:

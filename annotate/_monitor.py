@@ -21,6 +21,7 @@ from typing import IO, Any, Final, TypeVar
 from annotate import _session, _tally
 from annotate._collate import Collate
 from annotate._patching import Patches
+from annotate._saying import in_short
 from annotate._timed import set_class, timed_subclass
 from annotate._watch import Lines, Sampler, Watch, Watching, print_line
 from annotate._workers import replaced, workers_are_threads
@@ -62,7 +63,7 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
     from torch.utils.data import DataLoader
 
     if not isinstance(loader, DataLoader):
-        raise TypeError(f"annotate.monitor takes a DataLoader, not {type(loader).__name__}")
+        raise TypeError(f"annotate.monitor takes a DataLoader of torch, and not {in_short(loader)}")
     if type(every) is not int or every < 0:
         raise ValueError(f"annotate.monitor: every must be a number of batches, 1 or more (0: stop), not {every!r}")
     if file is not None and not hasattr(file, "write"):

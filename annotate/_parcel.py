@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 
@@ -79,7 +80,8 @@ class Tagged:
 def take_indices(indices: Any, iteration: int, batch: int) -> Any:
     """Runs in the worker that unpickles a `Tagged`."""
     if begun is not None:
-        begun(iteration, batch)
+        with suppress(Exception):  # a fault of ours costs a record, never a batch
+            begun(iteration, batch)
     return indices
 
 
@@ -99,5 +101,6 @@ class Parcel:
 def unpack(data: Any, facts: Facts) -> Any:
     """Runs in the process that unpickles a `Parcel`."""
     if arrived is not None:
-        arrived(facts)
+        with suppress(Exception):
+            arrived(facts)
     return data

@@ -31,6 +31,9 @@ B = TypeVar("B")
 _END: Final = object()
 _PROBE: Final = "annotate: cost of one marker"
 _OTHER: Final = "another profiler of torch is running in this process, and torch can run one at a time"
+_RECORDING_ALREADY: Final = (
+    "annotate is recording already: end the running annotate.profile before another profile or replay"
+)
 _GAVE_WAY: Final = (
     "annotate.profile gave up its window, because another profiler of torch began to record, and torch can run one at "
     "a time: there is no capture of these steps. Leave one of the two out, or have them record different steps"
@@ -144,11 +147,13 @@ class Profile:
     def __enter__(self) -> Profile:
         if self._entered:
             raise RuntimeError("an annotate.profile can be entered once; make a new one for another capture")
-        if not is_on() and another_is_open():
+        if is_on():
+            raise RuntimeError(_RECORDING_ALREADY)
+        if another_is_open():
             raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. End it before annotate.profile begins")
         _writer.check_writable(self.options.logdir)
-        self._session.begin()
         try:
+            self._session.begin()
             self._torch.others.install(self._session.patches)
             self._torch.__enter__()
             self._entered = True

@@ -398,21 +398,22 @@ def _close(name: str, start: int, ahead: int, extra: int) -> int:
 
 
 class SpanInMarker:
-    """A stage of the user's own in the training thread: a marker of torch with a span inside it. Used once."""
+    """A stage of the user's own in the training thread: a marker of torch with a span inside it. Open when made."""
 
     __slots__ = ("_ahead", "_marker", "_name", "_start")
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._marker = torch_marker(name)
-
-    def __enter__(self) -> None:
-        self._marker.__enter__()
+        self._marker = marker = torch_marker(name)
+        marker.__enter__()
         start = clock()
         if start > _next:
             start = _read_cpu()
         self._start = start
         self._ahead = _ahead
+
+    def __enter__(self) -> None:
+        pass
 
     def __exit__(self, *exc: Any) -> None:
         end = clock()

@@ -38,11 +38,13 @@ def _is_internal(file: str, module: str) -> bool:
 
 
 def in_short(value: object) -> str:
-    """A value in a few words: ``42 (int)``, ``a Pipeline``, ``the class Numbers``."""
+    """A value in a few words: ``42 (int)``, ``a spdl.dataloader.DataLoader``, ``the class Numbers``."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if not isinstance(value, (bool, int, float, str, bytes, type(None))):
-        return f"a {type(value).__name__}"
+        module, name = type(value).__module__, type(value).__qualname__
+        name = name if module in ("builtins", "__main__") else f"{module}.{name}"
+        return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
     text = ascii(value)
     return f"{text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'} ({type(value).__name__})"
 

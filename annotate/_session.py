@@ -12,6 +12,7 @@ from annotate._collate import Collate
 from annotate._dataset import BATCHED, datasets_in
 from annotate._loader import describe, loaders_in, time_loader, time_registered
 from annotate._patching import Patches
+from annotate._saying import in_short, one_line
 from annotate._worker import WorkerCollate
 from annotate._workers import WorkerCapture
 from annotate.options import WorkerLimits
@@ -44,16 +45,9 @@ class Session:
         self.workers = WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
     def begin(self) -> None:
-        """Install every hook.
-
-        Raises:
-            RuntimeError: another session is on.
-        """
+        """Install every hook. No other session may be on."""
         global _on
-        if _on is not None:
-            raise RuntimeError(
-                "annotate is recording already: end the running annotate.profile before another profile or replay"
-            )
+        assert _on is None
         _on = self
         _patching.in_force = self.patches
         try:
@@ -136,10 +130,13 @@ class Session:
         return found
 
     def _time(self, role: _registry.Role, obj: object) -> None:
-        time_registered(self.patches, role, obj)
-        if role == "loader":
-            self._remember(obj)
-            self.workers.hook_for_the_session(obj)
+        try:
+            time_registered(self.patches, role, obj)
+            if role == "loader":
+                self._remember(obj)
+                self.workers.hook_for_the_session(obj)
+        except Exception as error:  # of one object; the others are timed
+            self.patches.note(f"{in_short(obj)} could not be timed: {one_line(error)}")
 
     def _number_of(self, loader: object) -> int | None:
         """The place of a loader in `loaders`. One that a framework rebuilt is known by what it has of ours."""

@@ -47,14 +47,17 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
         if _spans.RECORDING:
             marker = _spans.marker(self._name)
             marker.__enter__()
-            _spans.thread.stages.append((self, marker))
+            _spans.thread.open.stages.append((self, marker))
         return self
 
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        stages = _spans.thread.stages
+        stages = _spans.thread.open.stages
         if not stages:  # not recorded
+            return
+        if stages[-1][0] is self:
+            stages.pop()[1].__exit__(exc_type, exc, traceback)
             return
         for position in range(len(stages) - 1, -1, -1):
             owner, marker = stages[position]

@@ -159,7 +159,10 @@ class TallyCollate:
 
     def __call__(self, batch: Any) -> Any:
         data = self.function(batch)
-        return data if current is None else current.finish(data)
+        if current is not None:
+            with contextlib.suppress(Exception):
+                return current.finish(data)
+        return data
 
     @property
     def __name__(self) -> str:
@@ -243,7 +246,8 @@ class Watched(Tagged):
 def take_indices(indices: Any, iteration: int, batch: int, measure: bool) -> Any:
     """Runs in the worker that unpickles a `Watched`."""
     if current is not None:
-        current.begin(iteration, batch, measure)
+        with contextlib.suppress(Exception):  # a fault of ours costs a line, never a batch
+            current.begin(iteration, batch, measure)
     return indices
 
 
@@ -264,7 +268,8 @@ class Tallied:
 def unpack(data: Any, facts: Facts, sums: Sums | None) -> Any:
     """Runs in the process that unpickles a `Tallied`."""
     if arrived is not None:
-        arrived(facts, sums)
+        with contextlib.suppress(Exception):
+            arrived(facts, sums)
     return data
 
 

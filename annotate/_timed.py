@@ -220,7 +220,7 @@ class TimedIterator:
         return self
 
     def __next__(self) -> Any:
-        thread = _spans.thread
+        thread = _spans.thread.open
         if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
             return next(self._iterator)
         if thread.sample:  # a dataset inside another one makes no second sample

@@ -190,9 +190,13 @@ class Tagging(TaggingIterator):
         iteration = self._iteration
         if not iteration.is_open:
             return next(self._iterator)
-        if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
-            iteration.consume(clock())
-        return iteration.send(next(self._iterator))
+        with contextlib.suppress(Exception):  # a fault of ours costs a line, never a batch
+            if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
+                iteration.consume(clock())
+        indices = next(self._iterator)
+        with contextlib.suppress(Exception):
+            return iteration.send(indices)
+        return indices
 
 
 class Sampler(SamplerProxy):
@@ -239,7 +243,8 @@ class Watch:
                 _one_at_a_time.release()
         else:
             data = method(iterator)
-        lines.add(self, begin, clock())
+        with contextlib.suppress(Exception):
+            lines.add(self, begin, clock())
         return data
 
     def _measured(self, iterator: Any, method: Callable[[Any], Any]) -> Any:

@@ -67,9 +67,12 @@ class WorkerCollate:
         try:
             data = self.function(batch)
         except BaseException:
-            current.flush()
+            with contextlib.suppress(Exception):
+                current.flush()
             raise
-        return current.finish(data)
+        with contextlib.suppress(Exception):  # a fault of ours costs the batch's spans, never the batch
+            return current.finish(data)
+        return data
 
     @property
     def __name__(self) -> str:
@@ -111,7 +114,7 @@ class Worker:
         self._window = window
         try:
             self._open(window)
-        except OSError:
+        except Exception:  # a full disk, a fault of ours: this worker records nothing in this window
             self._close()
             return False
         return True

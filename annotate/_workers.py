@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from itertools import count
@@ -16,6 +16,7 @@ from annotate._batches import Batches, Iteration, SamplerProxy
 from annotate._clock import Anchors
 from annotate._collate import Collate
 from annotate._patching import Patches
+from annotate._saying import one_line, report_fault
 from annotate._spool import Spool
 from annotate._worker import Place, WorkerCollate, WorkerInit
 from annotate.options import WorkerLimits
@@ -69,7 +70,12 @@ class WorkerCapture:
             capture.iterated[id(self)] = capture.iterated.get(id(self), 0) + 1
             if not getattr(self, "num_workers", 0) or os.getpid() != capture._pid:
                 return original(self)
-            with capture._followed(self):
+            with ExitStack() as hooks:
+                try:
+                    capture._follow(self, hooks)
+                except Exception as error:
+                    hooks.close()
+                    report_fault(f"annotate does not record the workers of a DataLoader: {one_line(error)}")
                 return original(self)
 
         self._patches.set_attribute(DataLoader, "__iter__", __iter__)
@@ -141,27 +147,25 @@ class WorkerCapture:
             lost.append(f"no worker records: a DataLoader with worker processes was in use, but {_NOTHING_CAME}.")
         return lost
 
-    @contextmanager
-    def _followed(self, loader: Any) -> Generator[None, None, None]:
-        """Hooks in `loader`, seen by the iterator that is made meanwhile and by nobody else."""
+    def _follow(self, loader: Any, hooks: ExitStack) -> None:
+        """Put hooks into `loader`, seen by the iterator that is made before they are taken out, and by nobody else."""
         number = self._number_of(loader)
         if number is None or not self._can_follow(loader, number):
-            yield
             return
         self._lost.pop(number, None)
         proxy = self._proxy(loader)
         iteration = self._new_iteration(loader, number)
         init, collate = self._hooks(loader, number)
         proxy.iteration = iteration
-        name = "sampler" if getattr(loader, "batch_sampler", None) is None else "batch_sampler"
-        try:
-            with ExitStack() as stack:
-                for key, value in (("worker_init_fn", init), ("collate_fn", collate), (name, proxy)):
-                    stack.enter_context(replaced(loader, key, value))
-                yield
-        finally:
+
+        def iterator_is_made() -> None:
             proxy.iteration = None
             iteration.is_starting = False
+
+        hooks.callback(iterator_is_made)
+        name = "sampler" if getattr(loader, "batch_sampler", None) is None else "batch_sampler"
+        for key, value in (("worker_init_fn", init), ("collate_fn", collate), (name, proxy)):
+            hooks.enter_context(replaced(loader, key, value))
 
     def _can_follow(self, loader: Any, number: int) -> bool:
         running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None

@@ -270,7 +270,7 @@ def test_an_exception_of_a_transform_passes_unchanged_and_ends_its_span(tmp_path
         with pytest.raises(KeyError) as caught:
             pipeline(1)
         assert caught.value is error
-        assert not _spans.thread.sample
+        assert not _spans.thread.open.sample
 
     roots = record(tmp_path, code)
     assert trees(roots) == [("transform::Compose", ["transform::fail"])]
