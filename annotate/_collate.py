@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from annotate import _spans
+from annotate._saying import in_short
 from annotate._timed import callable_label
 
 CollateFunction = Callable[[Any], Any]
@@ -67,5 +68,8 @@ def collate(fn: CollateFunction | None = None) -> Collate:
     if isinstance(fn, Collate):
         return fn
     if fn is not None and not callable(fn):
-        raise TypeError(f"annotate.collate takes a function, not {fn!r}")
+        raise TypeError(
+            f"annotate.collate takes a function that builds a batch, and not {in_short(fn)}. Pass what you pass as "
+            "collate_fn=..., or nothing for torch's default"
+        )
     return Collate(default_collate if fn is None else fn)

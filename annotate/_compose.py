@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, overload
 from annotate import _spans
 from annotate._patching import Patches, Timing, own_method
 from annotate._registry import register
+from annotate._saying import in_short
 from annotate._timed import TimedCallable, callable_label, timed_method
 
 Transform = Callable[..., Any]
@@ -63,11 +64,15 @@ def compose(transforms: Any) -> Any:
     if isinstance(transforms, (list, tuple)):
         for index, transform in enumerate(transforms):
             if not callable(transform):
-                raise TypeError(f"annotate.compose: element {index} is not callable: {transform!r}")
+                raise TypeError(
+                    f"annotate.compose takes callables, and element {index} is {in_short(transform)}, which cannot be "
+                    "called. Pass transforms, such as T.ToTensor()"
+                )
         transforms = Compose(list(transforms))
     elif not callable(transforms):
         raise TypeError(
-            f"annotate.compose takes a list of callables or a pipeline that can be called, not {transforms!r}"
+            "annotate.compose takes a list of callables, or a pipeline that can be called, and not "
+            f"{in_short(transforms)}. Pass a list, such as [T.RandomCrop(256), T.ToTensor()], or your Compose"
         )
     register("transform", transforms)
     return transforms

@@ -53,7 +53,7 @@ def _why_no_dataset(ds: object) -> str | None:
     if hasattr(ds, "dataset") and hasattr(ds, "collate_fn"):
         return ". Did you mean annotate.loader(...)?"
     if isinstance(ds, (str, bytes)) or not any(hasattr(type(ds), name) for name in ("__getitem__", "__iter__")):
-        return ""
+        return ". Pass the object that you pass to DataLoader(...)"
     return None
 
 

@@ -45,6 +45,8 @@ class Ledger:
         self._cpu = 0
         self._meter: Meter | None = None
         self._before: Reading = NOT_TOLD
+        self.elsewhere = 0
+        """Spans that ran in other threads, where torch keeps no markers, in the window that was closed last."""
         self.costs: ThreadCosts | None = None
         """Of the window that was closed last; None where the system does not tell."""
 
@@ -68,6 +70,7 @@ class Ledger:
             _spans.marker = _recorder.torch_marker
             self._make_methods_again()
             self._pack()
+            self.elsewhere = _recorder.other_threads
             _recorder.detach()
             self.costs = self._costs()
 

@@ -46,7 +46,7 @@ def loader(loader: L) -> L:
 
 
 def _not_a_loader(given: object) -> str:
-    hint = ""
+    hint = ". Pass the object that your loop iterates"
     if isinstance(given, type):
         hint = f". Did you mean annotate.loader({given.__name__}(...))?"
     elif hasattr(type(given), "__getitem__"):

@@ -193,12 +193,14 @@ class WorkerRows:
                 "no worker records: torch's profiler recorded no CPU activity, so the workers' clock cannot be "
                 "matched with the trace. Leave ProfilerActivity.CPU on."
             )
-        elsewhere = sum(facts.elsewhere for facts in self._batches.workers.values())
-        if elsewhere:
-            notes.append(
-                f"{elsewhere:,} spans ran in other threads of the DataLoader workers (thread pools), where annotate "
-                "does not record: their time counts for the stage that waited for them."
-            )
+        workers = sum(facts.elsewhere for facts in self._batches.workers.values())
+        here = 0 if self._ledger is None else self._ledger.elsewhere
+        for count, where in ((here, "the training process"), (workers, "the DataLoader workers")):
+            if count:
+                notes.append(
+                    f"{count:,} spans ran in other threads of {where} (thread pools, buffers), where annotate does not "
+                    "record: their time counts for the stage that waited for them."
+                )
         if self._batches.out_of_time:
             notes.append(
                 f"{self._batches.out_of_time} batches seem to have arrived before they were finished: "

@@ -63,7 +63,10 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
     from torch.utils.data import DataLoader
 
     if not isinstance(loader, DataLoader):
-        raise TypeError(f"annotate.monitor takes a DataLoader of torch, and not {in_short(loader)}")
+        raise TypeError(
+            f"annotate.monitor takes a DataLoader of torch, and not {in_short(loader)}. Pass the DataLoader that your "
+            "loop iterates; for the data wait of any other iterable, loop over prof.steps(...) in annotate.profile"
+        )
     if type(every) is not int or every < 0:
         raise ValueError(f"annotate.monitor: every must be a number of batches, 1 or more (0: stop), not {every!r}")
     if file is not None and not hasattr(file, "write"):

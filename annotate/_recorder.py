@@ -92,7 +92,7 @@ _last_flush = 0
 _flush: Callable[[], None] = rows.clear
 _still_on: Callable[[], bool] = bool
 other_threads = 0
-"""Spans left out because they ran in another thread of the worker."""
+"""Spans left out because they ran in another thread of this process."""
 
 
 def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) -> None:
@@ -273,8 +273,10 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
         if not _spans.RECORDING:
             return method(self, value)
         state: list[int] | None = state_of[id(self)]
-        if state is None or get_ident() != _thread:
+        if state is None:
             return method(self, value)
+        if get_ident() != _thread:
+            return call_in_marker(followed[id(self)], method, (self, value), kwargs)
         with torch_marker(names[state[1] >> CPU_BITS]):
             start = clock()
             if start > _next:
@@ -305,7 +307,9 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
 
 def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As `call`, inside a marker of torch. Torch keeps no markers of other threads, and no more do we."""
+    global other_threads
     if get_ident() != _thread:
+        other_threads += 1
         return function(*args, **kwargs)
     with torch_marker(name):
         start = clock()
@@ -336,7 +340,9 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
 
 def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
     """As `sample`, inside a marker of torch."""
+    global other_threads
     if get_ident() != _thread:
+        other_threads += 1
         return function(*args)
     with torch_marker(name):
         start = clock()
@@ -403,6 +409,9 @@ class SpanInMarker:
     __slots__ = ("_ahead", "_marker", "_name", "_start")
 
     def __init__(self, name: str) -> None:
+        global other_threads
+        if get_ident() != _thread:
+            other_threads += 1
         self._name = name
         self._marker = marker = torch_marker(name)
         marker.__enter__()
@@ -433,8 +442,11 @@ class Span(_spans.OwnSpan):
     __slots__ = ()
 
     def __enter__(self) -> None:
+        global other_threads
         if get_ident() == _thread:
             self._open.append(_open())
+        else:
+            other_threads += 1
 
     def __exit__(self, *exc: object) -> None:
         if self._open and get_ident() == _thread:

@@ -17,6 +17,7 @@ from annotate._collate import collate
 from annotate._isolated import isolated_copy
 from annotate._profile import Profile
 from annotate._rng import Snapshot
+from annotate._saying import in_short
 from annotate.options import CaptureOptions, absolute
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ def replay(loader: Any, logdir: str | os.PathLike[str], batches: int = 16, *, pr
     """
     missing = [name for name in _NEEDED if not hasattr(loader, name)]
     if missing:
-        raise TypeError(f"annotate.replay takes a DataLoader: {type(loader).__name__} has no {', '.join(missing)}")
+        raise TypeError(
+            f"annotate.replay takes a DataLoader of torch, and not {in_short(loader)}, which has no "
+            f"{', '.join(missing)}. Pass the DataLoader that your loop iterates"
+        )
     if batches < 1:
         raise ValueError(f"batches must be at least 1, and is {batches}")
     options = CaptureOptions(logdir=absolute(logdir), wait=0, warmup=0, active=batches, mode="replay")

@@ -106,11 +106,9 @@ class Session:
             names: of all spans that were recorded in the window.
         """
         stages = {stage for stage in map(parse_span_name, names) if stage is not None and stage.kind != "wait"}
-        if not stages:
-            return [_NO_STAGE]
         samples = {stage.label.removesuffix(BATCHED) for stage in stages if stage.kind == "sample"}
         read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
-        return [
+        missing = [
             _NOT_READ.format(type(ds).__name__)
             for role, ds in _registry.registered()
             if role == "dataset"
@@ -118,6 +116,7 @@ class Session:
             and type(ds).__name__ not in samples
             and not any(ds is other for other in read)
         ]
+        return missing if missing or stages else [_NO_STAGE]
 
     def describe_loaders(self) -> list[LoaderMetadata]:
         """The settings of every loader, and which of them were in use."""

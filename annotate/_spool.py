@@ -116,6 +116,14 @@ class Spool:
                 break
 
 
+def remove_orphan(folder: str) -> None:
+    """Remove a spool whose training process is gone; a worker does so at its own end."""
+    path = Path(folder)
+    name = _FOLDER.fullmatch(path.name)
+    if name is not None and _is_own(path) and not _is_alive(int(name[1]), name[2]):
+        _remove(path)
+
+
 def start_time(pid: int) -> str:
     """When a process started, so that a number used again is told apart; "0" where the system does not tell."""
     try:
@@ -128,9 +136,7 @@ def start_time(pid: int) -> str:
 def sweep(parent: Path) -> None:
     """Remove the folders of processes that are gone: this user's, and only what a spool of ours looks like."""
     for folder in parent.glob(PREFIX + "*-*-*"):
-        name = _FOLDER.fullmatch(folder.name)
-        if name is not None and _is_own(folder) and not _is_alive(int(name[1]), name[2]):
-            _remove(folder)
+        remove_orphan(str(folder))
 
 
 def _is_own(folder: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
+from multiprocessing.util import Finalize
 from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
 
@@ -233,6 +234,7 @@ def begin(place: Place, worker: int, started: int) -> None:
     _spans.timed = _recorder.timed
     patches = _inherited_patches()
     new = Worker(place, worker, started, patches)
+    Finalize(None, _spool.remove_orphan, args=(place.folder,), exitpriority=0)
     _decoders.install(patches)
     for role, obj in _registry.registered():
         time_registered(patches, role, obj)

@@ -74,7 +74,7 @@ def test_collate_is_picklable_and_passes_for_its_function() -> None:
     assert repr(annotate.collate(Stacker())) == "Stacker()"
     assert torch.equal(annotate.collate()([1, 2]), torch.tensor([1, 2]))
     assert not hasattr(one, "nothing")
-    with pytest.raises(TypeError, match="takes a function"):
+    with pytest.raises(TypeError, match="takes a function that builds a batch"):
         annotate.collate(3)  # type: ignore[arg-type]
 
 
@@ -108,7 +108,7 @@ def test_a_loader_without_batches_keeps_its_conversion(tmp_path: Path) -> None:
 
 
 def test_only_loaders_are_annotated() -> None:
-    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader, and not a list"):
+    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader of torch, and not a list"):
         annotate.loader([1])
 
 
