@@ -187,7 +187,8 @@ class WorkerRows:
     def notes(self) -> list[str]:
         """Sentences for the reader about what is missing."""
         recorded = {batch.loader for batch in self._seen_batches()} | {file.loader for file in self._files}
-        notes = self._capture.why_lost(recorded, self._waited_for_workers)
+        lost = self._capture.why_lost(recorded, self._waited_for_workers)
+        notes = list(lost)
         if self._clock is None and recorded:
             notes.append(
                 "no worker records: torch's profiler recorded no CPU activity, so the workers' clock cannot be "
@@ -196,7 +197,7 @@ class WorkerRows:
         workers = sum(facts.elsewhere for facts in self._batches.workers.values())
         here = 0 if self._ledger is None else self._ledger.elsewhere
         for count, where in ((here, "the training process"), (workers, "the DataLoader workers")):
-            if count:
+            if count and not lost:
                 notes.append(
                     f"{count:,} spans ran in other threads of {where} (thread pools, buffers), where annotate does not "
                     "record: their time counts for the stage that waited for them."

@@ -9,7 +9,7 @@ from typing import Final
 
 from annotate import _decoders, _patching, _registry, _spans
 from annotate._collate import Collate
-from annotate._dataset import BATCHED, datasets_in
+from annotate._dataset import datasets_in
 from annotate._loader import describe, loaders_in, time_loader, time_registered
 from annotate._patching import Patches
 from annotate._saying import in_short, one_line
@@ -23,8 +23,8 @@ _NO_STAGE: Final = (
     "loader to annotate.loader"
 )
 _NOT_READ: Final = (
-    "no sample of the {} given to annotate.dataset was recorded: the loop reads another dataset. Frameworks may make a "
-    "copy of yours (the Hugging Face Trainer does when it drops columns). Annotate the loader that is iterated, with "
+    "no sample was recorded: the loop does not read what was given to annotate.dataset ({}). Frameworks may make a copy "
+    "of it (the Hugging Face Trainer does when it drops columns). Annotate the loader that is iterated, with "
     "annotate.loader(...) or prof.steps(...)"
 )
 
@@ -106,17 +106,19 @@ class Session:
             names: of all spans that were recorded in the window.
         """
         stages = {stage for stage in map(parse_span_name, names) if stage is not None and stage.kind != "wait"}
-        samples = {stage.label.removesuffix(BATCHED) for stage in stages if stage.kind == "sample"}
+        if any(stage.kind == "sample" for stage in stages):
+            return []
         read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
-        missing = [
-            _NOT_READ.format(type(ds).__name__)
-            for role, ds in _registry.registered()
-            if role == "dataset"
-            and self.workers.iterated
-            and type(ds).__name__ not in samples
-            and not any(ds is other for other in read)
-        ]
-        return missing if missing or stages else [_NO_STAGE]
+        unread = sorted(
+            {
+                type(ds).__name__
+                for role, ds in _registry.registered()
+                if role == "dataset" and not any(ds is other for other in read)
+            }
+        )
+        if unread:
+            return [_NOT_READ.format(", ".join(unread))]
+        return [] if stages else [_NO_STAGE]
 
     def describe_loaders(self) -> list[LoaderMetadata]:
         """The settings of every loader, and which of them were in use."""
