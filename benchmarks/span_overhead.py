@@ -19,9 +19,10 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 import annotate
-from annotate import _session, _spans
-from annotate._ledger import Ledger
-from annotate._timed import TimedCallable
+from annotate.capture.session import Session
+from annotate.hooks.stand_ins import TimedCallable
+from annotate.recording import switch
+from annotate.recording.training_thread import Ledger
 
 REPEATS = 60
 
@@ -76,7 +77,7 @@ def cost_us(function: Callable[[], object], calls: int) -> float:
 def subjects(transform: Transform, numbers: Numbers) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     """What is measured: (with the span, the same without)."""
     stage, bare, bare_numbers = annotate.stage("user", "bench"), Bare(), BareNumbers()
-    proxy = TimedCallable(nothing, _spans.hand_out("transform", "nothing"))
+    proxy = TimedCallable(nothing, switch.hand_out("transform", "nothing"))
 
     def with_stage() -> None:
         with stage:
@@ -86,7 +87,7 @@ def subjects(transform: Transform, numbers: Numbers) -> dict[str, tuple[Callable
         with own_marker("own"):
             pass
 
-    own_marker = _spans.marker
+    own_marker = switch.marker
     return {
         OWN: (with_marker, nothing),
         "transform": (lambda: transform(1), lambda: bare(1)),
@@ -101,8 +102,8 @@ def subjects(transform: Transform, numbers: Numbers) -> dict[str, tuple[Callable
 def measure(calls: int) -> tuple[str, dict[str, tuple[float, float]]]:
     """The marker in use, and for each subject microseconds off and recording."""
     transform, numbers = annotate.compose(Transform()), annotate.dataset(Numbers())
-    marker = _spans.load_marker()
-    session = _session.Session()
+    marker = switch.load_marker()
+    session = Session()
     session.begin()
     ledger = Ledger(session.patches.make_methods_again)
     try:
@@ -113,9 +114,9 @@ def measure(calls: int) -> tuple[str, dict[str, tuple[float, float]]]:
             base = cost_us(bare, calls)
             with profile(activities=[ProfilerActivity.CPU]):  # a new one each, so that none pays for a full buffer
                 ledger.open()
-                _spans.set_recording(True)
+                switch.set_recording(True)
                 on[name] = cost_us(timed, calls) - base
-                _spans.set_recording(False)
+                switch.set_recording(False)
                 ledger.close()
     finally:
         session.end()

@@ -18,7 +18,8 @@ from torchvision import transforms as v1
 from torchvision.transforms import v2
 
 import annotate
-from annotate import _session, _spans
+from annotate.capture.session import Session
+from annotate.recording import switch
 
 
 class AddOne:
@@ -120,7 +121,7 @@ def test_a_pipeline_is_the_same_object_with_the_same_type_repr_and_results(name:
 def test_a_pipeline_pickles_and_copies_as_itself_during_a_session(name: str) -> None:
     pipeline = annotate.compose(PIPELINES[name]())
     expected = run(pipeline)
-    session = _session.Session()
+    session = Session()
     session.begin()
     try:
         copies = [pickle.loads(pickle.dumps(pipeline)), copy.deepcopy(pipeline)]
@@ -270,7 +271,7 @@ def test_an_exception_of_a_transform_passes_unchanged_and_ends_its_span(tmp_path
         with pytest.raises(KeyError) as caught:
             pipeline(1)
         assert caught.value is error
-        assert not _spans.thread.open.sample
+        assert not switch.thread.open.sample
 
     roots = record(tmp_path, code)
     assert trees(roots) == [("transform::Compose", ["transform::fail"])]
