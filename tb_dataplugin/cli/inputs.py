@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -121,11 +122,16 @@ def _open_output(output: Path) -> BinaryIO:
 
     Devices and pipes (``/dev/stdout``) may be links.
     """
-    if output.is_symlink() and output.is_file():
-        raise BadRequest(f"cannot write {output}: it is a link to {os.path.realpath(output)}; name the file itself")
-    no_follow = 0 if output.is_symlink() else getattr(os, "O_NOFOLLOW", 0)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | no_follow | getattr(os, "O_BINARY", 0)
-    return os.fdopen(os.open(output, flags, 0o666), "wb")
+    binary = getattr(os, "O_BINARY", 0)
+    if not output.is_symlink():
+        create = os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        return os.fdopen(os.open(output, os.O_WRONLY | create | binary, 0o666), "wb")
+    if output.exists():
+        file = os.fdopen(os.open(output, os.O_WRONLY | binary), "wb")
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    raise BadRequest(f"cannot write {output}: it is a link to {os.path.realpath(output)}; name the file itself")
 
 
 def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
