@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future, as_completed
+from contextlib import suppress
 from dataclasses import replace
 
 from tests.harm.cells import DIMENSIONS, SLOW, Cell, covering, every
@@ -56,11 +57,12 @@ def main() -> int:
     results: dict[Cell, list[Difference]] = {}
     with Lab() as lab:
         futures: dict[Future[list[Difference]], Cell] = {lab.try_cell(cell): cell for cell in chosen(arguments)}
-        for future in as_completed(futures):
-            cell = futures[future]
-            results[cell] = found = future.result()
-            if found and not arguments.quiet:
-                print(f"FAILED {cell}", *(f"    {one}" for one in found), sep="\n", flush=True)
+        with suppress(KeyboardInterrupt):  # the table is of what has been tried by then
+            for future in as_completed(futures):
+                cell = futures[future]
+                results[cell] = found = future.result()
+                if found and not arguments.quiet:
+                    print(f"FAILED {cell}", *(f"    {one}" for one in found), sep="\n", flush=True)
     print(table(results))
     failed = sum(map(bool, results.values()))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
