@@ -50,13 +50,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.harm", description=__doc__)
     parser.add_argument("--all", action="store_true", help="every cell, not only a covering selection")
     parser.add_argument("--faults", action="store_true", help="a fault of ours at each hook instead")
+    parser.add_argument("--twice", action="store_true", help="both times without us: shows what does not repeat")
     parser.add_argument("--only", nargs="*", default=[], metavar="DIMENSION=VALUE,...", help="cells with these values")
     parser.add_argument("--quiet", action="store_true", help="the table alone")
     arguments = parser.parse_args()
     begin = time.monotonic()
     results: dict[Cell, list[Difference]] = {}
     with Lab() as lab:
-        futures: dict[Future[list[Difference]], Cell] = {lab.try_cell(cell): cell for cell in chosen(arguments)}
+        attempt = lab.try_twice if arguments.twice else lab.try_cell
+        futures: dict[Future[list[Difference]], Cell] = {attempt(cell): cell for cell in chosen(arguments)}
         with suppress(KeyboardInterrupt):  # the table is of what has been tried by then
             for future in as_completed(futures):
                 cell = futures[future]

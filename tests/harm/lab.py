@@ -93,7 +93,16 @@ class Lab:
 
     def try_cell(self, cell: Cell) -> Future[list[Difference]]:
         """Both runs, compared. Asked for beforehand, it goes on while others are waited for."""
-        without, ours = self.without_us(cell.program()), self.with_us(cell)
+        return self._compared(cell, self.without_us(cell.program()), self.with_us(cell))
+
+    def try_twice(self, cell: Cell) -> Future[list[Difference]]:
+        """A cell's program without us, twice: what differs then is a flaw of the matrix, not ours."""
+        program = cell.program()
+        return self._compared(replace(cell, profilers="none"), self.without_us(program), self._submit(program, None))
+
+    def _compared(
+        self, cell: Cell, without: Future[Observation], ours: Future[Observation]
+    ) -> Future[list[Difference]]:
         found: Future[list[Difference]] = Future()
         lock = threading.Lock()
 
