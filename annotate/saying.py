@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from types import TracebackType
 from typing import Final
 
 _OWN: Final = str(Path(__file__).parent)
 _TORCH: Final = ("torch.", "contextlib")
 _LONGEST: Final = 40
+_reported: Final[set[str]] = set()
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
@@ -23,6 +25,38 @@ def report_fault(text: str) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
     except RuntimeWarning:
         print(f"RuntimeWarning: {text}", file=sys.stderr)
+
+
+class guard:  # noqa: N801  (reads as a verb where it is used)
+    """Keeps a fault of ours from the user's program: an exception in the block is reported, and ends the block only."""
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        """
+        Args:
+            what: begins the sentence that names the fault, and says what is lost by it.
+        """
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(exc, Exception):
+            return False
+        text = f"{self._what}. Internal error: {one_line(exc)}"
+        if text not in _reported:
+            _reported.add(text)
+            report_fault(text)
+        return True
+
+
+def forget_reported() -> None:
+    """A capture begins: faults that were reported before are reported again."""
+    _reported.clear()
 
 
 def _users_level() -> int:

@@ -36,8 +36,12 @@ import annotate
 from annotate.capture.session import Session
 from annotate.hooks.patching import Patches
 from annotate.hooks.transforms import Compose, time_held
-from annotate.recording import span_recorder, switch
+from annotate.recording import switch
 from annotate.workers import spool, worker_side
+from annotate.workers.content import Place
+from annotate.workers.spans_content import SpansContent
+from annotate.workers.sums_content import SumsContent
+from annotate.workers.transport import NOTHING_WANTED, Tag
 
 FIVE_US = 5_000
 
@@ -130,19 +134,21 @@ class RecordingHere:
     def __enter__(self) -> worker_side.Worker:
         self.spool = spool.Spool()
         self.spool.open_window()
-        place = worker_side.Place(str(self.spool.folder), 0, 1 << 32, 4096)
-        worker = worker_side.Worker(place, 0, time.perf_counter_ns(), Patches())
-        self.before = switch.marker
-        switch.call, switch.sample, switch.marker = span_recorder.call, span_recorder.sample, span_recorder.marker
-        switch.timed = span_recorder.timed
-        worker.begin(0, 0)
+        place = Place(0, 0, str(self.spool.folder), 1 << 32, 4096)
+        now = time.perf_counter_ns()
+        spans = SpansContent(place, 0, os.getpid(), now, Patches())
+        worker = worker_side.Worker(place, 0, now, [spans, SumsContent(Patches())])
+        worker.begin(tag(0))
         return worker
 
     def __exit__(self, *exc: object) -> None:
         switch.set_recording(False)
-        switch.call = switch.sample = switch.timed = None
-        switch.marker = self.before
+        switch.install(switch.TORCH_MARKERS)
         self.spool.remove()
+
+
+def tag(batch: int) -> Tag:
+    return Tag(0, batch, NOTHING_WANTED)
 
 
 class Nothing:
@@ -164,7 +170,7 @@ def cost_of_a_span(batch: int, calls: int, transform: Callable[[Any], object]) -
         def batches() -> float:
             begin = time.perf_counter_ns()
             for number in range(calls // batch):
-                worker.begin(0, number)
+                worker.begin(tag(number))
                 for _ in range(batch):
                     timed(None)
                 worker.finish(None)

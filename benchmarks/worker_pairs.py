@@ -56,13 +56,13 @@ class Switch:
         self.begun = begun
         transport.begun = self
 
-    def __call__(self, iteration: int, batch: int) -> None:
+    def __call__(self, tag: transport.Tag) -> None:
         wall, cpu = time.perf_counter_ns(), time.process_time_ns()
         self.last = Cost(self.worker, self.number, switch.RECORDING, wall - self.wall, cpu - self.cpu)
         self.number += 1
         switch.set_recording(self.number % 4 in (0, 3))
         self.wall, self.cpu = time.perf_counter_ns(), time.process_time_ns()
-        self.begun(iteration, batch)
+        self.begun(tag)
 
 
 alternator: Switch | None = None

@@ -21,10 +21,11 @@ from annotate.host.sampler import HostSampler
 from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger
-from annotate.saying import in_short, one_line, report_fault, warn
+from annotate.saying import guard, in_short, one_line, report_fault, warn
 from annotate.trace import writer
+from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
-from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata
+from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata, parse_span_name
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -35,6 +36,10 @@ _PROBE: Final = "annotate: cost of one marker"
 _OTHER: Final = "another profiler of torch is running in this process, and torch can run one at a time"
 _RECORDING_ALREADY: Final = (
     "annotate is recording already: end the running annotate.profile before another profile or replay"
+)
+_NO_STAGE: Final = (
+    "no stage was recorded: nothing that is annotated ran in the window. Loop over prof.steps(loader), or pass the "
+    "loader to annotate.loader"
 )
 _GAVE_WAY: Final = (
     "annotate.profile gave up its window, because another profiler of torch began to record, and torch can run one at "
@@ -131,7 +136,8 @@ class Profile:
         self._session = Session(options.workers)
         self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
         self._has_failed = False
-        self._ledger = Ledger(self._session.patches.make_methods_again)
+        self._ledger = Ledger()
+        self._anchors = Anchors()
         self._notes = notes
         self._loaders = loaders
         self._entered = False
@@ -151,7 +157,10 @@ class Profile:
             raise RuntimeError("an annotate.profile can be entered once; make a new one for another capture")
         if is_on():
             raise RuntimeError(_RECORDING_ALREADY)
-        if another_is_open():
+        is_other_open = False
+        with guard("annotate.profile cannot tell whether another profiler is running"):
+            is_other_open = another_is_open()
+        if is_other_open:
             raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. End it before annotate.profile begins")
         writer.check_writable(self.options.logdir)
         try:
@@ -190,10 +199,17 @@ class Profile:
             warn(self._nothing_recorded(), UserWarning)
 
     def _stop(self) -> None:
-        """End everything that was begun, whatever fails of it."""
-        for end in (self._host.stop, self._ledger.close, self._torch.give_way, self._session.end):
-            with suppress(Exception):
+        """End everything that was begun, whatever fails of it; each end may be called again."""
+        interrupt: BaseException | None = None
+        for end in (self._host.stop, self._ledger.close, self._torch.abandon, self._session.end):
+            try:
                 end()
+            except BaseException as error:  # Ctrl-C as well: what is left behind would stay for good
+                interrupt = interrupt if isinstance(error, Exception) else error
+                with suppress(Exception):
+                    end()
+        if interrupt is not None:
+            raise interrupt
 
     def _fail(self, error: Exception) -> None:
         """A fault of ours: the capture ends, and the training goes on."""
@@ -297,6 +313,8 @@ class Profile:
             self._in_window = True
             self._windows += 1
             self._session.refresh()
+            self._anchors = Anchors()
+            self._anchors.begin()
             self._session.workers.open_window()
             self._ledger.open()
             self._marker_us = _cost_of_a_marker_us()
@@ -306,6 +324,8 @@ class Profile:
     def _close_window(self) -> None:
         self._host.stop()
         self._ledger.close()
+        if self._session.workers.window is not None and not self._session.workers.window[1]:
+            self._anchors.end()
         self._session.workers.close_window()
 
     def save(self, profiler: Any) -> Export | None:
@@ -313,7 +333,7 @@ class Profile:
         self._in_window = False
         try:
             self._close_window()
-            rows = WorkerRows(self._session.workers, self._host.samples, self._ledger)
+            rows = WorkerRows(self._session.workers, self._anchors, self._host.samples, self._ledger)
             names = {**switch.HANDED_OUT, **self._renamed}
             path = writer.write_trace(
                 profiler.save, self.options.logdir, names, lambda written: self._metadata(written, rows), rows
@@ -341,7 +361,7 @@ class Profile:
 
     def _metadata(self, written: writer.Written, rows: WorkerRows) -> PipelineMetadata:
         workers, costs = rows.workers(), rows.batch_costs()
-        self._at_capture_time = rows.notes() or self._session.what_is_missing(written.names | rows.names())
+        self._at_capture_time = self._what_is_missing(written.names | rows.names(), rows)
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.options.mode,
@@ -364,6 +384,18 @@ class Profile:
         if self._ledger.costs:
             metadata["training_thread"] = self._ledger.costs
         return metadata
+
+    def _what_is_missing(self, names: frozenset[str], rows: WorkerRows) -> list[str]:
+        """Sentences about what the window lacks, the likeliest cause of each lack only.
+
+        Args:
+            names: of all spans that were recorded.
+        """
+        unread = self._session.unread(names)
+        missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
+        if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
+            missing = [_NO_STAGE]
+        return missing
 
     def _nothing_recorded(self) -> str:
         what = "annotate.profile recorded nothing"
@@ -409,7 +441,10 @@ class Steps(Generic[B]):
 
 
 def _span(name: str) -> AbstractContextManager[object]:
-    return switch.marker(name) if switch.RECORDING else _NO_SPAN
+    if switch.RECORDING:
+        with guard("annotate.profile does not record a wait"):
+            return switch.marker(name)
+    return _NO_SPAN
 
 
 class _NoSpan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import ExitStack
 from functools import wraps
 from multiprocessing.process import BaseProcess
 from typing import Final
@@ -14,25 +14,19 @@ from annotate.hooks.loaders import describe, loaders_in, time_loader, time_regis
 from annotate.hooks.patching import Patches
 from annotate.options import WorkerLimits
 from annotate.recording import switch
-from annotate.saying import in_short, one_line
+from annotate.saying import forget_reported, guard, in_short, one_line
 from annotate.trace_format import LoaderMetadata, parse_span_name
-from annotate.workers.training_side import WorkerCapture
+from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
 
-_NO_STAGE: Final = (
-    "no stage was recorded: nothing that is annotated ran in the window. Loop over prof.steps(loader), or pass the "
-    "loader to annotate.loader"
-)
 _NOT_READ: Final = (
     "no sample was recorded: the loop does not read what was given to annotate.dataset ({}). Frameworks may make a "
-    "copy of it (the Hugging Face Trainer does when it drops columns). Annotate the loader that is iterated, with "
-    "annotate.loader(...) or prof.steps(...)"
+    "copy of it (the Hugging Face Trainer does). Annotate the loader that is iterated, with prof.steps(...) or "
+    "annotate.loader(...); in a Trainer, have get_train_dataloader return "
+    "annotate.loader(super().get_train_dataloader())"
 )
 
 _on: Session | None = None
-
-around: Callable[[], None] | None = None
-"""Called when a session is about to put its hooks in, and when it has taken them out (`_monitor` makes way for it)."""
 
 
 class Session:
@@ -52,8 +46,8 @@ class Session:
         _on = self
         patching.in_force = self.patches
         try:
-            if around is not None:
-                around()
+            switch.set_capturing(True)
+            forget_reported()
             switch.load_marker()
             readers.install(self.patches)
             _install_process_start(self.patches)
@@ -72,17 +66,14 @@ class Session:
         if _on is self:
             registry.listener = None
             patching.in_force = None
+            switch.set_capturing(False)
             _on = None
         try:
             self.workers.end()
         finally:
             self.loaders.clear()
             self.stepped = []
-            try:
-                self.patches.undo()
-            finally:
-                if around is not None:
-                    around()
+            self.patches.undo()
 
     def refresh(self) -> None:
         """Hook the libraries that were imported since the session began."""
@@ -98,28 +89,23 @@ class Session:
         """Time a loader for this session only."""
         self._remember(loader)
         time_loader(self.patches, loader, collating=True)
-        self.workers.hook_for_the_session(loader)
+        self.workers.hook_for_the_capture(loader)
 
-    def what_is_missing(self, names: frozenset[str]) -> list[str]:
-        """Sentences about what was annotated, or should have been, and shows in no span.
+    def unread(self, names: frozenset[str]) -> list[str]:
+        """A sentence, if what was given to `annotate.dataset` is read by no loader, and no sample was recorded.
 
         Args:
             names: of all spans that were recorded in the window.
         """
-        stages = {stage for stage in map(parse_span_name, names) if stage is not None and stage.kind != "wait"}
-        if any(stage.kind == "sample" for stage in stages):
+        if any(stage is not None and stage.kind == "sample" for stage in map(parse_span_name, names)):
             return []
         read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
-        unread = sorted(
-            {
-                type(ds).__name__
-                for role, ds in registry.registered()
-                if role == "dataset" and not any(ds is other for other in read)
-            }
-        )
-        if unread:
-            return [_NOT_READ.format(", ".join(unread))]
-        return [] if stages else [_NO_STAGE]
+        unread = {
+            type(ds).__name__
+            for role, ds in registry.registered()
+            if role == "dataset" and not any(ds is other for other in read)
+        }
+        return [_NOT_READ.format(", ".join(sorted(unread)))] if unread else []
 
     def describe_loaders(self) -> list[LoaderMetadata]:
         """The settings of every loader, and which of them were in use."""
@@ -136,7 +122,7 @@ class Session:
             time_registered(self.patches, role, obj)
             if role == "loader":
                 self._remember(obj)
-                self.workers.hook_for_the_session(obj)
+                self.workers.hook_for_the_capture(obj)
         except Exception as error:  # of one object; the others are timed
             self.patches.note(f"{in_short(obj)} could not be timed: {one_line(error)}")
 
@@ -168,7 +154,9 @@ def _install_process_start(patches: Patches) -> None:
 
     @wraps(start)
     def start_without_globals(self: BaseProcess) -> None:
-        with patches.without_globals():
+        with ExitStack() as globals_are_back:
+            with guard("annotate starts a process with its hooks in"):
+                globals_are_back.enter_context(patches.without_globals())
             start(self)
 
     patches.set_attribute(BaseProcess, "start", start_without_globals)

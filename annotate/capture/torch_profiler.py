@@ -198,6 +198,12 @@ def profiler_class() -> type[Any]:
 
         def give_way(self) -> None:
             """Another profiler begins: stop, before it destroys what Kineto has of ours. Harmless when not open."""
+            if self._is_open:
+                self.abandon()
+                self._give_up()
+
+        def abandon(self) -> None:
+            """Stop, and keep nothing. Harmless when not open."""
             if not self._is_open:
                 return
             was_recording, self._is_open = self._is_recording, False
@@ -206,7 +212,7 @@ def profiler_class() -> type[Any]:
                 self._end_step()
                 running.__exit__(None, None, None)
             self._is_recording = False
-            self._give_up()
+            self.is_given_up = True
 
         def _end_step(self) -> None:
             if self.step_rec_fn:

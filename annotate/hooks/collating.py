@@ -27,10 +27,7 @@ class Collate:
     def __call__(self, batch: Any) -> Any:
         if not switch.RECORDING:
             return self.function(batch)
-        if switch.call is not None:
-            return switch.call(self._name, self.function, (batch,), {})
-        with switch.marker(self._name):
-            return self.function(batch)
+        return switch.call(self._name, self.function, (batch,), {})
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # for inspect.signature

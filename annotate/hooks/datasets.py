@@ -134,10 +134,7 @@ def _timed_getitem(method: Method, followed: Followed) -> Method:
             return method(self, index)
         name = thread.sample = thread.batch_sample or own_name
         try:
-            if switch.sample is not None:
-                return switch.sample(name, index, method, self, index)
-            with switch.marker(name):
-                return method(self, index)
+            return switch.sample(name, index, method, self, index)
         finally:
             thread.sample = ""
 
@@ -172,10 +169,7 @@ def _timed_getitems(method: Method, followed: Followed) -> Method:
         before = thread.items
         thread.sample = batch_name
         try:
-            if switch.sample is not None:
-                return switch.sample(batch_name, None, method, self, indices)
-            with switch.marker(batch_name):
-                return method(self, indices)
+            return switch.sample(batch_name, None, method, self, indices)
         finally:
             thread.sample = ""
             if one_by_one is None:

@@ -31,34 +31,22 @@ class TimedReader(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         if not switch.RECORDING or (size is not None and 0 <= size < WORTH_MARKING):
             return super().read(size)
-        if switch.call is not None:
-            return switch.call(_READ, super().read, (size,), {})
-        with switch.marker(_READ):
-            return super().read(size)
+        return switch.call(_READ, super().read, (size,), {})
 
     def read1(self, size: int = -1, /) -> bytes:
         if not switch.RECORDING or 0 <= size < WORTH_MARKING:
             return super().read1(size)
-        if switch.call is not None:
-            return switch.call(_READ, super().read1, (size,), {})
-        with switch.marker(_READ):
-            return super().read1(size)
+        return switch.call(_READ, super().read1, (size,), {})
 
     def readinto(self, buffer: Any, /) -> int:
         if not switch.RECORDING or memoryview(buffer).nbytes < WORTH_MARKING:
             return super().readinto(buffer)
-        if switch.call is not None:
-            return switch.call(_READ, _read_into, (super().readinto, buffer), {})[1]
-        with switch.marker(_READ):
-            return super().readinto(buffer)
+        return switch.call(_READ, _read_into, (super().readinto, buffer), {})[1]
 
     def readlines(self, hint: int = -1, /) -> list[bytes]:
         if not switch.RECORDING:
             return super().readlines(hint)
-        if switch.call is not None:
-            return switch.call(_READ, super().readlines, (hint,), {})
-        with switch.marker(_READ):
-            return super().readlines(hint)
+        return switch.call(_READ, super().readlines, (hint,), {})
 
 
 def _read_into(readinto: Callable[[Any], int], buffer: Any) -> tuple[Any, int]:

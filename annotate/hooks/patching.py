@@ -82,7 +82,7 @@ class Patches:
         self._kept_alive.extend(self._seen.values())
         self._seen.clear()
 
-    def make_methods_again(self) -> None:
+    def _make_methods_again(self) -> None:
         """Make every replaced method once more: each recorder has the form that suits it."""
         for replaced in self._replaced.values():
             if replaced is not None:
@@ -135,6 +135,8 @@ class Patches:
             return None
         replaced = self._replaced[owner, name] = Replaced(owner, name, original, make, followed, now)
         self._undo.append(_back_on_class(replaced, before))
+        if self._make_methods_again not in switch.refits:
+            switch.refits.append(self._make_methods_again)
         return replaced
 
     def set_attribute(self, obj: Any, name: str, value: object) -> bool:
@@ -205,6 +207,8 @@ class Patches:
     def undo(self) -> None:
         """Take everything back. The first error is raised after all the rest has been taken back."""
         error: BaseException | None = None
+        if self._make_methods_again in switch.refits:
+            switch.refits.remove(self._make_methods_again)
         while self._undo:
             error = _error_of(self._undo.pop()) or error  # a broken object must not keep the others patched
         self._seen.clear()

@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
+from annotate.saying import guard, in_short
+
 Role = Literal["transform", "dataset", "loader"]
 
 _Reference = Callable[[], object | None]
@@ -22,12 +24,13 @@ listener: Callable[[Role, object], None] | None = None
 
 def register(role: Role, obj: object) -> None:
     """Remember `obj`; harmless when it is known already."""
-    key = (role, id(obj))
-    known = _registered.get(key)
-    if known is None or known() is not obj:
-        _registered[key] = _reference(key, obj)
-    if listener is not None:
-        listener(role, obj)
+    with guard(f"annotate does not time {in_short(obj)}"):
+        key = (role, id(obj))
+        known = _registered.get(key)
+        if known is None or known() is not obj:
+            _registered[key] = _reference(key, obj)
+        if listener is not None:
+            listener(role, obj)
 
 
 def _reference(key: tuple[Role, int], obj: object) -> _Reference:

@@ -91,10 +91,7 @@ def _timed_function(function: Callable[..., Any], name: str) -> Callable[..., An
     def timed(*args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING:
             return function(*args, **kwargs)
-        if switch.call is not None:
-            return switch.call(name, function, args, kwargs)
-        with switch.marker(name):
-            return function(*args, **kwargs)
+        return switch.call(name, function, args, kwargs)
 
     return timed
 

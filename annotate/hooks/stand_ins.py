@@ -96,7 +96,7 @@ def original_of(method: Method) -> Method:
 
 def timed_method(method: Method, followed: Followed) -> Method:
     """`method` inside a span whenever a window is being recorded and it is called on an instance that is followed."""
-    if switch.timed is not None:
+    if switch.timed is not None:  # the recorder's own form
         return switch.timed(method, followed)
 
     @wraps(method)
@@ -104,10 +104,7 @@ def timed_method(method: Method, followed: Followed) -> Method:
         name = followed.get(id(self)) if switch.RECORDING else None
         if name is None:
             return method(self, *args, **kwargs)
-        if switch.call is not None:
-            return switch.call(name, method, (self, *args), kwargs)
-        with switch.marker(name):
-            return method(self, *args, **kwargs)
+        return switch.call(name, method, (self, *args), kwargs)
 
     return timed
 
@@ -119,10 +116,7 @@ def timed_function(function: Method, name: str) -> Method:
     def timed(*args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING:
             return function(*args, **kwargs)
-        if switch.call is not None:
-            return switch.call(name, function, args, kwargs)
-        with switch.marker(name):
-            return function(*args, **kwargs)
+        return switch.call(name, function, args, kwargs)
 
     return timed
 
@@ -151,10 +145,7 @@ class TimedCallable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING:
             return self.target(*args, **kwargs)
-        if switch.call is not None:
-            return switch.call(self._name, self.target, args, kwargs)
-        with switch.marker(self._name):
-            return self.target(*args, **kwargs)
+        return switch.call(self._name, self.target, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # for inspect.signature
@@ -227,10 +218,7 @@ class TimedIterator:
             return next(self._iterator)
         thread.sample = self._name
         try:
-            if switch.sample is not None:
-                return switch.sample(self._name, None, next, self._iterator)
-            with switch.marker(self._name):
-                return next(self._iterator)
+            return switch.sample(self._name, None, next, self._iterator)
         finally:
             thread.sample = ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import threading
@@ -13,9 +12,8 @@ from typing import Final, NamedTuple
 
 from annotate.host.nvml import DeviceSource, Nvml
 from annotate.host.sources import Source, host_sources
-from annotate.trace.clock import Clock
+from annotate.saying import guard
 
-_CATEGORY: Final = "host"
 _PATIENCE_S: Final = 2.0
 """For a sample that is being taken when the window closes: a driver may hang."""
 
@@ -67,7 +65,7 @@ class HostSampler:
             self.samples = list(self.samples)  # one that hangs may go on, into a list of its own
 
     def _run(self, samples: list[Sample], ended: threading.Event) -> None:
-        with contextlib.ExitStack() as stack:
+        with guard("annotate takes no samples of the host"), contextlib.ExitStack() as stack:
             sources = [*host_sources(self._all_pids), *_device_sources(stack)]
             before = due = perf_counter_ns()
             take(sources, samples, before, before)
@@ -105,16 +103,3 @@ def _device_sources(stack: contextlib.ExitStack) -> list[Source]:
         return []
     stack.callback(nvml.close)
     return [DeviceSource("device::utilisation", nvml.utilisation), DeviceSource("device::memory", nvml.memory)]
-
-
-def counter_events(samples: Iterable[Sample], clock: Clock, thread: tuple[int, int]) -> bytes:
-    """The events as JSON text, each with a comma behind it."""
-    texts = []
-    for sample in samples:
-        ts = clock.ts_ns(sample.time)
-        args = json.dumps({series: round(value, 3) for series, value in sample.values.items()})
-        texts.append(
-            f'{{"ph":"C","cat":"{_CATEGORY}","name":{json.dumps(sample.counter)},"pid":{thread[0]},"tid":{thread[1]},'
-            f'"ts":{ts // 1000}.{ts % 1000:03d},"args":{args}}},\n'
-        )
-    return "".join(texts).encode()

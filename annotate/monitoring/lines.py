@@ -9,17 +9,17 @@ import contextlib
 import os
 import sys
 import threading
-import weakref
 from _thread import get_ident
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from time import perf_counter_ns as clock
 from typing import IO, Any, Final, NamedTuple
 
-from annotate.capture import session
-from annotate.recording import sums
-from annotate.workers.batches import Batch, Batches, Iteration, SamplerProxy, TaggingIterator, is_for_a_batch
-from annotate.workers.transport import Facts
+from annotate.recording import sums, switch
+from annotate.saying import guard
+from annotate.workers import sums_content
+from annotate.workers.batches import Batch, Iteration
+from annotate.workers.transport import Facts, Payload
 
 HEADER: Final = (
     f"{'DataLoader':16} {'worker':>6} {'pid':>8} {'epoch':>5} {'batch':>7} {'first':>9} {'read':>9} {'decode':>9} "
@@ -27,10 +27,7 @@ HEADER: Final = (
 )
 
 _GOLDEN: Final = 0.6180339887498949
-_NONE_KEPT: Final = Batches()
-_iterations: Final = count()
 _one_at_a_time: Final = threading.Lock()
-_open: Final[weakref.WeakValueDictionary[int, Watching]] = weakref.WeakValueDictionary()
 
 
 class Measured(NamedTuple):
@@ -82,11 +79,11 @@ class Lines:
         if since < self.every:
             return
         # Batches that come out of order may keep the measured one waiting, and one that raised never comes.
-        if self.measured is not None or since >= 2 * self.every or not watch.iteration.is_followed:
+        if self.measured is not None or since >= 2 * self.every or not watch.is_followed:
             if not self._has_header:
                 self._has_header = True
                 print_line(self.file, HEADER)
-            print_line(self.file, self.format(watch.iteration.epoch))
+            print_line(self.file, self.format(watch.number))
             self._begin_line()
 
     def skip(self, watch: Watch) -> None:
@@ -124,21 +121,12 @@ class Lines:
             print_line(self.file, f"annotate.monitor: DataLoader {self.number} {self.dataset_name}: {text}")
 
 
-class Watching(Iteration):
-    """One epoch of a watched loader."""
+class WatchedEpoch:
+    """One epoch of a watched loader, as its lines listen to it; a `batches.Listener`."""
 
-    def __init__(self, lines: Lines, loader: Any) -> None:
-        from torch.utils.data import IterableDataset
-
-        super().__init__(
-            next(_iterations),
-            lines.number,
-            lines.epochs,
-            in_order=bool(getattr(loader, "in_order", True)),
-            iterable=isinstance(loader.dataset, IterableDataset),
-        )
-        self.has_workers: Final = bool(loader.num_workers)
-        self.is_followed = False
+    def __init__(self, lines: Lines, iteration: Iteration) -> None:
+        self.iteration: Final = iteration
+        self.epoch: Final = lines.epochs
         self.is_measured = False
         """Without workers: this moment."""
         self.asked = 0
@@ -148,121 +136,105 @@ class Watching(Iteration):
         """Of batches that are measured and not handed out: their first index."""
         self._handed_out_before: Final = lines.handed_out
         self._lines = lines
-        self._tallies: Final[dict[int, tuple[sums.Sums, int]]] = {}
-        _open[self.number] = self
+        self._measured: Final[dict[int, tuple[sums.Sums, int]]] = {}
 
-    def send(self, indices: Any) -> Any:
-        """The indices of the next batch, as they go to whoever makes it."""
-        number = self.draw(clock()).batch
-        measure = self.is_measured or (self.has_workers and self._lines.measures(self._handed_out_before + number))
-        if measure:
-            self.firsts[number] = _first_of(indices)
-        if self.has_workers:
-            return sums.Watched(indices, self.number, number, measure)
-        self.outstanding.clear()
-        return indices
+    def drawn(self, batch: Batch, indices: object) -> str | None:
+        has_workers = self.iteration.has_workers
+        measure = self.is_measured or (has_workers and self._lines.measures(self._handed_out_before + batch.batch))
+        if not measure or switch.CAPTURING:
+            return None
+        self.firsts[batch.batch] = _first_of(indices)
+        return sums_content.NAME if has_workers else None
 
-    def receive(self, now: int, facts: Facts, sums: sums.Sums | None) -> None:
-        """A batch has arrived."""
-        if sums is not None:
+    def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
+        measured = payload.get(sums_content.NAME)
+        if measured is not None:
             ready = facts.finished
             if get_ident() == self.asked_by:  # it may have lain in the queue, ready
                 ready = max(ready, self.asked)
-            self._tallies[facts.batch] = sums, max(0, now - ready)
-        self.arrive(now, facts)
+            self._measured[batch.batch] = measured, max(0, (batch.arrived or ready) - ready)
 
-    def consume(self, now: int) -> Batch | None:
-        batch = super().consume(now)
-        if batch is not None and batch.batch in self.firsts:
+    def consumed(self, batch: Batch) -> None:
+        if batch.batch in self.firsts:
             first = self.firsts.pop(batch.batch)
-            tally = self._tallies.pop(batch.batch, None)
-            if tally is not None and batch.pid is not None:
-                self._lines.measured = Measured(batch.worker, batch.pid, self.epoch, batch.batch, first, *tally)
-        return batch
-
-
-class Tagging(TaggingIterator):
-    """A sampler's iterator, for one epoch of a watched loader."""
-
-    __slots__ = ()
-    _iteration: Watching
-
-    def __next__(self) -> Any:
-        iteration = self._iteration
-        if not iteration.is_open:
-            return next(self._iterator)
-        with contextlib.suppress(Exception):  # a fault of ours costs a line, never a batch
-            if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
-                iteration.consume(clock())
-        indices = next(self._iterator)
-        with contextlib.suppress(Exception):
-            return iteration.send(indices)
-        return indices
-
-
-class Sampler(SamplerProxy):
-    """Stands for a loader's index sampler; plain unless a watched iterator is just being made."""
-
-    iteration: Watching | None
-
-    def __init__(self, target: Any) -> None:
-        super().__init__(target, _NONE_KEPT)
-
-    def __iter__(self) -> Iterator[Any]:
-        iterator = iter(self.target)
-        return iterator if self.iteration is None else Tagging(iterator, self.iteration, _NONE_KEPT)
+            measured = self._measured.pop(batch.batch, None)
+            if measured is not None and batch.pid is not None:
+                self._lines.measured = Measured(batch.worker, batch.pid, self.epoch, batch.batch, first, *measured)
 
 
 class Watch:
     """What is known of an iterator."""
 
-    __slots__ = ("dataset", "iteration", "lines", "previous", "start_up")
+    __slots__ = ("_hooks", "epoch", "lines", "number", "previous", "start_up")
 
-    def __init__(self, lines: Lines, iteration: Watching, dataset: object, begin: int) -> None:
+    def __init__(
+        self, lines: Lines, epoch: WatchedEpoch | None, hooks: Callable[[], AbstractContextManager[object]], begin: int
+    ) -> None:
+        """
+        Args:
+            epoch: None when its batches cannot be followed.
+            hooks: everything that a measured batch needs in this process.
+            begin: when the making of the iterator began.
+        """
         self.lines = lines
-        self.iteration = iteration
-        self.dataset = dataset
+        self.epoch = epoch
+        self.number = lines.epochs
+        self._hooks = hooks
         self.previous = begin
         """When its last batch was handed out, or its making began; 0: a capture came between."""
         self.start_up = clock() - begin
         """Time in ``iter()``, part of the first wait."""
 
+    @property
+    def is_followed(self) -> bool:
+        return self.epoch is not None
+
     def next_of(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
-        lines, iteration = self.lines, self.iteration
-        if session.is_on():
+        """The next batch, timed."""
+        lines, epoch = self.lines, self.epoch
+        if switch.CAPTURING:
             data = method(iterator)
             lines.skip(self)
             return data
         begin = clock()
-        if iteration.has_workers:
-            iteration.asked, iteration.asked_by = begin, get_ident()
+        if epoch is not None and epoch.iteration.has_workers:
+            epoch.asked, epoch.asked_by = begin, get_ident()
             data = method(iterator)
-        elif lines.measures(lines.handed_out) and _one_at_a_time.acquire(blocking=False):
+        elif epoch is not None and self._is_turn() and _one_at_a_time.acquire(blocking=False):
             try:
-                data = self._measured(iterator, method)
+                data = self._measured(epoch, iterator, method)
             finally:
                 _one_at_a_time.release()
         else:
             data = method(iterator)
-        with contextlib.suppress(Exception):
+        with guard("annotate.monitor lost a line"):
             lines.add(self, begin, clock())
         return data
 
-    def _measured(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
+    def _is_turn(self) -> bool:
+        with guard("annotate.monitor does not measure a batch"):
+            return self.lines.measures(self.lines.handed_out)
+        return False
+
+    def _measured(self, epoch: WatchedEpoch, iterator: Any, method: Callable[[Any], Any]) -> Any:
         """The next batch, made in this thread."""
-        iteration = self.iteration
-        iteration.is_measured = True
-        try:
-            with sums.hooks(self.dataset):
+        measured: sums.Sums | None = None
+        with ExitStack() as stack:
+            with guard("annotate.monitor does not measure a batch"):
+                stack.enter_context(self._hooks())
                 sums.start()
-                begin = clock()
+                epoch.is_measured = True
+            begin = clock()
+            try:
                 data = method(iterator)
-                measured = sums.stop(clock() - begin)
-        finally:
-            iteration.is_measured = False
-        for number, first in iteration.firsts.items():
-            self.lines.measured = Measured(None, os.getpid(), iteration.epoch, number, first, measured, 0)
-        iteration.firsts.clear()
+            finally:
+                is_measured, epoch.is_measured = epoch.is_measured, False
+                with guard("annotate.monitor does not measure a batch"):
+                    measured = sums.stop(clock() - begin)
+        if is_measured and measured is not None:
+            for number, first in epoch.firsts.items():
+                self.lines.measured = Measured(None, os.getpid(), epoch.epoch, number, first, measured, 0)
+        epoch.firsts.clear()
         return data
 
 
@@ -292,12 +264,3 @@ def print_line(file: IO[str] | None, line: str) -> None:
         out = sys.stderr if file is None else file
         out.write(line + "\n")
         out.flush()
-
-
-def _arrived(facts: Facts, sums: sums.Sums | None) -> None:
-    iteration = _open.get(facts.iteration)
-    if iteration is not None:
-        iteration.receive(clock(), facts, sums)
-
-
-sums.arrived = _arrived

@@ -13,27 +13,34 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Generator
-from functools import wraps
+from functools import partial, wraps
 from itertools import count
-from time import perf_counter_ns as clock
 from typing import IO, Any, Final, TypeVar
 
-from annotate.capture import session
+from annotate.hooks import readers, registry
 from annotate.hooks.collating import Collate
+from annotate.hooks.datasets import time_dataset
+from annotate.hooks.loaders import time_registered
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import set_class, timed_subclass
-from annotate.monitoring.lines import Lines, Sampler, Watch, Watching, print_line
-from annotate.recording import sums
-from annotate.saying import in_short
-from annotate.workers.training_side import replaced, workers_are_threads
+from annotate.monitoring.lines import Lines, Watch, WatchedEpoch, print_line
+from annotate.recording import sums, switch
+from annotate.saying import guard, in_short
+from annotate.workers import following
+from annotate.workers.batches import Iteration
+from annotate.workers.content import Place
+from annotate.workers.following import Missed
+from annotate.workers.transport import Facts, Payload
 
 L = TypeVar("L")
 
 EVERY: Final = 10
 VARIABLE: Final = "ANNOTATE_MONITOR"
 
-_LATE: Final = "worker times are not known: its persistent workers were started before annotate.monitor"
-_THREADS: Final = "worker times are not known: its workers are threads"
+_WHY: Final[dict[Missed, str]] = {
+    "late": "worker times are not known: its persistent workers were started before annotate.monitor",
+    "threads": "worker times are not known: its workers are threads",
+}
 
 
 def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
@@ -72,12 +79,15 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
         raise ValueError(f"annotate.monitor: every must be a number of batches, 1 or more (0: stop), not {every!r}")
     if file is not None and not hasattr(file, "write"):
         raise TypeError(f"annotate.monitor: file must be open for writing text, not {file!r}")
-    known = _monitors.pop(id(loader), None)
-    if known is not None:
-        known.stop()
-    if every:
-        _watch(loader, Monitor(loader, every, file, None if known is None else known.number))
-    _follow_session()
+    with guard("annotate.monitor does not watch a DataLoader"):
+        known = _monitors.pop(id(loader), None)
+        if known is not None:
+            following.remove(known)
+            known.stop()
+        if not _monitors:
+            _patches.undo()
+        if every:
+            _watch(loader, Monitor(loader, every, file, None if known is None else known.number))
     return loader
 
 
@@ -94,13 +104,15 @@ def monitor_by_environment(loader: object) -> None:
 
 
 class Monitor(Lines):
-    """One loader that is watched: its lines, and the hooks in it."""
+    """One loader that is watched: its lines; a `following.Follower`."""
 
     def __init__(self, loader: Any, every: int, file: IO[str] | None, number: int | None = None) -> None:
         super().__init__(next(_numbers) if number is None else number, every, file, type(loader.dataset).__name__)
         self.collate: Final[object] = loader.collate_fn
         self.at_its_end: weakref.finalize[..., Any] | None = None
         """Forgets this when the loader is gone."""
+        self._epoch: WatchedEpoch | None = None
+        """Of the iterator that is being made."""
 
     def stop(self) -> None:
         """Let go of all iterators. The loader must not be found by `_find` any more."""
@@ -108,39 +120,43 @@ class Monitor(Lines):
             self.at_its_end.detach()
         for iterator, watch in list(_watches.items()):
             if watch.lines is self:
-                watch.iteration.is_open = False
+                if watch.epoch is not None:
+                    with contextlib.suppress(ValueError):
+                        watch.epoch.iteration.listeners.remove(watch.epoch)
                 del _watches[iterator]
                 if type(iterator) in _bases:
                     set_class(iterator, _bases[type(iterator)])
 
-    def follow(self, loader: Any, original: Callable[[Any], Any]) -> Any:
-        """``iter(loader)``, its iterator watched."""
-        begin = clock()
-        running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None
-        proxy = _proxies.get(running) if running is not None else Sampler(_sampler_of(loader))
-        iteration = Watching(self, loader)
-        if loader.num_workers and workers_are_threads(loader):
-            self.note(_THREADS)
-            proxy = None
-        elif proxy is None:
-            self.note(_LATE)
+    # As a follower of loaders:
+
+    def wants(self, loader: Any) -> bool:
+        self._epoch = None
+        return _find(loader) is self
+
+    def place(self, loader: Any) -> Place:
+        return Place(os.getpid(), self.number)
+
+    def accepts(self, loader: Any, place: Place | None) -> bool:
+        return True
+
+    def missed(self, loader: Any, why: Missed) -> None:
+        self.note(_WHY[why])
+
+    def listener(self, loader: Any, iteration: Iteration, hooks: contextlib.ExitStack) -> WatchedEpoch:
+        if not iteration.has_workers and iteration.iterable:  # its iterator is made here, to be timed later
+            hooks.enter_context(measuring(loader.dataset))
+        self._epoch = WatchedEpoch(self, iteration)
+        return self._epoch
+
+    def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
+        epoch, self._epoch = self._epoch, None
+        watch = Watch(self, epoch, partial(measuring, loader.dataset), began)
         self.epochs += 1
-        if proxy is None:
-            iterator = original(loader)
-        else:
-            proxy.iteration = iteration
-            try:
-                with _hooked(loader, self.number, proxy):
-                    iterator = original(loader)
-            finally:
-                proxy.iteration = None
-                iteration.is_starting = False
-            iteration.is_followed = True
         with contextlib.suppress(TypeError):  # of a class that cannot be watched: no lines
-            _time(iterator, Watch(self, iteration, loader.dataset, begin))
-            if proxy is not None:
-                _proxies[iterator] = proxy
-        return iterator
+            _time(iterator, watch)
+
+    def stray(self, facts: Facts, payload: Payload) -> None:
+        pass
 
 
 _numbers: Final = count()
@@ -148,24 +164,25 @@ _monitors: Final[dict[int, Monitor]] = {}
 """By the id of the loader."""
 _watches: Final[weakref.WeakKeyDictionary[Any, Watch]] = weakref.WeakKeyDictionary()
 """By iterator."""
-_proxies: Final[weakref.WeakKeyDictionary[Any, Sampler]] = weakref.WeakKeyDictionary()
-"""By iterator, also of those that are no longer watched: persistent workers are, when they are watched again."""
+_OURS: Final = "_annotate_times_next"
+_patches: Final = Patches()
+"""Of the users' classes of iterators."""
 _timed: Final[dict[type, type]] = {}
 _bases: Final[dict[type, type]] = {}
-_patches: Final = Patches()
 
 
-def _watch(loader: object, one: Monitor) -> None:
+def _watch(loader: object, watching: Monitor) -> None:
     key = id(loader)
-    _monitors[key] = one
+    _monitors[key] = watching
+    following.add(watching)
 
     def forget() -> None:
-        if _monitors.get(key) is one:
+        if _monitors.get(key) is watching:
             del _monitors[key]
-            _follow_session()
+            following.remove(watching)
 
-    one.at_its_end = weakref.finalize(loader, forget)
-    one.at_its_end.atexit = False
+    watching.at_its_end = weakref.finalize(loader, forget)
+    watching.at_its_end.atexit = False
 
 
 def _find(loader: Any) -> Monitor | None:
@@ -174,43 +191,43 @@ def _find(loader: Any) -> Monitor | None:
     function = getattr(loader, "collate_fn", None)
     if known is not None or not isinstance(function, Collate):
         return known
-    for one in list(_monitors.values()):
-        if one.collate is function:
-            known = Monitor(loader, one.every, one.file, one.number)
+    for watching in list(_monitors.values()):
+        if watching.collate is function:
+            known = Monitor(loader, watching.every, watching.file, watching.number)
             _watch(loader, known)
             return known
     return None
 
 
-def _follow_session() -> None:
-    """Be in ``DataLoader.__iter__`` while there are loaders to watch and no session is on."""
-    if not _monitors or session.is_on():
-        _patches.undo()
-    elif not _patches:
-        _install()
-
-
-def _install() -> None:
-    from torch.utils.data import DataLoader
-
-    original = DataLoader.__iter__
-
-    @wraps(original)
-    def __iter__(self: Any) -> Any:  # noqa: N807
-        one = None if session.is_on() else _find(self)
-        return original(self) if one is None else one.follow(self, original)
-
-    _patches.set_attribute(DataLoader, "__iter__", __iter__)
+@contextlib.contextmanager
+def measuring(dataset: object) -> Generator[None, None, None]:
+    """Everything that `sums.start` needs in this process, for a moment only."""
+    patches, before = Patches(), switch.recorder
+    try:
+        readers.install(patches)
+        for role, obj in registry.registered():
+            if role != "loader":  # other loaders' datasets are none of this batch's
+                time_registered(patches, role, obj)
+        time_dataset(patches, dataset)
+        switch.install(sums.RECORDER)
+        yield
+    finally:
+        switch.set_recording(False)
+        switch.install(before)
+        patches.undo()
 
 
 def _time(iterator: Any, watch: Watch) -> None:
-    """Have ``next(iterator)`` timed.
+    """Have ``next(iterator)`` timed: torch's own iterators by a class of ours, users' in their class.
 
     Raises:
         TypeError: its class does not allow it.
     """
     kind = type(iterator)
-    if kind not in _bases:
+    if not kind.__module__.startswith("torch.utils.data"):
+        if "__next__" not in vars(kind) or not hasattr(vars(kind)["__next__"], _OURS):
+            _patches.set_attribute(kind, "__next__", _timed_next(kind.__next__))
+    elif kind not in _bases:
         if kind not in _timed:
             _timed[kind] = timed_subclass(kind, {"__next__": _timed_next(kind.__next__)})
             _bases[_timed[kind]] = kind
@@ -224,47 +241,15 @@ def _timed_next(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
         watch = _watches.get(self)
         return method(self) if watch is None else watch.next_of(self, method)
 
+    setattr(__next__, _OURS, True)
     return __next__
-
-
-@contextlib.contextmanager
-def _hooked(loader: Any, number: int, proxy: Sampler) -> Generator[None, None, None]:
-    """Our hooks in `loader`, seen by the iterator that is made meanwhile and by nobody else."""
-    function = loader.collate_fn
-    if not isinstance(function, Collate):
-        function = Collate(function)
-    with contextlib.ExitStack() as stack:
-        if loader.num_workers:
-            function = sums.TallyCollate(function)
-            stack.enter_context(replaced(loader, "worker_init_fn", sums.TallyInit(loader.worker_init_fn, number)))
-        elif _dataset_is_iterable(loader):  # its iterator is made here, to be timed later
-            stack.enter_context(sums.hooks(loader.dataset))
-        stack.enter_context(replaced(loader, "collate_fn", function))
-        stack.enter_context(replaced(loader, _sampler_name(loader), proxy))
-        yield
-
-
-def _dataset_is_iterable(loader: Any) -> bool:
-    from torch.utils.data import IterableDataset
-
-    return isinstance(loader.dataset, IterableDataset)
-
-
-def _sampler_name(loader: Any) -> str:
-    return "sampler" if getattr(loader, "batch_sampler", None) is None else "batch_sampler"
-
-
-def _sampler_of(loader: Any) -> Any:
-    return getattr(loader, _sampler_name(loader))
 
 
 def _after_fork() -> None:
     """A forked child watches the loaders that it is asked to watch."""
     _monitors.clear()
     _watches.clear()
-    _patches.undo()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-session.around = _follow_session

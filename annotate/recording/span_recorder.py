@@ -19,13 +19,13 @@ import operator
 import struct
 from _thread import get_ident
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import wraps
 from time import perf_counter_ns as clock
 from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
 from annotate.recording import switch
+from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, FIELDS, UNKNOWN
 from annotate.trace_format import parse_span_name
 
 STALE_NS: Final = 50_000
@@ -34,7 +34,6 @@ _DEEP_MODES: Final = {"I": 4, "F": 4, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N"
 """Modes of PIL whose bands take more than a byte."""
 MEASURE_EACH: Final = 16
 """Calls of one name for each whose result is measured; the first is."""
-UNKNOWN: Final = -1
 FLUSH_NS: Final = 100_000_000
 """An unfinished batch is written after this long at the end of a sample: what a killed worker, or a window that closes
 in the middle of a long batch, can lose."""
@@ -42,10 +41,6 @@ in the middle of a long batch, can lose."""
 _PROBE: Final = "annotate: cost of one span"
 _MISSING: Final = object()
 
-CPU_BITS: Final = 44
-"""Of CPU nanoseconds in a span's first number (4.8 hours); the number of its name stands above them."""
-ALL_THE_TIME: Final = (1 << CPU_BITS) - 1
-"""Instead of CPU nanoseconds: as long as the span."""
 _MOST_NAMES: Final = 1 << 18
 _NEVER: Final = 1 << 60
 """Calls until a `sample` would be measured: what stands for the size elsewhere is its dataset index."""
@@ -78,8 +73,6 @@ class _Names(dict[str, list[int]]):
 
 _states: Final = _Names()
 
-torch_marker: switch.MarkerFactory = nullcontext
-"""Torch's own marker, around the spans of the training thread; see `timed_in_marker`."""
 
 _thread = 0
 """The thread whose spans are recorded: the one that the worker loop runs in."""
@@ -277,7 +270,7 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
             return method(self, value)
         if get_ident() != _thread:
             return call_in_marker(followed[id(self)], method, (self, value), kwargs)
-        with torch_marker(names[state[1] >> CPU_BITS]):
+        with switch.torch_marker(names[state[1] >> CPU_BITS]):
             start = clock()
             if start > _next:
                 start = _read_cpu()
@@ -311,7 +304,7 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
     if get_ident() != _thread:
         other_threads += 1
         return function(*args, **kwargs)
-    with torch_marker(name):
+    with switch.torch_marker(name):
         start = clock()
         if start > _next:
             start = _read_cpu()
@@ -344,7 +337,7 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
     if get_ident() != _thread:
         other_threads += 1
         return function(*args)
-    with torch_marker(name):
+    with switch.torch_marker(name):
         start = clock()
         if start > _next:
             start = _read_cpu()
@@ -413,7 +406,7 @@ class SpanInMarker:
         if get_ident() != _thread:
             other_threads += 1
         self._name = name
-        self._marker = marker = torch_marker(name)
+        self._marker = marker = switch.torch_marker(name)
         marker.__enter__()
         start = clock()
         if start > _next:
@@ -436,10 +429,14 @@ class SpanInMarker:
             _extend((first, self._start, end, -1))
 
 
-class Span(switch.OwnSpan):
-    """A stage of the user's own."""
+class Span:
+    """A stage of the user's own in a worker: reusable and nestable, one for each name."""
 
-    __slots__ = ()
+    __slots__ = ("_name", "_open")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._open: list[tuple[int, int]] = []
 
     def __enter__(self) -> None:
         global other_threads
@@ -453,12 +450,27 @@ class Span(switch.OwnSpan):
             _close(self._name, *self._open.pop(), UNKNOWN)
 
 
-marker: Final[Callable[[str], Span]] = switch.OnePerName(Span).__getitem__
-"""What `switch.marker` is in a worker."""
+class _Spans(dict[str, Span]):
+    def __missing__(self, name: str) -> Span:
+        span = self[name] = Span(name)
+        return span
+
+
+TRAINING_THREAD: Final = switch.Recorder(SpanInMarker, call_in_marker, sample_in_marker, timed_in_marker)
+"""Records the thread that opened a window, inside genuine markers."""
+
+
+def worker_recorder(poll: Callable[[], bool]) -> switch.Recorder:
+    """Records a DataLoader worker, which torch's profiler knows nothing of."""
+    return switch.Recorder(_Spans().__getitem__, call, sample, timed, poll)
+
+
+def row_count() -> int:
+    return len(rows) // len(FIELDS)
 
 
 def take_rows() -> bytes:
-    """All spans so far, 32 bytes each; `rows` is empty afterwards."""
+    """All spans so far, packed; `rows` is empty afterwards."""
     packed = struct.pack(f"={len(rows)}q", *rows)
     rows.clear()
     return packed

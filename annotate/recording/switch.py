@@ -1,9 +1,12 @@
-"""The hot path: one flag, and the cheapest genuine torch marker of this machine.
+"""The switch that every hook asks, and the recorder that spans go to.
 
-Every wrapper of this package begins with ``if not switch.RECORDING: return plain(...)``; nothing else happens while no
-window is being recorded. While one is, a span is ``with switch.marker(name): ...``, where `name` came from `hand_out`.
+Every hook of this package begins with ``if not switch.RECORDING: return plain(...)``; nothing else happens while no
+window is being recorded. While one is, a span is ``switch.call(name, function, args, kwargs)`` or
+``with switch.marker(name): ...``, where `name` came from `hand_out`.
 
-While a window is open, `_ledger` puts a record of CPU time beside each marker of the training thread: 0.5 us more.
+Which recorder that is: torch's markers alone until a window opens; `span_recorder.TRAINING_THREAD` while one is open;
+in a DataLoader worker `span_recorder` without markers; and `sums` for batches that a monitor measures. `install` is the
+only way in.
 
 Cost per marker, off / recording, torch 2.13 (`benchmarks/span_overhead.py` measures it on the machine at hand):
 ``_RecordFunctionFast`` 0.3 / 0.7 us, ``_record_function_with_args_enter`` 1.2 / 1.5 us, ``record_function`` 5 / 6.5 us.
@@ -15,14 +18,17 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from annotate.trace_format import StageKind, span_name
 
 R = TypeVar("R")
-S = TypeVar("S")
 
 MarkerFactory = Callable[[str], AbstractContextManager[object]]
+
+TimedMaker = Callable[[Callable[..., Any], dict[int, str]], Callable[..., Any]]
+"""A method, and marker names by the identity of the instances that are followed -> the method's replacement."""
 
 
 class Call(Protocol):
@@ -35,51 +41,85 @@ class Sample(Protocol):
     def __call__(self, name: str, index: object, function: Callable[..., R], /, *args: Any) -> R: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Where spans go while it is installed. Its parts are functions: a bound method would cost a tenth of a span."""
+
+    marker: MarkerFactory
+    """Opens a span around a ``with`` block."""
+    call: Call
+    """Calls a function in a span, and sees its result."""
+    sample: Sample
+    """Calls a function in a `sample` span, which knows its dataset index."""
+    timed: TimedMaker | None = None
+    """Makes the replacement of a method, cheaper than one that goes through `call`; None: that one will do."""
+    poll: Callable[[], bool] | None = None
+    """Asked before each sample while nothing is recorded; True when a window has opened."""
+
+
+def _call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
+    with torch_marker(name):
+        return function(*args, **kwargs)
+
+
+def _sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
+    with torch_marker(name):
+        return function(*args)
+
+
 RECORDING = False
-"""True only while torch's profiler records. Read as ``switch.RECORDING``, never imported by name."""
+"""True only while spans are recorded. Read as ``switch.RECORDING``, never imported by name; so are the following."""
 
-marker: MarkerFactory = nullcontext
-"""Opens a marker; replaced by `load_marker` before the flag can become true."""
+CAPTURING = False
+"""True while a capture (`profile`, `replay`) is on, also between its windows."""
 
-call: Call | None = None
-"""In a DataLoader worker: ``call(name, function, args, kwargs)`` calls in a span, and sees the result (`_recorder`)."""
+torch_marker: MarkerFactory = nullcontext
+"""The cheapest genuine marker of this torch; put in place by `load_marker`, before anything is recorded."""
 
-timed: Callable[[Callable[..., Any], dict[int, str]], Callable[..., Any]] | None = None
-"""Makes the timed form of a method that suits the recorder in force, cheaper than one that goes through `call`."""
+TORCH_MARKERS: Final = Recorder(lambda name: torch_marker(name), _call, _sample)
 
-sample: Sample | None = None
-"""In a DataLoader worker: ``sample(name, index, function, *args)`` calls in a `sample` span."""
-
+recorder = TORCH_MARKERS
+marker: MarkerFactory = TORCH_MARKERS.marker
+call: Call = TORCH_MARKERS.call
+sample: Sample = TORCH_MARKERS.sample
+timed: TimedMaker | None = None
 poll: Callable[[], bool] | None = None
-"""In a DataLoader worker: asked before each sample while nothing is recorded; True when a window has opened."""
+"""The installed recorder, and its parts."""
+
+refits: Final[list[Callable[[], None]]] = []
+"""Called when another recorder has been installed: they make replaced methods again, in the form that suits it."""
+
+
+def install(new: Recorder) -> None:
+    """Have spans go to `new` from now on."""
+    if new is not recorder:
+        _put(new)
+        for refit in refits:
+            refit()
+
+
+def _put(new: Recorder) -> None:
+    global recorder, marker, call, sample, timed, poll
+    recorder, marker, call, sample, timed, poll = new, new.marker, new.call, new.sample, new.timed, new.poll
+
+
+def set_recording(on: bool) -> None:
+    """Switch every hook of this process on or off."""
+    global RECORDING
+    RECORDING = on
+
+
+def set_capturing(on: bool) -> None:
+    """Say that a capture has begun, or ended."""
+    global CAPTURING
+    CAPTURING = on
+
 
 HANDED_OUT: Final[dict[str, str]] = {}
 """Marker name -> span name, for every name given to torch. They differ only where Kineto could not write the name."""
 
 _ALIASES: Final[dict[str, str]] = {}
 _UNSAFE: Final = frozenset('"\\')
-
-
-class OwnSpan:
-    """A span that torch knows nothing of, as a context manager: reusable and nestable, one for each name."""
-
-    __slots__ = ("_name", "_open")
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._open: list[tuple[int, int]] = []
-        """Of each time that it is open: two numbers that its end needs."""
-
-
-class OnePerName(dict[str, S]):
-    """Name -> what `make` makes of it, when it is first asked for."""
-
-    def __init__(self, make: Callable[[str], S]) -> None:
-        self._make = make
-
-    def __missing__(self, name: str) -> S:
-        made = self[name] = self._make(name)
-        return made
 
 
 class Open:
@@ -124,20 +164,20 @@ def hand_out(kind: StageKind, label: str) -> str:
 
 def load_marker() -> str:
     """Choose the cheapest marker that this torch has, put it in place, and return its name."""
-    global marker
+    global torch_marker
     import torch
 
     fast: MarkerFactory | None = getattr(torch._C._profiler, "_RecordFunctionFast", None)
     if fast is not None and _works(fast):
-        marker = fast
+        torch_marker = fast
         return "_RecordFunctionFast"
     enter: Callable[[str], object] | None = getattr(torch.autograd, "_record_function_with_args_enter", None)
     leave: Callable[[object], None] | None = getattr(torch.autograd, "_record_function_with_args_exit", None)
     if enter is not None and leave is not None:
-        marker = _args_marker(enter, leave)
-        if _works(marker):
+        torch_marker = _args_marker(enter, leave)
+        if _works(torch_marker):
             return "_record_function_with_args"
-    marker = torch.profiler.record_function
+    torch_marker = torch.profiler.record_function
     return "record_function"
 
 
@@ -166,17 +206,11 @@ def _args_marker(enter: Callable[[str], object], leave: Callable[[object], None]
     return ArgsMarker
 
 
-def set_recording(on: bool) -> None:
-    """Switch every wrapper of this process on or off."""
-    global RECORDING
-    RECORDING = on
-
-
 def _after_fork() -> None:
-    """A forked child records nothing before `_worker` says so: its profiler is gone, and so are the open markers."""
-    global call, sample, timed, poll
+    """A forked child records nothing before a worker's side says so: its profiler is gone, and so are open markers."""
     set_recording(False)
-    call = sample = timed = poll = None
+    set_capturing(False)
+    _put(TORCH_MARKERS)
     thread.open = Open()
 
 

@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from annotate.host.meter import COLUMNS, NOT_TOLD
-from annotate.host.sampler import Sample, counter_events
-from annotate.recording.rows import cpu_ns, enclosing_index, is_sample, name_numbers
-from annotate.recording.training_thread import ArgsOf, Ledger
-from annotate.trace.clock import Clock
+from annotate.host.sampler import Sample
+from annotate.recording.rows import ROW_SIZE, cpu_ns, enclosing_index, is_sample, name_numbers, read_rows
+from annotate.recording.training_thread import Ledger
+from annotate.trace.arguments import Arguments
+from annotate.trace.clock import Anchors, Clock
+from annotate.trace.counters import counter_events
 from annotate.trace_format import (
     ARG_BATCH,
     ARG_BYTES,
@@ -29,10 +31,8 @@ from annotate.trace_format import (
     WorkerMetadata,
 )
 from annotate.workers import spool
-from annotate.workers.batches import Batch, Batches
-
-if TYPE_CHECKING:
-    from annotate.workers.training_side import WorkerCapture
+from annotate.workers.batches import Batch
+from annotate.workers.capturing import Batches, WorkerCapture
 
 _AT_ONCE: Final = 50_000
 """Events formatted at a time; a bound on memory."""
@@ -56,8 +56,8 @@ class WorkerFile:
     """What one span cost there."""
     threads: LibraryThreads = field(default_factory=LibraryThreads)
     names: list[str] = field(default_factory=list)
-    batches: list[tuple[int, ...]] = field(default_factory=list)
-    """Of each chunk of rows: iteration, batch, start, finish, and the batch's costs."""
+    batches: list[spool.BatchHead] = field(default_factory=list)
+    """Of each chunk of rows, the batch."""
     ends: list[int] = field(default_factory=list)
     """Of each chunk, where its rows end."""
     rows: Any = None
@@ -65,8 +65,6 @@ class WorkerFile:
 
 def read_worker_file(path: Path) -> WorkerFile | None:
     """Read what is whole; None when not even the worker's own record is."""
-    import numpy as np
-
     data = path.read_bytes()
     file: WorkerFile | None = None
     parts: list[bytes] = []
@@ -79,23 +77,26 @@ def read_worker_file(path: Path) -> WorkerFile | None:
         elif kind == spool.NAMES:
             file.names += json.loads(data[begin:end])
         else:
-            file.batches.append(spool.BATCH.unpack_from(data, begin))
-            begin += spool.BATCH.size
-            parts.append(data[begin:end])
-            count += (end - begin) // 32
+            head, packed = spool.read_spans(data, begin, end)
+            file.batches.append(head)
+            parts.append(packed)
+            count += len(packed) // ROW_SIZE
             file.ends.append(count)
     if file is not None:
-        file.rows = np.frombuffer(b"".join(parts), dtype=spool.ROW)
+        file.rows = read_rows(b"".join(parts))
     return file
 
 
 class WorkerRows:
     """One window's facts beside torch's own: rows of the workers, samples of the host, arguments of markers."""
 
-    def __init__(self, capture: WorkerCapture, samples: Iterable[Sample] = (), ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, capture: WorkerCapture, anchors: Anchors, samples: Iterable[Sample] = (), ledger: Ledger | None = None
+    ) -> None:
+        self._anchors = anchors
         self._samples = samples
         self._ledger = ledger
-        self._args_of: ArgsOf | None = None
+        self._arguments: Arguments | None = None
         self._capture = capture
         self._batches: Final[Batches] = capture.batches
         self._clock: Clock | None = None
@@ -110,14 +111,18 @@ class WorkerRows:
 
     def look(self, text: bytes) -> None:
         """See a piece of Kineto's text, each once."""
-        self._capture.anchors.look(text)
+        self._anchors.look(text)
         self._waited_for_workers |= _WAITS_FOR_WORKERS in text
 
     def read(self) -> None:
         """Read the spool, after all of Kineto's text has been seen."""
-        self._clock = self._capture.anchors.clock()
-        self._args_of = None if self._ledger is None else self._ledger.args_of(self._clock)
-        if self._clock is None or self._capture.spool is None:
+        self._clock = self._anchors.clock()
+        if self._clock is None:
+            return
+        own = None if self._ledger is None else self._ledger.rows()
+        if own is not None and len(own):
+            self._arguments = Arguments(own, self._clock)
+        if self._capture.spool is None:
             return
         self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
         for path in self._capture.spool.files():
@@ -144,7 +149,8 @@ class WorkerRows:
         here = {(batch.loader, batch.pid) for batch in self._seen_batches()}
         for (loader, pid), facts in self._batches.workers.items():
             if (loader, pid) in here:
-                found[loader, pid] = (facts.worker, facts.began, facts.dropped)
+                losses = self._batches.losses.get((loader, pid))
+                found[loader, pid] = (facts.worker, facts.began, 0 if losses is None else losses.dropped)
         for file in self._files:
             found.setdefault((file.loader, file.pid), (file.worker, file.started, 0))
         return [
@@ -184,17 +190,21 @@ class WorkerRows:
     def _in_order(self) -> list[Batch]:
         return sorted(self._seen_batches(), key=lambda one: one.started or one.drawn or 0)
 
-    def notes(self) -> list[str]:
-        """Sentences for the reader about what is missing."""
+    def notes(self, *, cause_is_known: bool = False) -> list[str]:
+        """Sentences for the reader about what is missing.
+
+        Args:
+            cause_is_known: why there are no worker records at all has been said already.
+        """
         recorded = {batch.loader for batch in self._seen_batches()} | {file.loader for file in self._files}
-        lost = self._capture.why_lost(recorded, self._waited_for_workers)
+        lost = self._capture.why_lost(recorded, self._waited_for_workers and not cause_is_known)
         notes = list(lost)
         if self._clock is None and recorded:
             notes.append(
                 "no worker records: torch's profiler recorded no CPU activity, so the workers' clock cannot be "
                 "matched with the trace. Leave ProfilerActivity.CPU on."
             )
-        workers = sum(facts.elsewhere for facts in self._batches.workers.values())
+        workers = sum(losses.elsewhere for losses in self._batches.losses.values())
         here = 0 if self._ledger is None else self._ledger.elsewhere
         for count, where in ((here, "the training process"), (workers, "the DataLoader workers")):
             if count and not lost:
@@ -215,8 +225,8 @@ class WorkerRows:
             return []
         begin, end = window
         latest: dict[int, int] = {}
-        for iteration in self._batches.iterations.values():
-            latest[iteration.loader] = iteration.number
+        for number, epoch in self._batches.epochs.items():
+            latest[epoch.loader] = number
         return [
             batch
             for batch in self._batches.kept
@@ -232,29 +242,30 @@ class WorkerRows:
 
     def _prepare(self, file: WorkerFile) -> None:
         """Learn of the batches that are in a file, and keep it."""
-        for end, (number, batch, started, finished, *costs) in zip(file.ends, file.batches, strict=True):
-            known = self._known.get((number, batch))
+        for end, made in zip(file.ends, file.batches, strict=True):
+            key = (made.iteration, made.batch)
+            known = self._known.get(key)
             if known is not None and known.arrived is None:  # in work, on its way, or lost with its worker
-                known.worker, known.pid, known.started = file.worker, file.pid, started or None
-                known.finished = finished if finished >= 0 else None
-            if finished >= 0:
+                known.worker, known.pid, known.started = file.worker, file.pid, made.started or None
+                known.finished = made.finished if made.finished >= 0 else None
+            if made.finished >= 0:
                 last = file.rows[end - 1]
                 moment = max(int(last["start"]), int(last["end"]) - 1)
-                self._costs[number, batch] = tuple(costs)
-                self._last_span[number, batch] = (file.pid, moment)
+                self._costs[key] = made.costs
+                self._last_span[key] = (file.pid, moment)
         self.span_count += len(file.rows)
         self._files.append(file)
 
     def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
         """What the training thread's own record of a marker says beside its times, as JSON text of arguments."""
-        thread = self._capture.anchors.thread
-        if self._args_of is None or thread is None or tid != thread[1]:
+        thread = self._anchors.thread
+        if self._arguments is None or thread is None or tid != thread[1]:
             return ""
-        return self._args_of(name, start_ns, duration_ns)
+        return self._arguments.of(name, start_ns, duration_ns)
 
     def events(self, loaders: list[LoaderMetadata]) -> Iterator[bytes]:
         """The events as JSON text, each with a comma behind it."""
-        clock, thread = self._clock, self._capture.anchors.thread
+        clock, thread = self._clock, self._anchors.thread
         if clock is None or thread is None:
             return
         window = self._capture.window or (0, 0)
@@ -281,18 +292,17 @@ class WorkerRows:
         start = clock.ts_ns(rows["start"][kept])
         dur = clock.ts_ns(ends[kept]) - start
         heads = [_head(name, file.pid) for name in file.names]
-        tails = [self._tail(file, facts) for facts in file.batches]
+        tails = [self._tail(file, made) for made in file.batches]
         size = np.where(samples, -1, rows["extra"][kept])
         columns = (names[kept], start, dur, chunk[kept], cpu_ns(rows[kept]) // 100, index, size)
         for at in range(0, len(kept), _AT_ONCE):
             yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
 
-    def _tail(self, file: WorkerFile, facts: tuple[int, ...]) -> str:
-        number, batch = facts[:2]
-        iteration = self._batches.iterations.get(number)
-        epoch = 0 if iteration is None else iteration.epoch
+    def _tail(self, file: WorkerFile, made: spool.BatchHead) -> str:
+        known = self._batches.epochs.get(made.iteration)
+        epoch = 0 if known is None else known.epoch
         tail = f'"{ARG_WORKER}":{file.worker},"{ARG_EPOCH}":{epoch},"{_ARG_LOADER}":{file.loader}'
-        return f'"{ARG_BATCH}":{batch},{tail}' if batch >= 0 else tail
+        return f'"{ARG_BATCH}":{made.batch},{tail}' if made.batch >= 0 else tail
 
     def _arrows(self, clock: Clock, thread: tuple[int, int]) -> bytes:
         texts: list[str] = []

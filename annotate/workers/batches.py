@@ -1,4 +1,4 @@
-"""The life of every batch that workers make, as the training process sees it: drawn, arrived, consumed.
+"""The life of every batch that a followed loader hands out, as the training process sees it: drawn, arrived, consumed.
 
 torch asks the index sampler for one batch of indices each time it hands a batch out (and for some more before the
 first). So an iterator around the sampler's sees every batch leave, plain ``for batch in loader`` loops included.
@@ -7,17 +7,14 @@ first). So an iterator around the sampler's sees every batch leave, plain ``for 
 from __future__ import annotations
 
 import sys
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from annotate.workers.spool import InWork
-from annotate.workers.transport import Facts, Tagged
-
-KEPT: Final = 1 << 17
-"""Batches remembered at most, the latest ones; about 200 bytes each."""
+from annotate.saying import guard
+from annotate.workers.content import Place
+from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
 
 class Batch:
@@ -37,12 +34,13 @@ class Batch:
         "worker",
     )
 
-    def __init__(self, loader: int, iteration: int, epoch: int, batch: int, drawn: int | None) -> None:
-        self.loader = loader
+    def __init__(self, iteration: int, batch: int, drawn: int | None) -> None:
         self.iteration = iteration
-        self.epoch = epoch
         self.batch = batch
         self.drawn = drawn
+        self.loader = 0
+        """Number and epoch of its loader, as whoever keeps the batch counts them."""
+        self.epoch = 0
         self.worker: int | None = None
         self.pid: int | None = None
         self.started: int | None = None
@@ -62,130 +60,96 @@ class Batch:
             self.worker = self.pid = self.started = self.finished = None
 
 
-class Iteration:
-    """One ``iter(loader)``: an epoch of a loader."""
+class Listener(Protocol):
+    """Told of the batches of one epoch."""
 
-    def __init__(self, number: int, loader: int, epoch: int, *, in_order: bool, iterable: bool) -> None:
+    def drawn(self, batch: Batch, indices: object) -> str | None:
+        """A batch is about to be made. Returns the name of a content that is wanted with it, if any is."""
+
+    def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
+        """It has come in from its worker. May be called in torch's pinning thread."""
+
+    def consumed(self, batch: Batch) -> None:
+        """It is handed out."""
+
+
+class Iteration:
+    """One ``iter(loader)``: an epoch of a loader, and who listens to it."""
+
+    def __init__(self, number: int, *, in_order: bool, iterable: bool, has_workers: bool) -> None:
         self.number: Final = number
-        self.loader: Final = loader
-        self.epoch: Final = epoch
+        self.iterable: Final = iterable
+        self.has_workers: Final = has_workers
+        self.listeners: Final[list[Listener]] = []
+        """When nobody listens any more, the epoch's iterators are plain ones."""
         self.is_starting = True
         """Until ``iter(loader)`` returns: what is drawn by then fills the queues."""
-        self.is_open = True
-        """Until the session ends."""
         self.outstanding: Final[dict[int, Batch]] = {}
         """Drawn and not consumed."""
-        self.arrived: Final[dict[int, Batch]] = {}
+        self._arrived: Final[dict[int, Batch]] = {}
         """Arrived and not consumed, in order of arrival."""
         self._in_order = in_order
-        self.iterable: Final = iterable
         self._drawn = 0
 
-    def draw(self, now: int) -> Batch:
-        batch = Batch(self.loader, self.number, self.epoch, self._drawn, now)
-        self.outstanding[self._drawn] = batch
+    def draw(self, indices: object, now: int) -> Tag:
+        """A batch is to be made of `indices`."""
+        batch = Batch(self.number, self._drawn, now)
         self._drawn += 1
-        return batch
+        if self.has_workers:
+            self.outstanding[batch.batch] = batch
+        wanted = [name for listener in self.listeners if (name := listener.drawn(batch, indices)) is not None]
+        return Tag(self.number, batch.batch, frozenset(wanted) if wanted else NOTHING_WANTED)
 
-    def arrive(self, now: int, facts: Facts) -> None:
+    def arrive(self, now: int, facts: Facts, payload: Payload) -> None:
         batch = self.outstanding.get(facts.batch)
         if batch is not None:
             batch.arrive(now, facts)
-            self.arrived[batch.batch] = batch
+            self._arrived[batch.batch] = batch
+            for listener in self.listeners:
+                listener.arrived(batch, facts, payload)
 
-    def consume(self, now: int) -> Batch | None:
+    def consume(self, now: int) -> None:
         """A batch is handed out: the first to have arrived when any order will do, else the lowest number.
 
         A batch that raised in its worker never arrives. Of a map-style dataset all numbers are handed out; of an
         iterable one not those that went to a worker that had come to its end.
         """
-        candidates = list(self.arrived)
+        candidates = list(self._arrived)
         if self._in_order and not self.iterable:
             candidates = list(self.outstanding)[:1]
         elif self._in_order:
             candidates.sort()
-        if not candidates:
-            return None
-        batch = self.outstanding.pop(candidates[0])
-        self.arrived.pop(candidates[0], None)
-        batch.consumed = now
-        return batch
-
-
-class Batches:
-    """All batches of a session."""
-
-    def __init__(self) -> None:
-        self.kept: deque[Batch] = deque(maxlen=KEPT)
-        self.iterations: Final[dict[int, Iteration]] = {}
-        self.workers: Final[dict[tuple[int, int], Facts]] = {}
-        """Loader and pid -> the latest facts from that worker."""
-        self.out_of_time = 0
-        """Batches that arrived before they had finished, if the clocks of two processes ever disagree."""
-
-    def arrive(self, facts: Facts) -> None:
-        """A parcel has been unpacked."""
-        now = perf_counter_ns()
-        if now < facts.finished:
-            self.out_of_time += 1
-        self.workers[facts.loader, facts.pid] = facts
-        iteration = self.iterations.get(facts.iteration)
-        if iteration is not None:
-            iteration.arrive(now, facts)
-        elif facts.iteration < 0:
-            batch = Batch(facts.loader, -1, 0, -1, None)
-            batch.arrive(now, facts)
-            self.kept.append(batch)
-
-    def take_note(self, in_work: Iterable[InWork]) -> None:
-        """Of batches that workers are making as a window closes.
-
-        Not of iterable datasets: a worker that has come to its end is still given batches, and makes none.
-        """
-        for one in in_work:
-            iteration = self.iterations.get(one.iteration)
-            batch = None if iteration is None or iteration.iterable else iteration.outstanding.get(one.batch)
-            if batch is not None and batch.arrived is None:
-                batch.worker, batch.pid, batch.started = one.worker, one.pid, one.started
-
-    def close(self) -> None:
-        """The session ends: iterators that are still in use become plain ones."""
-        for iteration in self.iterations.values():
-            iteration.is_open = False
-
-    def forget(self, before: int) -> None:
-        """Drop what was consumed before a moment, and what is in work: it will be told anew."""
-        kept = [batch for batch in self.kept if batch.consumed is None or batch.consumed >= before]
-        for batch in kept:
-            batch.forget_worker()
-        self.kept = deque(kept, maxlen=KEPT)
+        if candidates:
+            batch = self.outstanding.pop(candidates[0])
+            self._arrived.pop(candidates[0], None)
+            batch.consumed = now
+            for listener in self.listeners:
+                listener.consumed(batch)
 
 
 class TaggingIterator:
-    """A sampler's iterator whose indices know their batch number."""
+    """A sampler's iterator whose indices know their batch."""
 
-    __slots__ = ("_batches", "_iteration", "_iterator")
+    __slots__ = ("_iteration", "_iterator")
 
-    def __init__(self, iterator: Iterator[Any], iteration: Iteration, batches: Batches) -> None:
+    def __init__(self, iterator: Iterator[Any], iteration: Iteration) -> None:
         self._iterator = iterator
         self._iteration = iteration
-        self._batches = batches
 
     def __iter__(self) -> TaggingIterator:
         return self
 
     def __next__(self) -> Any:
         iteration = self._iteration
-        if not iteration.is_open:
+        if not iteration.listeners:
             return next(self._iterator)
         with suppress(Exception):  # a fault of ours costs a record, never a batch
-            if not iteration.is_starting and is_for_a_batch():
+            if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
                 iteration.consume(perf_counter_ns())
         indices = next(self._iterator)
         with suppress(Exception):
-            batch = iteration.draw(perf_counter_ns())
-            self._batches.kept.append(batch)
-            return Tagged(indices, iteration.number, batch.batch)
+            tag = iteration.draw(indices, perf_counter_ns())
+            return Tagged(indices, tag) if iteration.has_workers else indices
         return indices
 
     def __getattr__(self, name: str) -> Any:
@@ -195,16 +159,20 @@ class TaggingIterator:
 
 
 class SamplerProxy:
-    """Stands for a loader's index sampler in the iterators of its epochs; plain unless one is just being made."""
+    """Stands for a loader's index sampler in its iterators; plain unless one for a followed epoch is being made."""
 
-    def __init__(self, target: Any, batches: Batches) -> None:
+    def __init__(self, target: Any, place: Place | None) -> None:
         self.target = target
+        self.place: Final = place
+        """Of the workers that the iterator starts; None without workers."""
         self.iteration: Iteration | None = None
-        self._batches = batches
 
     def __iter__(self) -> Iterator[Any]:
-        iterator = iter(self.target)
-        return iterator if self.iteration is None else TaggingIterator(iterator, self.iteration, self._batches)
+        iterator: Iterator[Any] = iter(self.target)
+        if self.iteration is not None:
+            with guard("annotate does not follow the batches of a DataLoader"):
+                return TaggingIterator(iterator, self.iteration)
+        return iterator
 
     def __len__(self) -> int:
         return len(self.target)

@@ -33,14 +33,34 @@ STATE: Final = ".state"
 _STATE: Final = struct.Struct("=4q")
 
 HEAD: Final = struct.Struct("=B3xI")
-BATCH: Final = struct.Struct("=4q7q")
-"""Before the rows of a chunk: iteration and batch number (-1: not known), start and finish (-1: not finished); of a
-finished batch its costs, see `meter.COLUMNS` (-1: not told)."""
 WORKER, NAMES, SPANS = 1, 2, 3
-"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; `BATCH` and rows of `ROW`."""
+"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; a `BatchHead` and its rows."""
 
-ROW: Final = [("name_cpu", "i8"), ("start", "i8"), ("end", "i8"), ("extra", "i8")]
-"""A span in 32 bytes; see `span_recorder.rows`."""
+
+class BatchHead(NamedTuple):
+    """Before the rows of a chunk: the batch that they belong to, and of a finished one its costs (`meter.COLUMNS`)."""
+
+    iteration: int
+    """-1: not known; so is `batch`."""
+    batch: int
+    started: int
+    finished: int
+    """-1: not finished."""
+    process_cpu: int
+    """-1 in this and all further fields: not told."""
+    run_delay: int
+    voluntary: int
+    involuntary: int
+    read_chars: int
+    read_bytes: int
+    major_faults: int
+
+    @property
+    def costs(self) -> tuple[int, ...]:
+        return self[4:]
+
+
+_BATCH: Final = struct.Struct(f"={len(BatchHead._fields)}q")
 
 
 class InWork(NamedTuple):
@@ -194,6 +214,10 @@ class SpoolFile:
             self.write(NAMES, json.dumps([spoken.get(name, name) for name in names[self._names :]]).encode())
             self._names = len(names)
 
+    def write_spans(self, head: BatchHead, rows: bytes) -> None:
+        """Raises: OSError; struct.error: a number beyond 64 bits."""
+        self.write(SPANS, _BATCH.pack(*head) + rows)
+
     def has_room(self, size: int) -> bool:
         return self._size + size <= self._limit
 
@@ -236,6 +260,11 @@ def chunks(data: bytes) -> Iterator[tuple[int, int, int]]:
             return
         yield kind, at, at + length
         at += length
+
+
+def read_spans(data: bytes, begin: int, end: int) -> tuple[BatchHead, bytes]:
+    """What `SpoolFile.write_spans` wrote."""
+    return BatchHead(*_BATCH.unpack_from(data, begin)), data[begin + _BATCH.size : end]
 
 
 def view_control(folder: str) -> Any:

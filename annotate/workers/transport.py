@@ -1,8 +1,11 @@
-"""What travels between the training process and a worker beside the user's own data, and how it gets off again.
+"""What travels between the training process and a DataLoader worker beside the user's own data, and how it gets off.
 
-`Tagged` goes to the worker around a batch of indices, `Parcel` comes back around the batch. Both pickle as a call, so
-what is unpickled on the other side is the plain thing, and the call itself tells that side when it came. A worker gets
-one piece of work after the other, so the last tag that came is that of the batch being made.
+`Tagged` goes to the worker around a batch of indices, `Parcel` comes back around the finished batch. Both pickle as a
+call, so what is unpickled on the other side is the plain thing, and the call itself tells that side when it came. A
+worker gets one piece of work after the other, so the last tag that came is that of the batch being made.
+
+One transport for everything that is known per batch: a `Parcel` carries the batch's `Facts` and a payload, to which
+each content of the worker (`worker_side.Content`) adds under its own name.
 """
 
 from __future__ import annotations
@@ -10,16 +13,29 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+UNKNOWN: Final = -1
+
+Payload = dict[str, Any]
+"""Name of a content -> what it says of the batch; contents with nothing to say are left out."""
+
+
+class Tag(NamedTuple):
+    """Which batch a worker is to make, and what is wanted beside it."""
+
+    iteration: int
+    batch: int
+    wanted: frozenset[str]
+    """Names of contents that are asked for this batch."""
 
 
 class Facts(NamedTuple):
-    """Of a batch, from its worker; times in ``perf_counter_ns``."""
+    """Of a finished batch, from its worker; times in ``perf_counter_ns``."""
 
     iteration: int
-    """-1: not known."""
+    """`UNKNOWN` when the indices came without a tag; so is `batch`."""
     batch: int
-    """-1: not known."""
     loader: int
     worker: int
     pid: int
@@ -27,43 +43,44 @@ class Facts(NamedTuple):
     """When the worker was ready to work."""
     started: int
     finished: int
-    dropped: int
-    """Spans dropped so far at the worker's limits."""
-    elsewhere: int
-    """Spans so far that ran in other threads of the worker, where nothing is recorded."""
 
 
-begun: Callable[[int, int], None] | None = None
-"""In a worker that records: told iteration and batch number when indices come in."""
+NOTHING_WANTED: Final[frozenset[str]] = frozenset()
 
-arrived: Callable[[Facts], None] | None = None
-"""In a training process with a session: told when a batch comes in. May be called in torch's pinning thread."""
+begun: Callable[[Tag], None] | None = None
+"""In a worker of ours: told of a batch when its indices come in. Set by `worker_side`."""
+
+arrived: Callable[[Facts, Payload], None] | None = None
+"""In a training process that follows loaders: told of a batch when it comes in. Set by `following`.
+
+May be called in torch's pinning thread.
+"""
 
 
 class Tagged:
     """Indices on their way to a worker. Where nobody unpickles it, it serves as the indices."""
 
-    __slots__ = ("batch", "indices", "iteration")
+    __slots__ = ("indices", "tag")
 
-    def __init__(self, indices: object, iteration: int, batch: int) -> None:
+    def __init__(self, indices: Any, tag: Tag) -> None:
         self.indices = indices
-        self.iteration = iteration
-        self.batch = batch
+        self.tag = tag
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return take_indices, (self.indices, self.iteration, self.batch)
+        iteration, batch, wanted = self.tag
+        return take_indices, (self.indices, iteration, batch, *sorted(wanted))
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.indices)  # type: ignore[call-overload, no-any-return]
+        return iter(self.indices)
 
     def __len__(self) -> int:
-        return len(self.indices)  # type: ignore[arg-type]
+        return len(self.indices)
 
     def __getitem__(self, key: Any) -> Any:
-        return self.indices[key]  # type: ignore[index]
+        return self.indices[key]
 
     def __index__(self) -> int:
-        return operator.index(self.indices)  # type: ignore[arg-type]
+        return operator.index(self.indices)
 
     def __eq__(self, other: object) -> bool:
         return bool(self.indices == other)
@@ -77,30 +94,31 @@ class Tagged:
         return getattr(self.indices, name)
 
 
-def take_indices(indices: Any, iteration: int, batch: int) -> Any:
+def take_indices(indices: Any, iteration: int, batch: int, *wanted: str) -> Any:
     """Runs in the worker that unpickles a `Tagged`."""
     if begun is not None:
         with suppress(Exception):  # a fault of ours costs a record, never a batch
-            begun(iteration, batch)
+            begun(Tag(iteration, batch, frozenset(wanted) if wanted else NOTHING_WANTED))
     return indices
 
 
 class Parcel:
     """A finished batch on its way to the training process."""
 
-    __slots__ = ("data", "facts")
+    __slots__ = ("data", "facts", "payload")
 
-    def __init__(self, data: object, facts: Facts) -> None:
+    def __init__(self, data: object, facts: Facts, payload: Payload) -> None:
         self.data = data
         self.facts = facts
+        self.payload = payload
 
-    def __reduce__(self) -> tuple[Callable[[Any, Facts], Any], tuple[object, Facts]]:
-        return unpack, (self.data, self.facts)
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return unpack, (self.data, tuple(self.facts), self.payload)
 
 
-def unpack(data: Any, facts: Facts) -> Any:
+def unpack(data: Any, facts: tuple[int, ...], payload: Payload) -> Any:
     """Runs in the process that unpickles a `Parcel`."""
     if arrived is not None:
         with suppress(Exception):
-            arrived(facts)
+            arrived(Facts(*facts), payload)
     return data

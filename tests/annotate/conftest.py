@@ -30,7 +30,7 @@ from annotate.capture import session
 from annotate.hooks import patching, registry
 from annotate.hooks.readers import HOOKS
 from annotate.recording import switch
-from annotate.workers import transport
+from annotate.workers import following, transport
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,6 +57,10 @@ def installed() -> dict[str, object]:
         "DataLoader.__iter__": torch.utils.data.DataLoader.__iter__,
         "arrivals": transport.arrived,
         "in force": patching.in_force,
+        "recorder": switch.recorder,
+        "capturing": switch.CAPTURING,
+        "refits": list(switch.refits),
+        "followers": list(following._followers),
         "temporary folders": sorted(Path(tempfile.gettempdir()).glob(f"annotate-{os.getpid()}-*")),
     }
     for hook in HOOKS:

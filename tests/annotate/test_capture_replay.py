@@ -199,7 +199,7 @@ def test_bad_input_is_refused_clearly(tmp_path: Path) -> None:
         annotate.replay(make_empty(), tmp_path, progress=False)
     with pytest.raises(ValueError, match="at least 1"):
         annotate.replay(make_loader(), tmp_path, 0)
-    with pytest.raises(TypeError, match="list has no dataset"):
+    with pytest.raises(TypeError, match="not a list, which has no dataset"):
         annotate.replay([1], tmp_path)
 
     class Empty(IterableDataset[int]):

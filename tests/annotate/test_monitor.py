@@ -21,6 +21,7 @@ import annotate
 from annotate.monitoring import lines
 from annotate.monitoring import monitor as watching
 from annotate.recording import switch
+from annotate.workers import following
 
 READ, DECODE, TRANSFORM, COLLATE, OTHER = 0.002, 0.003, 0.004, 0.010, 0.001
 """Seconds: of a sample, `COLLATE` of a batch."""
@@ -36,8 +37,8 @@ def a_failed_test_fails_alone() -> Iterator[None]:
     yield
     for one in list(watching._monitors.values()):
         one.stop()
+        following.remove(one)
     watching._monitors.clear()
-    watching._follow_session()
 
 
 def nap(seconds: float) -> None:

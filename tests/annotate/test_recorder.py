@@ -78,16 +78,18 @@ def test_results_are_measured_at_the_first_call_and_every_sixteenth() -> None:
 
 
 @pytest.mark.usefixtures("recording")
-def test_classes_that_were_timed_before_the_fork_get_the_workers_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_that_were_replaced_before_get_the_form_of_the_recorder_that_is_installed() -> None:
     patches, plain = Patches(), Echo.__call__
     assert patches.follow(echo, {"__call__": Timing("transform", timed_method)})
-    monkeypatch.setattr(switch, "timed", span_recorder.timed)
-    patches.make_methods_again()
+    generic = Echo.__call__
+    switch.install(span_recorder.worker_recorder(lambda: False))
+    assert Echo.__call__ is not generic
     assert echo(1) == ((1,), {})
     assert recorded() == [("transform::Echo", -1)]
     assert Echo()(1) == ((1,), {}), "not followed"
     assert len(recorded()) == 1
     patches.undo()
+    switch.install(switch.TORCH_MARKERS)
     assert Echo.__call__ is plain
 
 

@@ -414,11 +414,11 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
     """Which starts only where there is an accelerator: here a thread does what it would."""
     import pickle
 
-    told: list[tuple[int, Any]] = []
-    facts = (1, 2, 3, 4, 5, 6, 7, 8, 9)
-    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts)))
+    told: list[tuple[int, Any, Any]] = []
+    facts, payload = transport.Facts(1, 2, 3, 4, 5, 6, 7, 8), {"losses": (0, 1)}
+    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts, payload)))
     results: list[Any] = []
-    transport.arrived = lambda facts: told.append((threading.get_ident(), facts))
+    transport.arrived = lambda facts, payload: told.append((threading.get_ident(), facts, payload))
     try:
         thread = threading.Thread(target=lambda: results.append(pickle.loads(text)))
         thread.start()
@@ -428,7 +428,7 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
     ((number, data),) = results
     assert number == 0
     assert torch.equal(data, torch.arange(3))
-    assert [one for _, one in told] == [facts]
+    assert [entry[1:] for entry in told] == [(facts, payload)]
     assert torch.equal(pickle.loads(text)[1], data)
     with pytest.warns(UserWarning, match="no accelerator"):
         trace, _ = run(tmp_path, fast_loader(pin_memory=True))

@@ -1,0 +1,52 @@
+"""Further arguments of the training thread's markers, found by name and time in its rows."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from annotate.recording import span_recorder, switch
+from annotate.recording.rows import UNKNOWN, cpu_ns, enclosing_index, is_sample, name_numbers
+from annotate.trace.clock import Clock
+from annotate.trace_format import ARG_BYTES, ARG_CPU_US, ARG_INDEX
+
+_SLACK_NS: Final = 1_000
+"""By which a row may stick out of its marker: the two clocks are matched to less than that."""
+
+
+class Arguments:
+    """What the training thread's rows say beside the times of its markers: CPU time, dataset index, bytes."""
+
+    def __init__(self, rows: Any, clock: Clock) -> None:
+        import numpy as np
+
+        rows = rows[np.argsort(rows["start"], kind="stable")]
+        number = name_numbers(rows)
+        names = [switch.HANDED_OUT.get(name, name) for name in span_recorder.names]
+        samples = np.array([is_sample(name) for name in names])[number]
+        index = enclosing_index(rows, samples)
+        size = np.where(samples, UNKNOWN, rows["extra"])
+        columns = (clock.ts_ns(rows["start"]), clock.ts_ns(rows["end"]), cpu_ns(rows), index, size)
+        self._of: Final = {
+            span_recorder.names[one]: tuple(column[number == one] for column in columns) for one in np.unique(number)
+        }
+
+    def of(self, name: str, start: int, duration: int) -> str:
+        """JSON text of a marker's further arguments, each with a comma behind it.
+
+        They are those of the row that begins next to the marker: rows of spans of the same name inside it come later.
+
+        Args:
+            start: of the marker, in nanoseconds of the trace; so is `duration`.
+        """
+        if name not in self._of:
+            return ""
+        starts, ends, cpu, index, size = self._of[name]
+        at = int(starts.searchsorted(start - _SLACK_NS))
+        if at + 1 < len(starts) and abs(starts[at + 1] - start) < abs(starts[at] - start):
+            at += 1
+        if at == len(starts) or ends[at] > start + duration + _SLACK_NS:
+            return ""
+        args = f'"{ARG_CPU_US}": {cpu[at] / 1000:.1f}, '
+        for key, value in ((ARG_INDEX, index[at]), (ARG_BYTES, size[at])):
+            args += f'"{key}": {value}, ' if value >= 0 else ""
+        return args

@@ -1,0 +1,253 @@
+"""Recording in DataLoader workers for a capture: its spool and windows, and the batches that it keeps for the trace."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from time import perf_counter_ns
+from typing import Any, Final
+
+from annotate.hooks.patching import Patches
+from annotate.options import WorkerLimits
+from annotate.workers import following, spans_content
+from annotate.workers.batches import Batch, Iteration
+from annotate.workers.content import Place
+from annotate.workers.following import Missed, worker_hooks, workers_are_threads
+from annotate.workers.spans_content import Losses
+from annotate.workers.spool import InWork, Spool
+from annotate.workers.transport import Facts, Payload
+
+KEPT: Final = 1 << 17
+"""Batches remembered at most, the latest ones; about 200 bytes each."""
+
+_WHY: Final[dict[Missed, str]] = {
+    "late": (
+        "its persistent workers were started before annotate.profile began. Enter annotate.profile before the loader's "
+        "first iteration, or make a new loader"
+    ),
+    "threads": "they are threads, which are not recorded",
+}
+_NOTHING_CAME: Final = (
+    "none of them sent any. Their loader was iterated before annotate.profile began, or it is of a kind that lets no "
+    "hook in: start the loop inside `with annotate.profile(...)`, and pass the loader to annotate.loader or prof.steps"
+)
+
+
+class Epoch:
+    """One epoch of a loader, as a capture listens to it."""
+
+    def __init__(self, batches: Batches, iteration: Iteration, loader: int, epoch: int) -> None:
+        self.iteration: Final = iteration
+        self.loader: Final = loader
+        self.epoch: Final = epoch
+        self._batches = batches
+
+    def drawn(self, batch: Batch, indices: object) -> None:
+        batch.loader, batch.epoch = self.loader, self.epoch
+        self._batches.kept.append(batch)
+
+    def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
+        self._batches.note_worker(batch.arrived or 0, facts, payload)
+
+    def consumed(self, batch: Batch) -> None:
+        pass
+
+
+class Batches:
+    """All batches of a capture."""
+
+    def __init__(self) -> None:
+        self.kept: deque[Batch] = deque(maxlen=KEPT)
+        self.epochs: Final[dict[int, Epoch]] = {}
+        """By the number of the iteration."""
+        self.workers: Final[dict[tuple[int, int], Facts]] = {}
+        """Loader and pid -> the latest facts from that worker."""
+        self.losses: Final[dict[tuple[int, int], Losses]] = {}
+        """Loader and pid -> what that worker has not recorded."""
+        self.out_of_time = 0
+        """Batches that arrived before they had finished, if the clocks of two processes ever disagree."""
+
+    def note_worker(self, now: int, facts: Facts, payload: Payload) -> None:
+        """A batch has arrived."""
+        if now < facts.finished:
+            self.out_of_time += 1
+        self.workers[facts.loader, facts.pid] = facts
+        losses = payload.get(spans_content.NAME)
+        if losses is not None:
+            self.losses[facts.loader, facts.pid] = Losses(*losses)
+
+    def keep_stray(self, facts: Facts, payload: Payload) -> None:
+        """A batch without a number has arrived."""
+        now = perf_counter_ns()
+        self.note_worker(now, facts, payload)
+        batch = Batch(-1, -1, None)
+        batch.loader = facts.loader
+        batch.arrive(now, facts)
+        self.kept.append(batch)
+
+    def take_note(self, in_work: Iterable[InWork]) -> None:
+        """Of batches that workers are making as a window closes.
+
+        Not of iterable datasets: a worker that has come to its end is still given batches, and makes none.
+        """
+        for work in in_work:
+            epoch = self.epochs.get(work.iteration)
+            if epoch is None or epoch.iteration.iterable:
+                continue
+            batch = epoch.iteration.outstanding.get(work.batch)
+            if batch is not None and batch.arrived is None:
+                batch.worker, batch.pid, batch.started = work.worker, work.pid, work.started
+
+    def close(self) -> None:
+        """The capture ends: nobody of it listens any more."""
+        for epoch in self.epochs.values():
+            with suppress(ValueError):
+                epoch.iteration.listeners.remove(epoch)
+
+    def forget(self, before: int) -> None:
+        """Drop what was consumed before a moment, and what is in work: it will be told anew."""
+        kept = [batch for batch in self.kept if batch.consumed is None or batch.consumed >= before]
+        for batch in kept:
+            batch.forget_worker()
+        self.kept = deque(kept, maxlen=KEPT)
+
+
+class WorkerCapture:
+    """Recording in the workers of one capture; a `following.Follower`."""
+
+    def __init__(self, number_of: Callable[[object], int | None], patches: Patches, limits: WorkerLimits) -> None:
+        """
+        Args:
+            number_of: the number of a loader in the trace's metadata; None for one that is not ours.
+        """
+        self.batches: Final = Batches()
+        self.spool: Spool | None = None
+        self.window: tuple[int, int] | None = None
+        """perf_counter_ns of the beginning and (0 while it is open) the end of the window."""
+        self.iterated: Final[dict[int, int]] = {}
+        """Identity of a DataLoader -> how often it has been iterated in the capture."""
+        self._number_of = number_of
+        self._patches = patches
+        self._limits = limits
+        self._failed: str | None = None
+        self._epochs: dict[int, int] = {}
+        self._lost: dict[int, str] = {}
+
+    def begin(self) -> None:
+        """Follow every DataLoader that is iterated from now on."""
+        following.add(self)
+
+    def end(self) -> None:
+        """Let go of all loaders and workers. Harmless when nothing has begun."""
+        following.remove(self)
+        self.batches.close()
+        if self.spool is not None:
+            self.spool.remove()
+            self.spool = None
+
+    def open_window(self) -> None:
+        """Have the workers record."""
+        begin = perf_counter_ns()
+        self.window = (begin, 0)
+        self.batches.forget(begin)
+        if self.spool is not None:
+            self.spool.clear()
+            self.spool.open_window()
+
+    def close_window(self) -> None:
+        """Have the workers stop. Harmless when no window is open."""
+        if self.window is None or self.window[1]:
+            return
+        self.window = (self.window[0], perf_counter_ns())
+        if self.spool is not None:
+            self.batches.take_note(self.spool.in_work())
+            self.spool.close_window()
+
+    def pids(self) -> list[int]:
+        """The workers that have sent a batch so far."""
+        return [pid for _, pid in list(self.batches.workers)]
+
+    def hook_for_the_capture(self, loader: Any) -> None:
+        """Hook a loader whose class does not come by ``DataLoader.__iter__``: its batches have no numbers."""
+        from torch.utils.data import DataLoader
+
+        number = self._number_of(loader)
+        if number is None or type(loader).__iter__ is DataLoader.__iter__ or not getattr(loader, "num_workers", 0):
+            return
+        if workers_are_threads(loader):
+            self._lost[number] = _WHY["threads"]
+            return
+        place = self.place(loader)
+        if not hasattr(loader, "worker_init_fn") or not hasattr(loader, "collate_fn") or place is None:
+            return
+        init, collate = worker_hooks(loader, place)
+        self._patches.set_attribute(loader, "worker_init_fn", init)
+        self._patches.set_attribute(loader, "collate_fn", collate)
+
+    def why_lost(self, recorded: set[int], waited_for_workers: bool) -> list[str]:
+        """Sentences about the loaders whose workers sent nothing.
+
+        Args:
+            recorded: numbers of the loaders with records in this window.
+            waited_for_workers: the trace shows the training process waiting for workers.
+        """
+        lost = [
+            f"no worker records: the DataLoader with number {number} has worker processes, but {reason}."
+            for number, reason in self._lost.items()
+            if number not in recorded
+        ]
+        if not lost and not recorded and waited_for_workers:
+            lost.append(f"no worker records: a DataLoader with worker processes was in use, but {_NOTHING_CAME}.")
+        return lost
+
+    # As a follower of loaders:
+
+    def wants(self, loader: Any) -> bool:
+        self.iterated[id(loader)] = self.iterated.get(id(loader), 0) + 1
+        return bool(getattr(loader, "num_workers", 0)) and self._number_of(loader) is not None
+
+    def place(self, loader: Any) -> Place | None:
+        number = self._number_of(loader)
+        spool = self._made_spool()
+        if number is None:
+            return None
+        if spool is None:
+            self._lost[number] = f"the folder for temporary files cannot be written: {self._failed}. Set TMPDIR"
+            return None
+        self._lost.pop(number, None)
+        limits = self._limits
+        return Place(os.getpid(), number, str(spool.folder), limits.spool_bytes, limits.buffered_spans)
+
+    def accepts(self, loader: Any, place: Place | None) -> bool:
+        return self.spool is not None and place is not None and place.folder == str(self.spool.folder)
+
+    def missed(self, loader: Any, why: Missed) -> None:
+        number = self._number_of(loader)
+        if number is not None and self._failed is None:
+            self._lost[number] = _WHY[why]
+
+    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> Epoch:
+        number = self._number_of(loader) or 0
+        epoch = self._epochs.get(number, 0)
+        self._epochs[number] = epoch + 1
+        self.batches.epochs[iteration.number] = heard = Epoch(self.batches, iteration, number, epoch)
+        return heard
+
+    def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
+        pass
+
+    def stray(self, facts: Facts, payload: Payload) -> None:
+        self.batches.keep_stray(facts, payload)
+
+    def _made_spool(self) -> Spool | None:
+        if self.spool is None and self._failed is None:
+            try:
+                self.spool = Spool()
+            except OSError as error:
+                self._failed = str(error)
+                return None
+            if self.window is not None and not self.window[1]:
+                self.spool.open_window()
+        return self.spool

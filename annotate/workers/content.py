@@ -1,0 +1,48 @@
+"""What a DataLoader worker may know of each batch: the seam between the transport and what it carries."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from annotate.workers.transport import Tag
+
+
+class Place(NamedTuple):
+    """Whom a worker works for, and where it may write."""
+
+    training_process: int
+    loader: int
+    """The loader's number, in the trace and in lines of a monitor."""
+    folder: str = ""
+    """Of the spool; empty when no capture is on, and no spans are recorded."""
+    spool_bytes: int = 0
+    buffered_spans: int = 0
+
+
+class Made(NamedTuple):
+    """A batch that a worker has finished; times in ``perf_counter_ns``."""
+
+    tag: Tag | None
+    """None when its indices came without one."""
+    started: int
+    finished: int
+
+
+class Content(Protocol):
+    """Something that a worker knows of each batch that it makes."""
+
+    @property
+    def name(self) -> str:
+        """Its key in the payload of a parcel."""
+
+    def begin(self, tag: Tag) -> None:
+        """The indices of a batch have come in."""
+
+    def started(self, now: int) -> None:
+        """Its making begins: every content has been told of it."""
+
+    def finish(self, made: Made) -> object | None:
+        """A batch is finished; what is returned travels with it."""
+
+    def fail(self) -> None:
+        """The batch in work has raised."""

@@ -1,0 +1,240 @@
+"""Following loaders: hooks that a DataLoader carries while it makes an iterator, for whoever wants to know its batches.
+
+Nothing is installed but ``DataLoader.__iter__``, and that only while there are followers. What an iterator needs (its
+workers' ``worker_init_fn`` and collate function, a proxy of its sampler) stands in the loader for the moment in which
+the iterator is made, and is seen by nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from itertools import count
+from multiprocessing.process import BaseProcess
+from time import perf_counter_ns
+from typing import Any, Final, Literal, Protocol
+
+from annotate.hooks.collating import Collate
+from annotate.hooks.patching import Patches
+from annotate.saying import guard
+from annotate.workers import transport
+from annotate.workers.batches import Iteration, Listener, SamplerProxy
+from annotate.workers.content import Place
+from annotate.workers.transport import Facts, Payload
+from annotate.workers.worker_side import WorkerCollate, WorkerInit
+
+Missed = Literal["late", "threads"]
+"""Why batches cannot be followed: persistent workers had started before; the workers are threads."""
+
+_MISSING: Final = object()
+
+
+class Follower(Protocol):
+    """Somebody who wants to know the batches of loaders."""
+
+    def wants(self, loader: Any) -> bool:
+        """Whether to follow a loader that is about to be iterated; asked once for each ``iter(loader)``."""
+
+    def place(self, loader: Any) -> Place | None:
+        """What the loader's new workers are to be told; None when it cannot be made."""
+
+    def accepts(self, loader: Any, place: Place | None) -> bool:
+        """Whether workers that were started with `place` will do."""
+
+    def missed(self, loader: Any, why: Missed) -> None:
+        """The batches of a loader that was wanted cannot be followed."""
+
+    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> Listener:
+        """Who listens to an epoch that begins. `hooks` is closed when its iterator has been made."""
+
+    def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
+        """An iterator has been made; its making began at `began`."""
+
+    def stray(self, facts: Facts, payload: Payload) -> None:
+        """A batch has come in that was drawn without a number: its loader has an ``__iter__`` of its own."""
+
+
+_followers: Final[list[Follower]] = []
+_iterations: Final[weakref.WeakValueDictionary[int, Iteration]] = weakref.WeakValueDictionary()
+_numbers: Final = count()
+_patches: Final = Patches()
+
+
+def add(follower: Follower) -> None:
+    """Have `follower` asked about every loader that is iterated from now on."""
+    if follower not in _followers:
+        _followers.append(follower)
+    if not _patches:
+        _install()
+
+
+def remove(follower: Follower) -> None:
+    """Have `follower` asked no more. Harmless when it is not."""
+    if follower in _followers:
+        _followers.remove(follower)
+    if not _followers:
+        _patches.undo()
+        transport.arrived = None
+
+
+def workers_are_threads(loader: Any) -> bool:
+    """True for a loader whose workers share this process: what is sent to them is never pickled.
+
+    Such are torch's own thread workers, and those of a multiprocessing context whose ``Process`` is a thread.
+    """
+    if getattr(loader, "worker_method", "multiprocessing") != "multiprocessing":
+        return True
+    kind = getattr(getattr(loader, "multiprocessing_context", None), "Process", None)
+    return isinstance(kind, type) and not issubclass(kind, BaseProcess)
+
+
+def worker_hooks(loader: Any, place: Place) -> tuple[WorkerInit, WorkerCollate]:
+    """What stands in for a loader's ``worker_init_fn`` and collate function in its workers."""
+    init, function = loader.worker_init_fn, loader.collate_fn
+    if isinstance(function, WorkerCollate):  # copied from another loader
+        function = function.function
+    if isinstance(init, WorkerInit):
+        init = init.function
+    if not isinstance(function, Collate):
+        function = Collate(function)
+    return WorkerInit(init, place), WorkerCollate(function)
+
+
+@contextmanager
+def replaced(loader: Any, name: str, value: object) -> Iterator[None]:
+    """``loader.name = value`` for a moment, past DataLoader's refusal to have its sampler set."""
+    attributes = vars(loader)
+    before = attributes.get(name, _MISSING)
+    attributes[name] = value
+    try:
+        yield
+    finally:
+        if before is _MISSING:
+            del attributes[name]
+        elif attributes.get(name) is value:
+            attributes[name] = before
+
+
+def _install() -> None:
+    from torch.utils.data import DataLoader
+
+    pid, original = os.getpid(), DataLoader.__iter__
+
+    @wraps(original)
+    def __iter__(self: Any) -> Any:  # noqa: N807
+        return original(self) if os.getpid() != pid else _iterate(self, original)
+
+    _patches.set_attribute(DataLoader, "__iter__", __iter__)
+    transport.arrived = _arrived
+
+
+def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
+    """``iter(loader)``, followed by whoever wants to."""
+    began = perf_counter_ns()
+    followers: list[Follower] = []
+    iteration: Iteration | None = None
+    with ExitStack() as hooks:
+        with guard("annotate does not follow a DataLoader"):
+            followers = [follower for follower in list(_followers) if follower.wants(loader)]
+            if followers:
+                iteration = _follow(loader, followers, hooks)
+        iterator = original(loader)
+    with guard("annotate does not follow a DataLoader"):
+        for follower in followers:
+            follower.begun(loader, iterator, began, iteration)
+    return iterator
+
+
+def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iteration | None:
+    """Put hooks into `loader`, to be taken out by `hooks`; None when its batches cannot be followed."""
+    has_workers = bool(getattr(loader, "num_workers", 0))
+    if has_workers and workers_are_threads(loader):
+        _miss(loader, followers, "threads")
+        return None
+    running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None
+    if running is None:
+        places = [place for follower in followers if (place := follower.place(loader)) is not None]
+        if has_workers and not places:
+            return None
+        place = max(places, key=lambda each: bool(each.folder)) if has_workers else None
+        proxy = SamplerProxy(getattr(loader, _sampler_name(loader)), place)
+    else:
+        found = getattr(running, "_index_sampler", None)
+        if not isinstance(found, SamplerProxy):
+            _miss(loader, followers, "late")
+            return None
+        proxy = found
+    accepting = [follower for follower in followers if follower.accepts(loader, proxy.place)]
+    _miss(loader, [follower for follower in followers if follower not in accepting], "late")
+    iteration = _new_iteration(loader, has_workers)
+    iteration.listeners.extend(follower.listener(loader, iteration, hooks) for follower in accepting)
+    _arm(proxy, iteration, hooks)
+    if running is None:
+        _hook(loader, proxy, hooks)
+    return iteration
+
+
+def _miss(loader: Any, followers: list[Follower], why: Missed) -> None:
+    for follower in followers:
+        follower.missed(loader, why)
+
+
+def _new_iteration(loader: Any, has_workers: bool) -> Iteration:
+    from torch.utils.data import IterableDataset
+
+    iteration = Iteration(
+        next(_numbers),
+        in_order=bool(getattr(loader, "in_order", True)),
+        iterable=isinstance(loader.dataset, IterableDataset),
+        has_workers=has_workers,
+    )
+    _iterations[iteration.number] = iteration
+    return iteration
+
+
+def _arm(proxy: SamplerProxy, iteration: Iteration, hooks: ExitStack) -> None:
+    """Have the next iterator of `proxy` belong to `iteration`."""
+    proxy.iteration = iteration
+
+    def iterator_is_made() -> None:
+        proxy.iteration = None
+        iteration.is_starting = False
+
+    hooks.callback(iterator_is_made)
+
+
+def _hook(loader: Any, proxy: SamplerProxy, hooks: ExitStack) -> None:
+    stand_ins: dict[str, object] = {_sampler_name(loader): proxy}
+    if proxy.place is not None:
+        stand_ins["worker_init_fn"], stand_ins["collate_fn"] = worker_hooks(loader, proxy.place)
+    elif not isinstance(loader.collate_fn, Collate):
+        stand_ins["collate_fn"] = Collate(loader.collate_fn)
+    for name, value in stand_ins.items():
+        hooks.enter_context(replaced(loader, name, value))
+
+
+def _sampler_name(loader: Any) -> str:
+    return "sampler" if getattr(loader, "batch_sampler", None) is None else "batch_sampler"
+
+
+def _arrived(facts: Facts, payload: Payload) -> None:
+    """A parcel has been unpacked."""
+    iteration = _iterations.get(facts.iteration)
+    if iteration is not None:
+        iteration.arrive(perf_counter_ns(), facts, payload)
+    elif facts.iteration < 0:
+        for follower in _followers:
+            follower.stray(facts, payload)
+
+
+def _after_fork() -> None:
+    """A forked child follows nobody's loaders."""
+    _followers.clear()
+    _patches.undo()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,153 @@
+"""The spans of a DataLoader worker, as a content of its batches: written to the spool while a window is open."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from annotate.hooks import readers
+from annotate.hooks.patching import Patches
+from annotate.host import meter
+from annotate.host.facts import library_threads
+from annotate.recording import span_recorder, switch
+from annotate.recording.rows import ROW_SIZE
+from annotate.workers import spool
+from annotate.workers.content import Made, Place
+from annotate.workers.transport import UNKNOWN, Tag
+
+NAME: Final = "losses"
+_CHUNK_ROOM: Final = 256
+"""Bytes beside a chunk's rows, at most."""
+
+
+class Losses(NamedTuple):
+    """Spans of a worker that were not recorded so far."""
+
+    dropped: int
+    """At the worker's limits."""
+    elsewhere: int
+    """Run in other threads than its main one."""
+
+
+class SpansContent:
+    """Records spans while a window is open, and writes them away before their batch leaves."""
+
+    name = NAME
+
+    def __init__(self, place: Place, worker: int, pid: int, began: int, patches: Patches) -> None:
+        """Raises: OSError: the capture is over."""
+        self._place = place
+        self._facts = {"loader": place.loader, "worker": worker, "pid": pid, "started": began}
+        self._patches = patches
+        self._control = spool.view_control(place.folder)
+        self._state = spool.StateFile(place.folder, worker)
+        self._recorder = span_recorder.worker_recorder(self.poll)
+        self._window = 0
+        self._file: spool.SpoolFile | None = None
+        self._tag: Tag | None = None
+        self._started = 0
+        self._meter: meter.Meter | None = None
+        self._before: meter.Reading | None = None
+        """What the meter said when the batch began."""
+        self._dropped = 0
+        switch.install(self._recorder)
+
+    def poll(self) -> bool:
+        """Start recording if a window has opened. Called while nothing is recorded."""
+        window: int = self._control[0]
+        if window == 0 or window == self._window:
+            return False
+        self._window = window
+        try:
+            self._open(window)
+        except Exception:  # a full disk, a fault of ours: this worker records nothing in this window
+            self._close()
+            return False
+        return True
+
+    def begin(self, tag: Tag) -> None:
+        if not switch.RECORDING:
+            self.poll()
+        else:
+            if span_recorder.rows:  # of a batch that raised
+                self.fail()
+            if switch.RECORDING:
+                self._still_on()
+        self._tag = tag
+        self._before = None if self._meter is None else self._meter.begin()
+
+    def started(self, now: int) -> None:
+        self._started = now
+        if self._tag is not None:
+            self._state.write(self._tag.iteration, self._tag.batch, now)
+
+    def finish(self, made: Made) -> Losses | None:
+        self._state.write(UNKNOWN, UNKNOWN, 0)
+        was_recording = switch.RECORDING
+        if was_recording:
+            self._write(made.started, made.finished, self._cost())
+        elif made.tag is None:  # its loader is not tagged: found out here that a window has opened
+            self.poll()
+        self._tag, self._started = None, 0
+        losses = Losses(self._dropped, span_recorder.other_threads)
+        return losses if was_recording else None
+
+    def fail(self) -> None:
+        self._write(self._started, UNKNOWN, meter.NOT_TOLD)
+
+    def _open(self, window: int) -> None:
+        switch.install(self._recorder)
+        span_recorder.attach(self.fail, self._still_on, self._place.buffered_spans)
+        facts = {**self._facts, "span_ns": span_recorder.cost_ns(), "threads": library_threads()}
+        self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
+        self._dropped = 0
+        self._meter, self._before = meter.Meter(), None
+        with suppress(Exception):  # libraries imported by now
+            readers.install(self._patches)
+        switch.set_recording(True)
+
+    def _still_on(self) -> bool:
+        """False, and nothing is recorded any more, when the window has closed."""
+        if self._control[0] == self._window:
+            return True
+        self.fail()
+        self._close()
+        return False
+
+    def _close(self) -> None:
+        switch.set_recording(False)
+        span_recorder.rows.clear()
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _cost(self) -> meter.Reading:
+        """Of the batch that has just been finished."""
+        before, self._before = self._before, None
+        if before is None or self._meter is None:  # not its turn, or the window opened in the middle of it
+            return meter.NOT_TOLD
+        return meter.between(before, self._meter.read())
+
+    def _write(self, started: int, finished: int, cost: meter.Reading) -> None:
+        """Write what has been recorded. Any failure ends the recording, and what could not be written is counted."""
+        count = span_recorder.row_count()
+        file = self._file
+        if file is None or not count:
+            span_recorder.rows.clear()
+            return
+        span_recorder.flushed()
+        if not file.has_room(count * ROW_SIZE + _CHUNK_ROOM):
+            self._dropped += count
+            span_recorder.rows.clear()
+            return
+        iteration, batch = (UNKNOWN, UNKNOWN) if self._tag is None else self._tag[:2]
+        try:
+            packed = span_recorder.take_rows()
+            file.write_names(span_recorder.names, switch.HANDED_OUT)
+            file.write_spans(spool.BatchHead(iteration, batch, started, finished, *cost), packed)
+        except Exception:  # a full disk
+            self._dropped += count
+            self._close()

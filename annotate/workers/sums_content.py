@@ -1,0 +1,48 @@
+"""Time by kind of stage, summed over one batch, as a content of those batches that a monitor asks about."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from annotate.hooks import readers
+from annotate.hooks.patching import Patches
+from annotate.recording import sums, switch
+from annotate.workers.content import Made
+from annotate.workers.transport import Tag
+
+NAME: Final = "sums"
+
+
+class SumsContent:
+    """Measures the batches whose tag wants it, unless a window is being recorded."""
+
+    name = NAME
+
+    def __init__(self, patches: Patches) -> None:
+        self._patches = patches
+        self._is_measuring = False
+
+    def begin(self, tag: Tag) -> None:
+        if self._is_measuring:  # the batch before has raised
+            self.fail()
+        if NAME in tag.wanted and not switch.RECORDING:
+            with suppress(Exception):  # libraries imported by now
+                readers.install(self._patches)
+            switch.install(sums.RECORDER)
+            self._is_measuring = True
+
+    def started(self, now: int) -> None:
+        if self._is_measuring:
+            sums.start()
+
+    def finish(self, made: Made) -> sums.Sums | None:
+        if not self._is_measuring:
+            return None
+        self._is_measuring = False
+        return sums.stop(made.finished - made.started)
+
+    def fail(self) -> None:
+        if self._is_measuring:
+            self._is_measuring = False
+            sums.stop(0)
