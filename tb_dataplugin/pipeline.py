@@ -27,7 +27,7 @@ from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.report.build import Results, build_capture
 from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
-from tb_dataplugin.report.timeline import TimelineSource, build_timeline_source
+from tb_dataplugin.timeline.lanes import TimelineSource, build_timeline_source
 
 SCHEMA_VERSION = 2
 
