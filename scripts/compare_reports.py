@@ -2,9 +2,9 @@
 
     python scripts/compare_reports.py BEFORE AFTER [TRACE or FOLDER ...]
 
-BEFORE and AFTER are roots of the source tree. Each analyses every trace; the reports of BEFORE, with the renames of report
-schema 2 applied, must have the same fields and names as those of AFTER, and every number within 1e-9 relative. Sentences
-and fields that only AFTER has are left out. Exit status 1 when anything differs.
+BEFORE and AFTER are roots of the source tree. Each analyses every trace; the reports of BEFORE, with the renames of
+report schema 2 applied, must have the same fields and names as those of AFTER, and every number within 1e-9 relative.
+Sentences and fields that only AFTER has are left out. Exit status 1 when anything differs.
 """
 
 from __future__ import annotations

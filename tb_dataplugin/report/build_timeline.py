@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_units import us
 from tb_dataplugin.timeline.encoding import LaneColumns, LineColumns, encode_slice
 from tb_dataplugin.timeline.lanes import TimelineSource
 
 
 def slice_timeline(source: TimelineSource, start_us: float, end_us: float, width: int) -> pb.Timeline:
     """The slice ``[start_us, end_us)`` for `width` pixels."""
-    start_ns = round(start_us * 1e3)
-    shown = encode_slice(source, Window(start_ns, max(round(end_us * 1e3), start_ns + 1)), width)
+    shown = encode_slice(source, start_us, end_us, width)
     return pb.Timeline(
-        start_us=shown.window.start_ns / 1e3,
-        end_us=shown.window.end_ns / 1e3,
-        window_start_us=source.window.start_ns / 1e3,
-        window_end_us=source.window.end_ns / 1e3,
+        start_us=us(shown.window.start_ns),
+        end_us=us(shown.window.end_ns),
+        window_start_us=us(source.window.start_ns),
+        window_end_us=us(source.window.end_ns),
         lanes=map(_lane, shown.lanes),
         names=(label.text for label in shown.labels),
         colors=(label.token for label in shown.labels),

@@ -62,8 +62,10 @@ class Slice:
     labels: tuple[Label, ...]
 
 
-def encode_slice(source: TimelineSource, window: Window, width: int) -> Slice:
-    """What `width` pixels can show of `window`."""
+def encode_slice(source: TimelineSource, start_us: float, end_us: float, width: int) -> Slice:
+    """What `width` pixels can show of ``[start_us, end_us)``."""
+    start_ns = round(start_us * 1e3)
+    window = Window(start_ns, max(round(end_us * 1e3), start_ns + 1))
     picture = picture_of(source, window, width)
     number = np.zeros(len(source.labels), dtype=np.int64)
     number[list(picture.used)] = np.arange(len(picture.used))
