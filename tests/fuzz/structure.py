@@ -80,14 +80,13 @@ def measure(text: bytes) -> Cost:
 
 def look(path: Path) -> dict[str, float | str]:
     """Everything that the command line and the tab do with a file. Runs in the measured process."""
-    from tb_dataplugin.report.build_timeline import slice_timeline
-
     from tb_dataplugin.cache import Store
     from tb_dataplugin.errors import DataPipelineError
     from tb_dataplugin.export.as_html import as_html
     from tb_dataplugin.export.as_json import as_compact_json, as_json
     from tb_dataplugin.export.as_text import as_text
     from tb_dataplugin.pipeline import analyse_file, as_report
+    from tb_dataplugin.report.build_timeline import slice_timeline
 
     before, begin = _peak_mb(), time.process_time()
     told: dict[str, float | str] = {"report_mb": 0.0, "picture_s": 0.0, "said": "fine"}

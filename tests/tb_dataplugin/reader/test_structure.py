@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tb_dataplugin.report.build_timeline import slice_timeline
 
 from tb_dataplugin import limits
 from tb_dataplugin.errors import UnreadableTrace
@@ -15,6 +14,7 @@ from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import AnalysedCapture, analyse, as_report
 from tb_dataplugin.reader import chrome
 from tb_dataplugin.reader.kineto import trace_from_json
+from tb_dataplugin.report.build_timeline import slice_timeline
 from tests.fuzz import shapes
 from tests.fuzz.shapes import SHAPES
 from tests.fuzz.structure import measure
