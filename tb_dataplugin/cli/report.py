@@ -48,9 +48,8 @@ def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
         if output is not None:
             complain(f"wrote {output}: {data_size(size)}, opens in a browser without a server")
         if size > MAX_BYTES:
-            complain(
-                f"the page is larger than {MAX_BYTES / 1e6:g} MB, the most that many mail servers accept; name fewer traces"
-            )
+            limit = data_size(MAX_BYTES)
+            complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")
         return
     style = style_for(sys.stdout) if output is None else PLAIN
     write_text(as_json(report, indent=2) if arguments.format == "json" else as_text(report, style), output)
