@@ -157,7 +157,7 @@ def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str,
     for sides in comparisons:
         before, after = ([analyse_file(path).capture for path in side] for side in sides)
         result = compare(before, after)
-        named = {("+" if s.typical.change > 0 else "-") + s.stage for s in result.stages if s.typical.told_apart}
+        named = {("+" if s.typical.change > 0 else "-") + s.stage for s in result.stages if s.typical.significant}
         own = next(stage.typical for stage in result.stages if stage.stage == planted)
         changes.append(own.change)
         limits.append([one.detectable if one.HasField("detectable") else math.inf for one in (result.time, own)])

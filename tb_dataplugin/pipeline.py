@@ -68,6 +68,12 @@ def open_capture(
     return KeptCapture(analysed.capture, kept, key)
 
 
+def timeline_of(kept: KeptCapture) -> TimelineSource:
+    """From the cache; where it has none the trace is read once more. Raises UnreadableTrace."""
+    stored = kept.store.timeline(kept.key) if kept.store else None
+    return stored or analyse_file(Path(kept.capture.file), kept.capture.name).timeline
+
+
 def analyse_file(path: Path, name: str | None = None, options: AnalysisOptions = DEFAULT_OPTIONS) -> AnalysedCapture:
     """Read and analyse the trace in `path`; `name` is what the report calls it. Raises UnreadableTrace."""
     return analyse(read_trace(path, name), options)

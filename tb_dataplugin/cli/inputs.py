@@ -9,10 +9,9 @@ from pathlib import Path
 
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, OwnFault, UnreadableTrace
-from tb_dataplugin.pipeline import KeptCapture, analyse_file, open_capture
+from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.timeline.lanes import TimelineSource
 
 
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
@@ -32,13 +31,13 @@ def expand(paths: Iterable[Path]) -> Iterator[TraceFile]:
         if not is_folder(path):
             yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
             continue
-        found = sorted(find_traces(path, complain), key=lambda trace: trace.id)
-        if not found:
+        traces_below = sorted(find_traces(path, complain), key=lambda trace: trace.id)
+        if not traces_below:
             raise NothingToReport(
                 f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: "
                 "capture one with annotate.profile, or name a trace file"
             )
-        yield from found
+        yield from traces_below
 
 
 def is_folder(path: Path) -> bool:
@@ -74,13 +73,7 @@ def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:
     """The reports of `open_all`."""
     kept, status = open_all(traces, stores)
-    return [one.capture for one in kept], status
-
-
-def timeline_of(kept: KeptCapture) -> TimelineSource:
-    """From the cache; where it has none the trace is read once more. Raises UnreadableTrace."""
-    found = kept.store.timeline(kept.key) if kept.store else None
-    return found or analyse_file(Path(kept.capture.file), kept.capture.name).timeline
+    return [capture.capture for capture in kept], status
 
 
 def complain(message: str) -> None:

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
-from tb_dataplugin import __version__
 from tb_dataplugin.cli.compare import CompareCommand
 from tb_dataplugin.cli.report import ReportCommand
 from tb_dataplugin.errors import DataPipelineError, OwnFault
+from tb_dataplugin.version import VERSION
 
 
 class Command(Protocol):
@@ -64,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="tb-dataplugin",
         description="Tells which DataLoader stage every idle device microsecond waited for.",
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         text = (command.__doc__ or "").strip()

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import add_cache_argument, complain, expand, open_all, stores_for, timeline_of, write_text
+from tb_dataplugin.cli.inputs import add_cache_argument, complain, expand, open_all, stores_for, write_text
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
-from tb_dataplugin.pipeline import KeptCapture, as_report
+from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
 from tb_dataplugin.units import data_size
 
 
@@ -39,10 +39,10 @@ class ReportCommand:
 
 
 def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
-    report, output = as_report([one.capture for one in kept]), arguments.output
+    report, output = as_report([capture.capture for capture in kept]), arguments.output
     if arguments.format == "html":
         title = ", ".join(map(str, arguments.paths))
-        page = as_html(report, [timeline_of(one) for one in kept], title)
+        page = as_html(report, [timeline_of(capture) for capture in kept], title)
         write_text(page, output)
         size = len(page.encode())
         if output is not None:

@@ -35,7 +35,7 @@ def test_slower_than_allowed_is_status_1_and_one_line(tmp_path: Path, capsys: py
     before, after = run(tmp_path, "a_1.1", 500), run(tmp_path, "b_2.1", 1000)
     assert main(["compare", str(before), str(after), "--fail-if-slower", "5%"]) == 1
     error = capsys.readouterr().err
-    assert error.count("\n") == 1 and "more than the 5 % allowed" in error
+    assert error.count("\n") == 1 and "more than the 5.0% allowed" in error
     assert main(["compare", str(after), str(before), "--fail-if-slower", "5%"]) == 0
     assert main(["compare", str(before), str(after), "--fail-if-slower", "200%"]) == 0
 

@@ -21,13 +21,13 @@ def test_a_folder_is_reported_capture_by_capture(tmp_path: Path, capsys: pytest.
 def test_the_text_report_is_the_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = training_run().write(tmp_path / "run.json")
     assert main(["report", str(path)]) == 0
-    assert "The device is idle for 50.0 % of the window" in capsys.readouterr().out
+    assert "The device is idle for 50.0% of the window" in capsys.readouterr().out
 
 
 def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = training_run().write(tmp_path / "run.json")
     assert main(["report", str(path), "--format", "json", "-o", str(tmp_path / "out.json")]) == 0
-    assert json.loads((tmp_path / "out.json").read_text())["schema_version"] == 1
+    assert json.loads((tmp_path / "out.json").read_text())["schema_version"] == 2
     assert capsys.readouterr().out == ""
 
 

@@ -46,7 +46,7 @@ def test_swapping_the_sides_turns_every_change_around(seed: int, factor: float) 
     for one in there.stages:
         other = stage(back, one.stage)
         assert (1 + one.typical.change) * (1 + other.typical.change) == pytest.approx(1)
-        assert one.typical.told_apart == other.typical.told_apart
+        assert one.typical.significant == other.typical.significant
 
 
 def test_faster_says_by_how_much_and_why() -> None:
@@ -56,7 +56,7 @@ def test_faster_says_by_how_much_and_why() -> None:
     assert found.sentence.startswith("Faster by ")
     assert "because transform::Blur takes 7" in found.sentence
     assert found.time.after_us < found.time.before_us and found.time.high < 0
-    assert found.stages[0].stage == "transform::Blur" and found.stages[0].weight_us < 0
+    assert found.stages[0].stage == "transform::Blur" and found.stages[0].change_us < 0
 
 
 def test_the_parts_of_the_time_add_up() -> None:
@@ -134,4 +134,4 @@ def test_a_shared_machine_is_said_and_widens_the_wall_times() -> None:
     shared, alone = compare(two(quiet, 1), two(busy, 2)), compare(two(quiet, 1), two(quiet, 2))
     assert "shared_machine" in {one.code for one in shared.diagnostics}
     assert shared.time.detectable > 2 * alone.time.detectable
-    assert not any(one.typical.told_apart for one in shared.stages if one.measure == "cpu")
+    assert not any(one.typical.significant for one in shared.stages if one.measure == "cpu")

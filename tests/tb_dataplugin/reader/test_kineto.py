@@ -29,7 +29,7 @@ def test_every_torch_version_gives_steps_and_waits(golden: Path, version: str, w
 
 
 @pytest.mark.parametrize("version", CPU_TRACES)
-def test_foreign_markers_in_a_wait_are_user_stages(golden: Path, version: str) -> None:
+def test_markers_of_others_in_a_wait_are_user_stages(golden: Path, version: str) -> None:
     trace = read_trace(golden / f"{version}_cpu_workers0.pt.trace.json.gz")
     labels = {stage.label for stage in trace.stage_spans.stages if stage.kind == "user"}
     assert labels == {"load", "collate", "transform#0::t_slow", "transform#1::t_mul"}

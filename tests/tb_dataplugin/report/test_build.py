@@ -14,7 +14,8 @@ MODULES = sorted(FOLDER.glob("build*.py"))
 
 COMPUTES = {
     "sum", "min", "max", "sorted", "round", "abs", "mean", "median", "percentile", "cumsum", "argsort", "argmax",
-    "argmin", "any", "all", "sort", "overlap", "intersect", "minus", "union", "union_of", "clip", "complement", "fsum", "diff",
+    "argmin", "any", "all", "sort", "overlap", "intersect", "minus", "union", "union_of", "clip",
+    "complement", "fsum", "diff",
 }  # fmt: skip
 
 
