@@ -173,8 +173,8 @@ def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str,
 
 
 ALARMS: dict[str, Hit] = {
-    "false alarms": lambda outcome, named, planted: outcome != "same" or bool(named),
-    "of them faster or slower": lambda outcome, named, planted: outcome != "same",
+    "false alarms": lambda outcome, named, planted: outcome != "not_significant" or bool(named),
+    "of them faster or slower": lambda outcome, named, planted: outcome != "not_significant",
 }
 FINDS: dict[str, Hit] = {
     "found": lambda outcome, named, planted: f"+{planted}" in named,

@@ -7,12 +7,22 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import add_cache_argument, complain, expand, open_all, stores_for, write_text
+from tb_dataplugin.cli.inputs import (
+    add_cache_argument,
+    add_links_argument,
+    check_output,
+    complain,
+    expand,
+    open_all,
+    stores_for,
+    write_text,
+)
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
+from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size
 
 
@@ -28,12 +38,14 @@ class ReportCommand:
         help_format = "default: text; html is one self-contained file with the tab's page in it"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
         add_cache_argument(parser)
+        add_links_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_all(expand(arguments.paths), stores_for(arguments))
+        kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments))
         if kept:
+            check_output(arguments.output, [one.path for one in kept])
             _write(kept, arguments)
         return status
 
@@ -41,7 +53,7 @@ class ReportCommand:
 def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
     report, output = as_report([capture.capture for capture in kept]), arguments.output
     if arguments.format == "html":
-        title = ", ".join(map(str, arguments.paths))
+        title = shown(", ".join(map(str, arguments.paths)))
         page = as_html(report, [timeline_of(capture) for capture in kept], title)
         write_text(page, output)
         size = len(page.encode())

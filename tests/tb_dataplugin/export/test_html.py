@@ -61,7 +61,7 @@ def test_html_goes_to_a_file_and_says_how_large_it_is(tmp_path: Path, capsys: py
     training_run().write(tmp_path / "run" / "a.pt.trace.json.gz")
     target = tmp_path / "report.html"
     assert main(["report", str(tmp_path), "--format", "html", "-o", str(target)]) == 0
-    assert "MB, opens in a browser without a server" in capsys.readouterr().err
+    assert "B, opens in a browser without a server" in capsys.readouterr().err
     assert embedded(target.read_text("utf-8"))["report"]["captures"][0]["name"] == "run/a"
 
 
