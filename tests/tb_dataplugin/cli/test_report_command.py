@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,8 +64,10 @@ def test_a_fault_of_our_own_is_one_line_and_costs_no_other_file(
     for name in ("bad", "good"):
         training_run().write(tmp_path / f"{name}.pt.trace.json")
 
-    def analyse(path: Path, *arguments: object) -> AnalysedCapture:
-        return analyse_file(path, *arguments) if "good" in path.name else 1 // 0
+    def analyse(path: Path, *arguments: Any) -> AnalysedCapture:
+        if "good" not in path.name:
+            raise ZeroDivisionError("integer division or modulo by zero")
+        return analyse_file(path, *arguments)
 
     monkeypatch.setattr("tb_dataplugin.pipeline.analyse_file", analyse)
     assert main(["report", str(tmp_path), "--no-cache", "--format", "json"]) == 3

@@ -13,7 +13,7 @@ from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN
 from tb_dataplugin.pipeline import analyse
-from tb_dataplugin.report.report_pb2 import Capture, Comparison
+from tb_dataplugin.report.report_pb2 import Capture, Comparison, StageDifference
 from tests.simulated_run import STAGES, Simulation, runs
 from tests.trace_builder import TraceBuilder, training_run
 
@@ -24,7 +24,7 @@ def two(simulation: Simulation, seed: int, count: int = 1) -> list[Capture]:
     return runs(simulation, np.random.default_rng(seed), count)
 
 
-def stage(comparison: Comparison, name: str) -> Comparison.DESCRIPTOR:
+def stage(comparison: Comparison, name: str) -> StageDifference:
     return next(one for one in comparison.stages if one.stage == name)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,10 @@ from tests.trace_builder import training_run
 NASTY = "transform::</script><script>alert(1)</script><!--"
 
 
-def embedded(page: str) -> dict[str, object]:
+def embedded(page: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data-pipeline-embedded">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    told: dict[str, object] = json.loads(found[1])
+    told: dict[str, Any] = json.loads(found[1])
     return told
 
 

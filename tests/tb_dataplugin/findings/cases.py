@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tb_dataplugin.pipeline import analyse
@@ -42,7 +43,7 @@ def input_bound(
     busy: float = 1.0,
     run_delay: float | None = 0.0,
     threads: float = 1.0,
-    stages: dict[str, tuple[float, ...]] | None = None,
+    stages: Mapping[str, tuple[float, ...]] | None = None,
     loader: dict[str, Any] | None = None,
     costs: dict[str, int] | None = None,
 ) -> TraceBuilder:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_control_characters_and_nan_do_not_stop_a_load() -> None:
 
 
 def test_events_of_any_type_in_any_field_do_not_stop_a_load() -> None:
-    odd = {"ph": "X", "cat": "kernel", "name": None, "pid": {}, "tid": [1], "ts": 1, "dur": 1}
+    odd: dict[str, Any] = {"ph": "X", "cat": "kernel", "name": None, "pid": {}, "tid": [1], "ts": 1, "dur": 1}
     events = [odd, odd | {"cat": 3}, odd | {"args": {"device": {"a": 1}}}, odd | {"args": 3}, odd | {"name": {}}]
     trace = trace_from_json(json.dumps({"traceEvents": events}).encode(), Path("odd.json"))
     assert len(trace.events) == 4
