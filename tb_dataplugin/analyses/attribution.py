@@ -35,7 +35,7 @@ UNRECORDED = "unrecorded"
 
 @dataclass(frozen=True, slots=True)
 class DeviceAttribution:
-    """`causes` are disjoint sets of time whose union is the gaps; one that the trace cannot tell is missing.
+    """`causes` are disjoint sets of time whose union is the gaps; one that cannot be known is missing.
 
     Per gap: the stage with most of its data wait ("" if none), what ended it, and `gap_causes_ns`, its time by cause.
     `unlaunched` and `queued_ns` are those of `IdleCauses`.

@@ -97,7 +97,7 @@ def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Interva
 
 
 def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:
-    """In a capture of workers the epoch of the batch received tells; else all but the first count as repeated."""
+    """In a capture of workers the epoch of the batch received decides; else all but the first count as repeated."""
     spans, events = trace.stage_spans, trace.events
     first = np.array([one.kind == "wait" and one.label.endswith(FIRST_BATCH) for one in spans.stages], dtype=np.bool_)
     if not first.any():

@@ -97,7 +97,7 @@ class HostActivity:
 
     @property
     def has_calls(self) -> bool:
-        """Whether runtime calls were recorded at all, with names: without them nothing tells launching from waiting."""
+        """Whether runtime calls were recorded at all, with names: without them launching and waiting look alike."""
         calls = self.trace.events.is_category(Category.RUNTIME) & matching(self.trace, _ANY_NAME)
         return bool(calls.any())
 

@@ -1,4 +1,4 @@
-"""Self time of each stage block by block, from which the noise of its mean can be told.
+"""Self time of each stage block by block, from which the noise of its mean is estimated.
 
 A block is one or more whole batches of one DataLoader worker. Calls of one batch are alike in their luck (one process,
 one moment), so that single calls would pretend to more knowledge.
@@ -26,7 +26,7 @@ SLICES = 32
 
 @dataclass(frozen=True, slots=True)
 class StageBlocks:
-    """Equally long columns, by worker and time. `worker` tells the rows of the trace apart.
+    """Equally long columns, by worker and time. `worker` numbers the rows of the trace.
 
     `cpu_ns` is without child stages, None when it was not recorded for every call.
     """

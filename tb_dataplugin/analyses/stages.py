@@ -79,7 +79,7 @@ def build_stage_tree(trace: Trace) -> StageTree:
 def _number_paths(trace: Trace, nesting: Nesting) -> tuple[tuple[Path, ...], Int64Array, int]:
     """Gives each distinct chain of stages a number; parents come before children in the walk by depth.
 
-    The wait for a first batch is told apart in `loader_wait`, not here: its stages are the same as any other's. Also
+    The wait for a first batch is distinguished in `loader_wait`, not here: its stages are the same as any other's. Also
     gives how many spans stand under `FURTHER`, since there are too many chains.
     """
     stages = [Stage(one.kind, one.label.removesuffix(FIRST_BATCH)) for one in trace.stage_spans.stages]

@@ -82,7 +82,7 @@ def find_throughput(
 
 def main_loader(trace: Trace) -> LoaderInfo | None:
     """The loader that the capture is about: the one whose batches drove the steps, else one that was iterated, else the
-    first; without any record what torch's own spans tell of it.
+    first; without any record what torch's own spans show.
     """
     pipeline = trace.info.pipeline
     if pipeline and pipeline.loaders:

@@ -32,7 +32,7 @@ from tb_dataplugin.words import SETTINGS, label_of
 SCHEMA_VERSION = 2
 
 BUSY: Final = 0.1
-"""Sharing of the machine (a logarithm) from which the reader is told of it."""
+"""Sharing of the machine (a logarithm) from which a diagnostic says so."""
 
 
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:

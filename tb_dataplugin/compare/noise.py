@@ -1,8 +1,8 @@
 """What is known of a figure's noise, and whether two sides differ by more.
 
-Two things make equal runs differ. *Within* a run, blocks differ; their scatter tells how well the run's mean is known.
+Two things make equal runs differ. *Within* a run, blocks differ; their scatter shows how well the run's mean is known.
 *Between* runs there is the luck that a process keeps for its life (memory layout, cores, neighbours on the machine);
-only repeated runs tell how large it is. With one run on a side it has to be assumed: `Luck`. Several runs correct the
+only repeated runs show how large it is. With one run on a side it has to be assumed: `Luck`. Several runs correct the
 assumption the more, the more there are: the moderated t-test (G. K. Smyth, 2004), with Satterthwaite's degrees of
 freedom. Figures are logarithms of times, so that differences are relative.
 """
@@ -50,7 +50,7 @@ BOUNDLESS: Final = math.log(1000)
 
 
 LEAST_RUNS: Final = 3
-"""On each side, from which their scatter tells how a stage follows the machine's speed."""
+"""On each side, from which their scatter shows how a stage follows the machine's speed."""
 
 MOST_FOLLOWED: Final = 1.5
 """How much more a stage may follow it than the others do: those that move memory suffer most from neighbours."""
@@ -64,9 +64,9 @@ SPEEDLESS_LUCK: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One run's figure. `variance` is that of its mean as its blocks tell, None when there are too few of them.
+    """One run's figure. `variance` is that of its mean by its blocks, None when there are too few of them.
 
-    `luck` is what the run itself tells of the luck of processes: its DataLoader workers do the same and differ by that.
+    `luck` is what the run itself shows of the luck of processes: its DataLoader workers do the same and differ by that.
     """
 
     value: float
@@ -119,7 +119,7 @@ def typical_figure(blocks: Floats, worker: Floats) -> Figure | None:
 def _middle_half(blocks: Floats) -> tuple[float, float | None, Floats] | None:
     """Mean of the middle half, its variance, and the blocks with the outer ones moved to its edge.
 
-    A block in which another program had the core says nothing of the stage, and may be a hundred times as long.
+    A block in which another program had the CPU says nothing about the stage, and may be a hundred times as long.
     """
     if not len(blocks):
         return None
@@ -188,7 +188,7 @@ def change_beside(
     """The same difference, less what the machine's speed explains: an analysis of covariance (R. A. Fisher, 1932).
 
     `speed` per side: how much longer each run's *other* stages took, as logarithms. How much the figure follows them is
-    taken from runs of one side, which differ in nothing else. None where that cannot be told: fewer than three runs
+    taken from runs of one side, which differ in nothing else. None where that is unknown: fewer than three runs
     on a side, or sides whose other stages differ, so that the machine was another one, or more than one stage changed.
     """
     counts = [len(side) for side in (before, after)]

@@ -77,8 +77,8 @@ def _device_busy(capture: pb.Capture) -> float | None:
 
 def _idle(cause: str) -> PerCapture:
     def of(capture: pb.Capture) -> float | None:
-        told = capture.devices[0].idle_by_cause_us if capture.devices else pb.IdleByCause()
-        return float(getattr(told, cause)) if told.HasField(cause) else None  # type: ignore[arg-type]
+        causes = capture.devices[0].idle_by_cause_us if capture.devices else pb.IdleByCause()
+        return float(getattr(causes, cause)) if causes.HasField(cause) else None  # type: ignore[arg-type]
 
     return of
 

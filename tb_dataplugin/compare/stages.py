@@ -17,11 +17,11 @@ ALARM: Final = 0.03
 the part of it that its self time is of all: a large stage is worth finding, many small ones may not raise alarms."""
 
 BESIDE: Final = 0.7
-"""Part of the alarm of a measure that goes to its change beside the other stages, where that can be told: it has the
+"""Part of the alarm of a measure that goes to its change beside the other stages, where that is known: it has the
 least noise. The plain change has the rest."""
 
 LEAST_WITNESSES: Final = 4
-"""Other stages, from which their median tells the machine's speed even if one of them has changed as well."""
+"""Other stages, from which their median shows the machine's speed even if one of them changed as well."""
 
 LIKELY: Final = 0.8
 """Part of a stage's alarm that goes to the measure which suits it: CPU time if it computes most of its time, else wall
@@ -29,7 +29,7 @@ time. The other measure has the rest."""
 
 
 COLD_US: Final = 8.0
-"""CPU time (us) that a call may lose when other programs have had its core: the caches are theirs then. Stages of 20 to
+"""CPU time (us) that a call may lose when other programs have used its CPU: the caches are theirs then. Stages of 20 to
 60 us took 20 to 50 % more CPU time on a machine where wall times were two to four times as long."""
 
 
@@ -93,14 +93,14 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     sides = [[stages_of(run) for run in runs] for runs in (before, after)]
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
-    told = {name: _most_telling(sides, name, shared) for name in names}
+    typical = {name: _most_significant(sides, name, shared) for name in names}
     shares = {name: _share(sides, name) for name in names}
-    tested = [name for name, one in told.items() if one is not None]
-    probabilities = [one.probability for name in tested if (one := told[name]) is not None]
+    tested = [name for name, one in typical.items() if one is not None]
+    probabilities = [one.probability for name in tested if (one := typical[name]) is not None]
     real = holm(probabilities, [shares[name] for name in tested], ALARM)
     named = {name for name, is_real in zip(tested, real, strict=True) if is_real}
     found = []
-    for name, one in told.items():
+    for name, one in typical.items():
         means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
         reach = one.change.reach(ALARM * shares[name] * one.part) if one and shares[name] else None
         found.append(StageChange(name, means[0], means[1], one, reach, name in named))
@@ -126,8 +126,8 @@ def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name:
     return Side(spent / calls, calls / units if units else None, spent / units if units else None)
 
 
-def _most_telling(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> Typical | None:
-    """By CPU time, or by wall time: the one that tells the sides apart, else the one that suits the stage.
+def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> Typical | None:
+    """By CPU time, or by wall time: the one with the more significant difference, else the one that suits the stage.
 
     CPU time does not suffer from neighbours on the machine; wall time knows of waiting for files. None for a stage that
     a run lacks.

@@ -41,7 +41,7 @@ def nest(start: Int64Array, end: Int64Array) -> Nesting:
 
 
 def nest_by_track(start: Int64Array, end: Int64Array, track: npt.NDArray[np.integer[Any]]) -> Nesting:
-    """Nest the spans of several threads, told apart by `track`. The pieces are sorted by track, then by time."""
+    """Nest the spans of several threads, numbered by `track`. The pieces are sorted by track, then by time."""
     n = len(start)
     parent, depth = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
     pieces: list[tuple[int, int, int]] = []
