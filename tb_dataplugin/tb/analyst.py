@@ -70,7 +70,7 @@ def main(spare: str, roots: Sequence[str] = ()) -> None:
     usual = user_store()
     told = None if usual is None else usual.distrusted()
     if told is not None:
-        print(f"tb-dataplugin: {told}", file=sys.stderr)
+        print(f"tb-dataplugin: {shown(told)}", file=sys.stderr)
     stores = (*(() if usual is None or told is not None else (usual,)), Store(Path(spare)))
     folders = tuple(map(Path, roots))
     while line := lines.get().strip():

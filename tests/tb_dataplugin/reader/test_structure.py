@@ -115,7 +115,7 @@ def test_streams_that_share_a_row_change_no_figure() -> None:
 def test_junk_without_end_stops_the_reading_and_keeps_what_stood_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chrome, "MOST_JUNK", 500)
     good = b'{"ph":"X","cat":"cpu_op","name":"good","pid":1,"tid":1,"ts":%d,"dur":1},'
-    text = b'{"traceEvents":[' + b"".join(good % n for n in range(50)) + b"1," * 5000 + good % 99
+    text = b'{"traceEvents":[' + b"".join(good % n for n in range(50)) + b"x y," * 5000 + good % 99
     trace = trace_from_json(text, Path("x.json"))
     assert len(trace.events) == 50
     assert "limit_junk" in {one.code for one in trace.diagnostics}
