@@ -5,7 +5,8 @@ where that thread did nothing that was recorded, what the training thread did. F
 it is `launch` (the launch itself, the driver, what the activity had to wait for on the device), or `h2d` while the host
 is in the call that copies to the device. Within one thread the order is: waiting for a batch, copying to the device,
 communicating, synchronising, in an operator or runtime call. What remains is `host` where the thread's spans were
-recorded, else `unknown`. Without any runtime call in the trace, waiting for the device looks like the rest: all of it is `unknown` then, but for the data wait and the user's own `h2d` stages.
+recorded, else `unknown`. Without any runtime call in the trace, waiting for the device looks like the rest: all of
+it is `unknown` then, but for the data wait and the user's own `h2d` stages.
 
 A gap whose launch is not in the trace is judged by the training thread alone; so is one after which nothing ran.
 """

@@ -33,7 +33,7 @@ COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error (a line on stderr)."""
+    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error."""
     arguments = build_parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to stop
         sys.stdout.reconfigure(errors="replace")
