@@ -190,9 +190,9 @@ def _knowable_causes(host: HostActivity, waits: Intervals | None) -> set[Cause]:
 
 def _collect(parts: list[Layer], knowable: set[Cause]) -> dict[Cause, Intervals]:
     """By cause; time of a cause that cannot be known is unknown."""
-    found = [(name if name in knowable else "unknown", time) for name, time in parts]
+    layers = [(name if name in knowable else "unknown", time) for name, time in parts]
     return {
-        cause: Intervals.union_of(time for name, time in found if name == cause)
+        cause: Intervals.union_of(time for name, time in layers if name == cause)
         for cause in CAUSES
         if cause in knowable
     }

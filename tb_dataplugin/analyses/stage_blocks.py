@@ -56,11 +56,11 @@ def find_stage_blocks(
     cpu = table(facts.cpu_ns[inside])
     own = np.maximum(cpu - _of_children(tree, cells, cpu, len(worker)), 0)
     unknown = set(tree.node[inside][facts.cpu_ns[inside] < 0].tolist())
-    found = {}
+    blocks = {}
     for number, rows in groups(node, np.arange(len(cells))):
         known = None if number in unknown else own[rows]
-        found[tree.paths[number]] = StageBlocks(worker[block[rows]], count[rows], self_ns[rows], known)
-    return found
+        blocks[tree.paths[number]] = StageBlocks(worker[block[rows]], count[rows], self_ns[rows], known)
+    return blocks
 
 
 def _of_children(tree: StageTree, cells: Int64Array, values: Int64Array, columns: int) -> Int64Array:

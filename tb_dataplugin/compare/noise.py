@@ -105,12 +105,12 @@ def mean_figure(blocks: Floats) -> Figure | None:
 
 def typical_figure(blocks: Floats, worker: Floats) -> Figure | None:
     """Logarithm of the typical block, with Yuen's variance (1974), and how much the workers that made them differ."""
-    found = _middle_half(blocks)
-    if found is None or found[0] <= 0:
+    middle = _middle_half(blocks)
+    if middle is None or middle[0] <= 0:
         return None
-    mean, variance, kept = found
-    known = [_middle_half(blocks[worker == one]) for one in np.unique(worker)]
-    logs = [math.log(one[0]) for one in known if one is not None and one[0] > 0]
+    mean, variance, kept = middle
+    known = [_middle_half(blocks[worker == number]) for number in np.unique(worker)]
+    logs = [math.log(half[0]) for half in known if half is not None and half[0] > 0]
     luck = float(np.std(logs, ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else 0.0
     figure = _relative(mean, variance, kept, len(blocks) - 2 * int(TRIM * len(blocks)) - 1)
     return Figure(figure.value, figure.variance, figure.freedom, luck)
@@ -164,10 +164,10 @@ def change(
     """
     value = _mean(after) - _mean(before)
     repeated = len(before) + len(after) - 2
-    inner = [(one.variance, one.freedom, len(side)) for side in (before, after) for one in side]
+    inner = [(figure.variance, figure.freedom, len(side)) for side in (before, after) for figure in side]
     if repeated < 2 and any(variance is None for variance, _, _ in inner):
         return Change(value)
-    seen = sum(one.luck**2 for one in (*before, *after)) / (len(before) + len(after))
+    seen = sum(figure.luck**2 for figure in (*before, *after)) / (len(before) + len(after))
     per_run = 1 / len(before) + 1 / len(after)
     between = (_scatter(before) + _scatter(after)) / repeated if repeated else 0.0
     share = _trusted(between, max(luck**2, seen), repeated)
@@ -195,8 +195,8 @@ def change_beside(
     if min(counts) < LEAST_RUNS:
         return None
     repeated, per_run = sum(counts) - 2, sum(1 / count for count in counts)
-    values = [np.array([one.value for one in side]) for side in (before, after)]
-    y, x = (np.concatenate([one - one.mean() for one in sides]) for sides in (values, speed))
+    values = [np.array([figure.value for figure in side]) for side in (before, after)]
+    y, x = (np.concatenate([column - column.mean() for column in sides]) for sides in (values, speed))
     spread = float(x @ x)
     moved = float(speed[1].mean() - speed[0].mean())
     if abs(moved) > student.critical(SHOWN, repeated) * math.sqrt(spread / repeated * per_run):
@@ -224,11 +224,11 @@ def _trusted(scatter: float, assumed: float, repeated: int) -> float:
 
 
 def _mean(side: Sequence[Figure]) -> float:
-    return sum(one.value for one in side) / len(side)
+    return sum(figure.value for figure in side) / len(side)
 
 
 def _scatter(side: Sequence[Figure]) -> float:
-    return sum((one.value - _mean(side)) ** 2 for one in side)
+    return sum((figure.value - _mean(side)) ** 2 for figure in side)
 
 
 def holm(probabilities: Sequence[float], weights: Sequence[float], alarm: float) -> list[bool]:

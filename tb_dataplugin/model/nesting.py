@@ -81,7 +81,8 @@ def nest_by_track(start: Int64Array, end: Int64Array, track: npt.NDArray[np.inte
     if stack:
         advance(stack[0][1])
     columns = np.frombuffer(pieces, dtype=np.int64).reshape(-1, 3).T if pieces else np.zeros((3, 0), dtype=np.int64)
-    return Nesting(parent, depth, *map(np.ascontiguousarray, columns), clipped)
+    piece_start, piece_end, piece_span = map(np.ascontiguousarray, columns)
+    return Nesting(parent, depth, piece_start, piece_end, piece_span, clipped)
 
 
 def _in_order(
