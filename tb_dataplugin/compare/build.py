@@ -135,12 +135,7 @@ def _part(part: PartChange) -> pb.PartDifference:
 
 
 def _stage(stage: StageChange) -> pb.StageDifference:
-    before, after, typical_figure = stage.before, stage.after, stage.typical
-    typical = None
-    if typical_figure is not None:
-        typical = _difference(
-            typical_figure.before_us, typical_figure.after_us, typical_figure.change, stage.reach, stage.significant
-        )
+    before, after, typical = stage.before, stage.after, stage.typical
     return pb.StageDifference(
         stage=stage.name,
         before_us=before.per_call_us if before else None,
