@@ -204,10 +204,8 @@ class ChromeReader:
             else:
                 window, sound = self._strict(cut, size)
                 if window is None:
-                    window, size = (
-                        self._recovery.part(cut, sound, mend=size <= recovery.SMALL_BYTES),
-                        recovery.SMALL_BYTES,
-                    )
+                    window = self._recovery.part(cut, sound, mend=size <= recovery.SMALL_BYTES)
+                    size = recovery.SMALL_BYTES
                 else:
                     size = min(2 * size, WINDOW_BYTES)
             if window is not None:
