@@ -9,7 +9,9 @@ VENV := .venv
 PY   := $(VENV)/bin/python
 PIP  := $(PY) -m pip install -q --disable-pip-version-check -c requirements/constraints.txt
 
-.PHONY: demo test lint types contracts generate check-generated test-python test-frontend bench bench-peers clean
+ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
+
+.PHONY: demo test lint types contracts generate check-generated test-python test-frontend test-ecosystem bench bench-peers clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
@@ -43,6 +45,17 @@ test-python: $(VENV)/.dev
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 	cd frontend && ../scripts/npm run --silent test
 
+# Real libraries beside annotate, in an environment of their own: `make test` neither runs it nor needs it.
+test-ecosystem: $(VENV)-ecosystem/.installed
+	$(VENV)-ecosystem/bin/python -m pytest tests/ecosystem --timeout 120
+
+$(VENV)-ecosystem/.installed: requirements/ecosystem.txt requirements/constraints.txt
+	$(PYTHON) -m venv $(VENV)-ecosystem
+	$(ECOSYSTEM_PIP) -c requirements/constraints.txt -r requirements/ecosystem.txt
+	$(ECOSYSTEM_PIP) -c requirements/constraints.txt --no-deps torchvision timm==1.0.31
+	$(ECOSYSTEM_PIP) --no-deps -e .
+	@touch $@
+
 bench: $(VENV)/.dev
 	$(PY) benchmarks/span_overhead.py
 	$(PY) benchmarks/reader.py --copies 10 100
@@ -58,7 +71,7 @@ $(VENV)-peers/.installed: requirements/peers.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-peers frontend/node_modules build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-ecosystem frontend/node_modules build dist *.egg-info
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future, as_completed
+from contextlib import suppress
 from dataclasses import replace
 
 from tests.harm.cells import DIMENSIONS, SLOW, Cell, covering, every
@@ -49,18 +50,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.harm", description=__doc__)
     parser.add_argument("--all", action="store_true", help="every cell, not only a covering selection")
     parser.add_argument("--faults", action="store_true", help="a fault of ours at each hook instead")
+    parser.add_argument("--twice", action="store_true", help="both times without us: shows what does not repeat")
     parser.add_argument("--only", nargs="*", default=[], metavar="DIMENSION=VALUE,...", help="cells with these values")
     parser.add_argument("--quiet", action="store_true", help="the table alone")
     arguments = parser.parse_args()
     begin = time.monotonic()
     results: dict[Cell, list[Difference]] = {}
     with Lab() as lab:
-        futures: dict[Future[list[Difference]], Cell] = {lab.try_cell(cell): cell for cell in chosen(arguments)}
-        for future in as_completed(futures):
-            cell = futures[future]
-            results[cell] = found = future.result()
-            if found and not arguments.quiet:
-                print(f"FAILED {cell}", *(f"    {one}" for one in found), sep="\n", flush=True)
+        attempt = lab.try_twice if arguments.twice else lab.try_cell
+        futures: dict[Future[list[Difference]], Cell] = {attempt(cell): cell for cell in chosen(arguments)}
+        with suppress(KeyboardInterrupt):  # the table is of what has been tried by then
+            for future in as_completed(futures):
+                cell = futures[future]
+                results[cell] = found = future.result()
+                if found and not arguments.quiet:
+                    print(f"FAILED {cell}", *(f"    {one}" for one in found), sep="\n", flush=True)
     print(table(results))
     failed = sum(map(bool, results.values()))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -12,6 +12,9 @@ from tests.harm.observe import THE_USERS, Observation
 MOST_WORDS: Final = 1
 """Warnings of ours in one run."""
 
+USERS_FILES: Final = frozenset({"program.py", "sides.py", "user_code.py"})
+"""A warning of ours points at a line of the user's."""
+
 ALLOWED: Final[dict[str, frozenset[str]]] = {
     "instances": frozenset({"loader.collate_fn"}),  # annotate.loader replaces it, by contract, in place
 }
@@ -69,6 +72,9 @@ def _of_ours(cell: Cell, without: Observation, ours: Observation) -> list[Differ
     words = ours.our_words
     if len(words) > MOST_WORDS:
         found.append(Difference("our_words", "at most one", _short(f"{len(words)}: {json.dumps(words)}")))
+    astray = [word for word in words if len(word) > 2 and word[2] not in USERS_FILES]
+    if astray:
+        found.append(Difference("our_words", "at the user's own line", _short(json.dumps(astray))))
     if "another loader" in ours.told:
         found.append(Difference("told", "the same loader", "another one"))
     refused = ours.told.get("refused")

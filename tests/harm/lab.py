@@ -93,7 +93,16 @@ class Lab:
 
     def try_cell(self, cell: Cell) -> Future[list[Difference]]:
         """Both runs, compared. Asked for beforehand, it goes on while others are waited for."""
-        without, ours = self.without_us(cell.program()), self.with_us(cell)
+        return self._compared(cell, self.without_us(cell.program()), self.with_us(cell))
+
+    def try_twice(self, cell: Cell) -> Future[list[Difference]]:
+        """A cell's program without us, twice: what differs then is a flaw of the matrix, not ours."""
+        program = cell.program()
+        return self._compared(replace(cell, profilers="none"), self.without_us(program), self._submit(program, None))
+
+    def _compared(
+        self, cell: Cell, without: Future[Observation], ours: Future[Observation]
+    ) -> Future[list[Difference]]:
         found: Future[list[Difference]] = Future()
         lock = threading.Lock()
 
@@ -107,9 +116,9 @@ class Lab:
         return found
 
     def script(self, name: str, *arguments: Any, with_us: bool = True) -> Observation:
-        """A function of `scripts`, in a process that has imported annotate or has not."""
+        """A function of `scripts`, in a process that has imported annotate or has not; before the cells that wait."""
         job = self._job(Program(), Annotated() if with_us else None)
-        return self._put(replace(job, script=name, arguments=arguments)).result()
+        return self._put(replace(job, script=name, arguments=arguments), is_next=True).result()
 
     def _submit(self, program: Program, annotated: Annotated | None) -> Future[Observation]:
         return self._put(self._job(program, annotated))
@@ -121,12 +130,13 @@ class Lab:
         whole = program.loader in WHOLE_END or program.ending == "interrupt"
         return Job(program, annotated, str(folder), str(self._files), limit, whole_end=whole)
 
-    def _put(self, job: Job) -> Future[Observation]:
+    def _put(self, job: Job, is_next: bool = False) -> Future[Observation]:
         future: Future[Observation] = Future()
         with self._lock:
             self._number += 1
             self._going[self._number] = job, future
-            self._waiting.append((self._number, job))
+            waiting = (self._number, job)
+            self._waiting.appendleft(waiting) if is_next else self._waiting.append(waiting)
             self._start_some()
         return future
 
