@@ -1,4 +1,4 @@
-"""Writes what is generated and committed: protobuf code, TypeScript types, the front-end bundle.
+"""Writes what is generated and committed: protobuf code, TypeScript types and vocabulary, the front-end bundle.
 
 python scripts/generate.py            write it
 python scripts/generate.py --check    fail if what is committed is not what would be written
@@ -6,20 +6,25 @@ python scripts/generate.py --check    fail if what is committed is not what woul
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 PROTO = "tb_dataplugin/report/report.proto"
 
+WORDS = "frontend/src/contract/words.ts"
+
 GENERATED = (
     "tb_dataplugin/report/report_pb2.py",
     "tb_dataplugin/report/report_pb2.pyi",
     "frontend/src/contract/report.ts",
+    WORDS,
     "tb_dataplugin/static/index.js",
     "tb_dataplugin/static/index.css",
 )
@@ -34,8 +39,28 @@ def run(*command: str | Path, cwd: Path = ROOT) -> None:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
 
 
+def words() -> str:
+    """The vocabularies of `tb_dataplugin/words.py` for the page."""
+    sys.path.insert(0, str(ROOT))
+    from tb_dataplugin import words as vocabulary
+
+    lines = [
+        "// Generated from tb_dataplugin/words.py by scripts/generate.py: do not edit.",
+        "",
+        "export type Term = { readonly id: string; readonly label: string; readonly meaning: string };",
+        "export type CounterTerm = Term & { readonly unit: string };",
+    ]
+    for name in vocabulary.TABLES:
+        terms = getattr(vocabulary, name)
+        kind = type(terms[0]).__name__
+        rows = (json.dumps(asdict(term), ensure_ascii=False) for term in terms)
+        lines += ["", f"export const {name}: readonly {kind}[] = [", *(f"  {row}," for row in rows), "];"]
+    return "\n".join(lines) + "\n"
+
+
 def generate() -> None:
     run("protoc", "-I.", "--python_out=.", "--mypy_out=quiet:.", PROTO)
+    (ROOT / WORDS).write_text(words(), encoding="utf-8")
     run(ROOT / "scripts/npm", "run", "generate", cwd=ROOT / "frontend")
     run(ROOT / "scripts/npm", "run", "build", cwd=ROOT / "frontend")
 

@@ -6,32 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tb_dataplugin.analyses.attribution import attribute
-from tb_dataplugin.analyses.device_idle import find_device_idle
-from tb_dataplugin.analyses.evidence import find_evidence
-from tb_dataplugin.analyses.loader_wait import find_loader_wait
-from tb_dataplugin.analyses.samples import find_slow_samples
-from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
-from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
-from tb_dataplugin.analyses.steps import find_steps, find_window
-from tb_dataplugin.analyses.throughput import find_throughput
-from tb_dataplugin.analyses.workers import find_workers
+from tb_dataplugin.analyses.run import run_analyses
+from tb_dataplugin.analyses.steps import find_window
 from tb_dataplugin.cache import Store, cache_key, fingerprint
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import UnreadableTrace
-from tb_dataplugin.findings import find, judge, read_signals
+from tb_dataplugin.findings import judge
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.reader import read_trace
 from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.reader.opening import Roots
-from tb_dataplugin.report.build import Results, build_capture
+from tb_dataplugin.report.build import build_capture
 from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
-from tb_dataplugin.report.timeline import TimelineSource, build_timeline_source
 from tb_dataplugin.shown import encodable
+from tb_dataplugin.timeline.lanes import TimelineSource, build_timeline_source
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +66,22 @@ def open_capture(
         return KeptCapture(analyse_file(path, name, options, roots).capture, path=path, roots=roots)
     key = cache_key(before, options)
     for store in stores:
-        found = store.capture(key)
-        if found is not None:
-            found.name = encodable(strip_suffix(path.name) if name is None else name)
-            found.file = encodable(str(path))
-            return KeptCapture(found, store, key, path=path, roots=roots)
+        stored = store.capture(key)
+        if stored is not None:
+            stored.name = encodable(strip_suffix(path.name) if name is None else name)
+            stored.file = encodable(str(path))
+            return KeptCapture(stored, store, key, path=path, roots=roots)
     analysed = analyse_file(path, name, options, roots)
     if fingerprint(path, roots) != before:
         return KeptCapture(analysed.capture, changed=True, path=path, roots=roots)
     kept = next((store for store in stores if store.save(key, analysed.capture, analysed.timeline)), None)
     return KeptCapture(analysed.capture, kept, key, path=path, roots=roots)
+
+
+def timeline_of(kept: KeptCapture) -> TimelineSource:
+    """From the cache; where it has none the trace is read once more. Raises UnreadableTrace."""
+    stored = kept.store.timeline(kept.key) if kept.store else None
+    return stored or analyse_file(kept.path, kept.capture.name, roots=kept.roots).timeline
 
 
 def analyse_file(
@@ -97,37 +95,8 @@ def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> Analyse
     window = find_window(trace)
     if isinstance(window, Unavailable):
         raise UnreadableTrace(trace.info.file, "it has no timed events", "capture again, with steps while it records")
-    steps, devices, tree = find_steps(trace), find_device_idle(trace, window), build_stage_tree(trace)
-    loader = find_loader_wait(trace, window, devices)
-    workers = find_workers(trace, window, loader)
-    attribution = attribute(trace, tree, loader, devices, workers)
-    stages = tabulate_stages(tree, trace.span_facts, window, attribution.waits_by_track)
-    evidence = find_evidence(trace, tree, window, devices, stages, loader, workers, attribution.devices)
-    throughput = find_throughput(trace, tree, window, loader, devices, attribution, workers)
-    slow_samples = find_slow_samples(trace, tree, window)
-    signals = read_signals(
-        trace, window, steps, devices, loader, attribution, stages, throughput, evidence, slow_samples
-    )
-    findings, abstained = find(signals)
-    results = Results(
-        window=window,
-        steps=steps,
-        devices=devices,
-        loader=loader,
-        attribution=attribution,
-        tree=tree,
-        stages=stages,
-        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps),
-        workers=workers,
-        slow_samples=slow_samples,
-        throughput=throughput,
-        evidence=evidence,
-        verdict=judge(signals),
-        findings=findings,
-        abstained=abstained,
-    )
-    timeline = build_timeline_source(trace, window, tree, devices, attribution, workers)
-    return AnalysedCapture(build_capture(trace, results, options), timeline)
+    results = run_analyses(trace, window, options)
+    return AnalysedCapture(build_capture(results, judge(results)), build_timeline_source(results))
 
 
 def as_report(captures: Sequence[Capture], beside: Sequence[Capture] = ()) -> Report:

@@ -1,8 +1,8 @@
-"""What a stage's time went to: running, wanting a core, or waiting for something else.
+"""What a stage's time went to: running, waiting for a CPU, or blocked.
 
-A stage's CPU time is measured. How long its thread wanted a core is measured per batch (workers) or window (training
-thread) only; it is shared out by CPU time, since a thread queues for a core as often as it uses one up. What remains is
-waiting for storage, a lock, or another process.
+A stage's CPU time is measured. How long its thread waited for a CPU is measured per batch (workers) or window
+(training thread) only; it is shared out by CPU time, since a thread queues for a CPU as often as it uses one up. What
+remains is blocked: waiting for storage, a lock, or another process.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import numpy as np
 
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
-from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.trace import Trace
 
-Limit = Literal["cpu", "starved", "blocked"]
+StageLimit = Literal["cpu", "no_cpu", "blocked"]
 
 RUNNING: Final = 0.8
-"""Share of a stage's time on a core from which it is limited by its own computing: what remains to be gained elsewhere
+"""Share of a stage's time on a CPU from which it is limited by its own computing: what remains to be gained elsewhere
 is less than what one reading of CPU time in five may be off."""
 
 TOO_SHORT_NS: Final = 100_000
@@ -29,50 +28,50 @@ TOO_SHORT_NS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Of a stage's self time: `cpu_ns` running (measured), `starved_ns` without a core and `blocked_ns` waiting (shared
-    out). None: not known. `limited_by` is what takes most; None when that cannot be told.
+    """Of a stage's self time: `cpu_ns` running (measured), `run_delay_ns` waiting for a CPU and `blocked_ns` blocked
+    (both estimated). None: not known. `limited_by` is what takes most; None when mixed or unknown.
     """
 
     cpu_ns: int
-    starved_ns: int | None
+    run_delay_ns: int | None
     blocked_ns: int | None
-    limited_by: Limit | None
+    limited_by: StageLimit | None
 
 
 def find_occupancies(
-    trace: Trace, tree: StageTree, rows: tuple[StageRow, ...], costs: WorkerCosts | Unavailable
+    trace: Trace, tree: StageTree, rows: tuple[StageRow, ...], costs: WorkerCosts | None
 ) -> dict[Path, Occupancy]:
     """Of the stages whose CPU time is known."""
-    workers = None if isinstance(costs, Unavailable) else costs.delay_per_cpu
+    workers = None if costs is None else costs.delay_per_cpu
     own = trace.info.pipeline.training_thread if trace.info.pipeline else None
     training = None if own is None else own.delay_per_cpu
     mine = tree.track == (-1 if trace.training_track is None else trace.training_track)
     here = {tree.paths[number] for number in np.setdiff1d(tree.node[mine], tree.node[~mine]).tolist()}
-    found = {row.path: find_occupancy(row, training if row.path in here else workers) for row in rows}
-    return {path: spent for path, spent in found.items() if spent is not None}
+    occupancies = {row.path: find_occupancy(row, training if row.path in here else workers) for row in rows}
+    return {path: spent for path, spent in occupancies.items() if spent is not None}
 
 
 def find_occupancy(row: StageRow, delay_per_cpu: float | None) -> Occupancy | None:
     """None for a stage without CPU times, and for a wait, whose own time is no stage's.
 
-    `delay_per_cpu`: time without a core for each of running, None when not known.
+    `delay_per_cpu`: time waiting for a CPU for each of running, None when not known.
     """
     if row.cpu_self_ns is None or not row.self_ns or row.stage.kind == "wait":
         return None
     cpu = min(row.cpu_self_ns, row.self_ns)
     rest = row.self_ns - cpu
-    starved = blocked = None
+    run_delay = blocked = None
     if delay_per_cpu is not None:
-        starved = min(rest, round(cpu * delay_per_cpu))
-        blocked = rest - starved
-    return Occupancy(cpu, starved, blocked, _limit(row, cpu, starved, blocked))
+        run_delay = min(rest, round(cpu * delay_per_cpu))
+        blocked = rest - run_delay
+    return Occupancy(cpu, run_delay, blocked, _limit(row, cpu, run_delay, blocked))
 
 
-def _limit(row: StageRow, cpu: int, starved: int | None, blocked: int | None) -> Limit | None:
+def _limit(row: StageRow, cpu: int, run_delay: int | None, blocked: int | None) -> StageLimit | None:
     if row.self_ns < TOO_SHORT_NS * row.count:
         return None
     if cpu >= RUNNING * row.self_ns:
         return "cpu"
-    if starved is None or blocked is None:
+    if run_delay is None or blocked is None:
         return None
-    return "starved" if starved >= blocked else "blocked"
+    return "no_cpu" if run_delay >= blocked else "blocked"

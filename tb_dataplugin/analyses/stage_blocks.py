@@ -1,4 +1,4 @@
-"""Self time of each stage block by block, from which the noise of its mean can be told.
+"""Self time of each stage block by block, from which the noise of its mean is estimated.
 
 A block is one or more whole batches of one DataLoader worker. Calls of one batch are alike in their luck (one process,
 one moment), so that single calls would pretend to more knowledge.
@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.stages import Path, StageTree, groups
 from tb_dataplugin.analyses.steps import Steps
-from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import SpanFacts
 
@@ -27,7 +26,7 @@ SLICES = 32
 
 @dataclass(frozen=True, slots=True)
 class StageBlocks:
-    """Equally long columns, by worker and time. `worker` tells the rows of the trace apart.
+    """Equally long columns, by worker and time. `worker` numbers the rows of the trace.
 
     `cpu_ns` is without child stages, None when it was not recorded for every call.
     """
@@ -39,7 +38,7 @@ class StageBlocks:
 
 
 def find_stage_blocks(
-    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | Unavailable
+    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | None
 ) -> Mapping[Path, StageBlocks]:
     """Blocks of every stage that has a call in the window, by its path."""
     inside = np.flatnonzero((tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns))
@@ -57,11 +56,11 @@ def find_stage_blocks(
     cpu = table(facts.cpu_ns[inside])
     own = np.maximum(cpu - _of_children(tree, cells, cpu, len(worker)), 0)
     unknown = set(tree.node[inside][facts.cpu_ns[inside] < 0].tolist())
-    found = {}
+    blocks = {}
     for number, rows in groups(node, np.arange(len(cells))):
         known = None if number in unknown else own[rows]
-        found[tree.paths[number]] = StageBlocks(worker[block[rows]], count[rows], self_ns[rows], known)
-    return found
+        blocks[tree.paths[number]] = StageBlocks(worker[block[rows]], count[rows], self_ns[rows], known)
+    return blocks
 
 
 def _of_children(tree: StageTree, cells: Int64Array, values: Int64Array, columns: int) -> Int64Array:
@@ -78,7 +77,7 @@ def _of_children(tree: StageTree, cells: Int64Array, values: Int64Array, columns
 
 
 def _blocks(
-    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | Unavailable, inside: npt.NDArray[np.intp]
+    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | None, inside: npt.NDArray[np.intp]
 ) -> tuple[Int64Array, Int64Array]:
     """For each span its block, and for each block its worker.
 
@@ -114,7 +113,7 @@ def _workers(track: npt.NDArray[np.int32], start: Int64Array) -> Int64Array:
     return int64(number[which])
 
 
-def _steps_or_slices(start: Int64Array, window: Window, steps: Steps | Unavailable) -> Int64Array:
-    if not isinstance(steps, Unavailable):
+def _steps_or_slices(start: Int64Array, window: Window, steps: Steps | None) -> Int64Array:
+    if steps is not None:
         return np.maximum(np.searchsorted(steps.start_ns, start, side="right") - 1, 0).astype(np.int64)
     return (start - window.start_ns) * SLICES // max(1, window.duration_ns)

@@ -79,7 +79,7 @@ def build_stage_tree(trace: Trace) -> StageTree:
 def _number_paths(trace: Trace, nesting: Nesting) -> tuple[tuple[Path, ...], Int64Array, int]:
     """Gives each distinct chain of stages a number; parents come before children in the walk by depth.
 
-    The wait for a first batch is told apart in `loader_wait`, not here: its stages are the same as any other's. Also
+    The wait for a first batch is distinguished in `loader_wait`, not here: its stages are the same as any other's. Also
     gives how many spans stand under `FURTHER`, since there are too many chains.
     """
     stages = [Stage(one.kind, one.label.removesuffix(FIRST_BATCH)) for one in trace.stage_spans.stages]
@@ -107,7 +107,8 @@ def _number_paths(trace: Trace, nesting: Nesting) -> tuple[tuple[Path, ...], Int
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `blame_ns` is its data wait.
+    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `data_wait_ns` is
+    the data wait that it caused.
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
     extrapolated from the calls of which it was measured. `offset_ns` is the mean time from the start of the enclosing
@@ -121,7 +122,7 @@ class StageRow:
     p50_ns: float
     p95_ns: float
     max_ns: int
-    blame_ns: int | None
+    data_wait_ns: int | None
     cpu_ns: int | None
     cpu_self_ns: int | None
     bytes: float | None
@@ -137,7 +138,7 @@ def tabulate_stages(
 ) -> tuple[StageRow, ...] | Unavailable:
     """Rows in depth-first order, the largest total first among siblings. Spans that start in the window count.
 
-    `waits_by_track`: the data wait to lay at the stages' door, per row of the trace; empty when the producing stages
+    `waits_by_track`: the data wait that each row of the trace caused; empty when the producing stages
     are not in it.
     """
     inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
@@ -147,11 +148,11 @@ def tabulate_stages(
             "the loop uses, enter annotate.profile before iter(loader), and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
-    blame = _blame_per_span(tree, waits_by_track)
+    waited = _data_wait_per_span(tree, waits_by_track)
     cpu_below = _cpu_of_children(tree, facts)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
-        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], blame, cpu_below)
+        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], waited, cpu_below)
     return tuple(_depth_first(rows))
 
 
@@ -164,18 +165,18 @@ def groups(key: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> Iterator[tuple[
 
 def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
     waits = [number for number, path in enumerate(tree.paths) if path[-1].kind == "wait"]
-    found: npt.NDArray[np.bool_] = np.isin(tree.node, waits)
-    return found
+    is_wait: npt.NDArray[np.bool_] = np.isin(tree.node, waits)
+    return is_wait
 
 
-def _blame_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]) -> Int64Array | None:
+def _data_wait_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]) -> Int64Array | None:
     if not waits_by_track:
         return None
-    blame = np.zeros(len(tree.start_ns), dtype=np.int64)
+    waited = np.zeros(len(tree.start_ns), dtype=np.int64)
     for track, waits in waits_by_track.items():
         mine = tree.pieces_of_track(track)
-        np.add.at(blame, tree.piece_span[mine], waits.overlap(tree.piece_start[mine], tree.piece_end[mine]))
-    return blame
+        np.add.at(waited, tree.piece_span[mine], waits.overlap(tree.piece_start[mine], tree.piece_end[mine]))
+    return waited
 
 
 def _row(
@@ -183,7 +184,7 @@ def _row(
     facts: SpanFacts,
     here: npt.NDArray[np.intp],
     path: Path,
-    blame: Int64Array | None,
+    waited: Int64Array | None,
     cpu_below: Int64Array,
 ) -> StageRow:
     duration = tree.end_ns[here] - tree.start_ns[here]
@@ -197,7 +198,7 @@ def _row(
         p50_ns=p50,
         p95_ns=p95,
         max_ns=int(duration.max()),
-        blame_ns=None if blame is None or path[-1].kind in ("wait", "h2d") else int(blame[here].sum()),
+        data_wait_ns=None if waited is None or path[-1].kind in ("wait", "h2d") else int(waited[here].sum()),
         cpu_ns=cpu,
         cpu_self_ns=None if cpu is None else max(0, cpu - int(cpu_below[here].sum())),
         bytes=_extrapolated(facts.bytes[here]),
@@ -237,7 +238,7 @@ def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:
 
     def below(path: Path) -> list[StageRow]:
         ordered = sorted(children.get(path, []), key=lambda row: (-row.total_ns, row.path))
-        return [found for row in ordered for found in (row, *below(row.path))]
+        return [nested for row in ordered for nested in (row, *below(row.path))]
 
     return below(())
 

@@ -1,13 +1,14 @@
 """DataLoader workers: what each did, and what became of every batch that they made.
 
-*busy* is making batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
-batch of that worker was drawn and unfinished. *delay* is how long a batch lay ready before the training thread asked
-for it; *blocked* (head of line) is how long it lay ready while the training thread waited for an earlier one.
+*busy* is building batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
+batch of that worker was drawn and unfinished. *in queue* is a finished batch until the training thread asks for it;
+*head of line* is the part of that in which the training thread waits for an earlier batch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace, WorkerProcess
+
+MAX_QUEUE_POINTS: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,26 @@ class BatchTimes:
     table: BatchTable
     wait_start_ns: Int64Array
     wait_end_ns: Int64Array
-    delay_ns: Int64Array
-    blocked_ns: Int64Array
+    in_queue_ns: Int64Array
+    head_of_line_ns: Int64Array
+
+    @property
+    def wait_ns(self) -> Int64Array:
+        """The whole wait that received it."""
+        return _between(self.wait_start_ns, self.wait_end_ns)
+
+    @property
+    def build_ns(self) -> Int64Array:
+        """From its start to its finish."""
+        return _between(self.table.started_ns, self.table.finished_ns)
 
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """Of one loader: batches ready and in flight from each time on."""
+    """Of one loader: batches ready and in flight from each time on.
+
+    Every change; where there are too many to draw, of each stretch the moments of fewest and of most ready.
+    """
 
     loader: int
     time_ns: Int64Array
@@ -72,7 +88,7 @@ class Workers:
     from_before: int
 
 
-def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable) -> Workers | Unavailable:
+def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Workers | Unavailable:
     pipeline = trace.info.pipeline
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
@@ -108,6 +124,11 @@ def known(times: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return mask
 
 
+def _between(start: Int64Array, end: Int64Array) -> Int64Array:
+    """Time from one to the other; `UNKNOWN_NS` where one of them is."""
+    return np.where(known(start) & known(end), end - start, UNKNOWN_NS)
+
+
 def _clock_violations(table: BatchTable) -> int:
     both = known(table.arrived_ns) & known(table.finished_ns)
     return int((both & (table.arrived_ns < table.finished_ns)).sum())
@@ -119,21 +140,21 @@ def _from_before(table: BatchTable, loader: int, window: Window) -> int:
     return int(taken.sum()) if (before | ~taken).all() else 0
 
 
-def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTimes:
+def _match_waits(table: BatchTable, loader: LoaderWait | None) -> BatchTimes:
     """The wait that received a batch is the one in which it was consumed."""
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
-    delay, blocked = start.copy(), start.copy()
-    waits = EMPTY if isinstance(loader, Unavailable) else loader.waits
+    in_queue, head_of_line = start.copy(), start.copy()
+    waits = EMPTY if loader is None else loader.waits
     consumed = known(table.consumed_ns)
     if len(waits) and consumed.any():
         row = np.searchsorted(waits.start, table.consumed_ns, side="right") - 1
         inside = consumed & (row >= 0) & (table.consumed_ns <= waits.end[np.maximum(row, 0)])
         start[inside], end[inside] = waits.start[row[inside]], waits.end[row[inside]]
         ready = inside & known(table.finished_ns)
-        delay[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
+        in_queue[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
         asked = np.maximum(start[ready], table.finished_ns[ready])
-        blocked[ready] = waits.overlap(table.finished_ns[ready], asked)
-    return BatchTimes(table, start, end, delay, blocked)
+        head_of_line[ready] = waits.overlap(table.finished_ns[ready], asked)
+    return BatchTimes(table, start, end, in_queue, head_of_line)
 
 
 def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> WorkerTimes:
@@ -161,13 +182,13 @@ def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> Wo
 
 def _with_skew(times: tuple[WorkerTimes, ...]) -> tuple[WorkerTimes, ...]:
     def mean_busy(loader: int) -> float:
-        return float(np.mean([one.busy.total_ns for one in times if one.process.loader == loader]))
+        return float(np.mean([worker.busy.total_ns for worker in times if worker.process.loader == loader]))
 
-    means = {loader: mean_busy(loader) for loader in {one.process.loader for one in times}}
+    means = {loader: mean_busy(loader) for loader in {worker.process.loader for worker in times}}
 
-    def skewed(one: WorkerTimes) -> WorkerTimes:
-        mean = means[one.process.loader]
-        return replace(one, skew=one.busy.total_ns / mean) if mean else one
+    def skewed(worker: WorkerTimes) -> WorkerTimes:
+        mean = means[worker.process.loader]
+        return replace(worker, skew=worker.busy.total_ns / mean) if mean else worker
 
     return tuple(map(skewed, times))
 
@@ -189,4 +210,14 @@ def _queue(table: BatchTable, loader: int, window: Window) -> QueueDepth:
     ready_at = np.cumsum(np.bincount(position, ready, minlength=len(moments))).astype(np.int64)
     flying_at = np.cumsum(np.bincount(position, flying, minlength=len(moments))).astype(np.int64)
     inside = (moments >= window.start_ns) & (moments <= window.end_ns)
-    return QueueDepth(loader, moments[inside], ready_at[inside], flying_at[inside])
+    return _thinned(QueueDepth(loader, moments[inside], ready_at[inside], flying_at[inside]))
+
+
+def _thinned(depth: QueueDepth) -> QueueDepth:
+    count = len(depth.time_ns)
+    if count <= MAX_QUEUE_POINTS:
+        return depth
+    stretches = np.array_split(np.arange(count), MAX_QUEUE_POINTS // 2)
+    chosen = [(rows[depth.ready[rows].argmin()], rows[depth.ready[rows].argmax()]) for rows in stretches]
+    rows = np.unique(np.array(chosen))
+    return QueueDepth(depth.loader, depth.time_ns[rows], depth.ready[rows], depth.in_flight[rows])

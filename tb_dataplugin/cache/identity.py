@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 import annotate.trace_format as trace_format
-from tb_dataplugin import __version__
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.options import AnalysisOptions
 from tb_dataplugin.reader.opening import Roots, open_trace
+from tb_dataplugin.version import VERSION
 
 PROBE_BYTES = 64 * 1024
 """Read at either end of the file. The end of a gzip file has the checksum of all of it."""
@@ -58,7 +58,7 @@ def cache_key(file: Fingerprint, options: AnalysisOptions) -> str:
 @functools.cache
 def code_version() -> str:
     """Changes with every source file of this package, the trace vocabulary, and the libraries that numbers pass."""
-    versions = f"{__version__} {np.__version__} {msgspec.__version__}"
+    versions = f"{VERSION} {np.__version__} {msgspec.__version__}"
     digest = hashlib.blake2b(versions.encode(), digest_size=16)
     root = Path(__file__).parent.parent
     with contextlib.suppress(OSError):  # packed into an archive: its version must do

@@ -19,10 +19,10 @@ from google.protobuf.message import DecodeError
 from isal import isal_zlib
 
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.report.counter_lanes import CounterLine
-from tb_dataplugin.report.pyramid import Boxes, Level, Row, Spans
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.timeline import Label, LaneSource, TimelineSource
+from tb_dataplugin.timeline.counters import CounterLine
+from tb_dataplugin.timeline.lanes import Label, LaneOwner, LaneSource, TimelineSource
+from tb_dataplugin.timeline.pyramid import Boxes, Level, Row, Spans
 
 Content: TypeAlias = bytes | bytearray
 
@@ -84,6 +84,7 @@ class LaneLayout(msgspec.Struct, array_like=True, frozen=True):
     lines: list[LineLayout]
     unit: str
     top: float
+    owner: LaneOwner
 
 
 class Header(msgspec.Struct, array_like=True, frozen=True):
@@ -119,7 +120,7 @@ class _Columns:
     def lane(self, lane: LaneSource) -> LaneLayout:
         rows = [self._row(row) for row in lane.rows]
         lines = [LineLayout(line.name, self.add(line.time_ns), self.add(line.value)) for line in lane.lines]
-        return LaneLayout(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top)
+        return LaneLayout(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top, lane.owner)
 
     def _row(self, row: Row) -> RowLayout:
         spans = row.spans
@@ -203,7 +204,7 @@ class _Reader:
 
     def columns(self, places: Sequence[Column], types: Sequence[str]) -> list[npt.NDArray[Any]]:
         """Columns of these types, all of one length."""
-        found = []
+        columns = []
         if len(places) != len(types):
             raise Damaged
         for place, kind in zip(places, types, strict=True):
@@ -215,22 +216,22 @@ class _Reader:
                 or end > len(self.content)
             ):
                 raise Damaged
-            found.append(np.frombuffer(self.content, place.type, place.length, place.offset))
-        return found
+            columns.append(np.frombuffer(self.content, place.type, place.length, place.offset))
+        return columns
 
     def spans(self, places: Sequence[Column], types: Sequence[str]) -> list[npt.NDArray[Any]]:
         """Columns that begin with start, end and label."""
-        found = self.columns(places, types)
-        start, end, label = found[:3]
+        columns = self.columns(places, types)
+        start, end, label = columns[:3]
         ordered = bool((start[1:] >= start[:-1]).all()) and bool((end >= start).all())
         if not ordered or int(label.min(initial=0)) < 0 or int(label.max(initial=-1)) >= self.labels:
             raise Damaged
-        return found
+        return columns
 
     def lane(self, lane: LaneLayout) -> LaneSource:
         rows = tuple(self._row(row) for row in lane.rows)
         lines = tuple(CounterLine(line.name, *self.columns((line.time, line.value), _LINE)) for line in lane.lines)
-        return LaneSource(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top)
+        return LaneSource(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top, lane.owner)
 
     def _row(self, row: RowLayout) -> Row:
         places = (row.start, row.end, row.label, *(() if row.index is None else (row.index,)))

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, OwnFault, UnreadableTrace
-from tb_dataplugin.pipeline import KeptCapture, analyse_file, open_capture
+from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, NothingToReport, UnreadableTrace
+from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.timeline import TimelineSource
 from tb_dataplugin.shown import shown
 
 
@@ -46,13 +45,13 @@ def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceF
         if not is_folder(path):
             yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
             continue
-        found = sorted(find_traces(path, complain, () if follow_links else None), key=lambda trace: trace.id)
-        if not found:
+        traces_below = sorted(find_traces(path, complain, () if follow_links else None), key=lambda trace: trace.id)
+        if not traces_below:
             raise NothingToReport(
                 f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: "
                 "capture one with annotate.profile, or name a trace file"
             )
-        yield from found
+        yield from traces_below
 
 
 def is_folder(path: Path) -> bool:
@@ -69,14 +68,14 @@ def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple
     for trace in traces:
         try:
             captures.append(open_one(trace, stores))
-        except (UnreadableTrace, OwnFault) as error:
+        except (UnreadableTrace, InternalError) as error:
             complain(str(error))
             status = max(status, error.exit_status)
     return captures, status
 
 
 def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
-    """Raises UnreadableTrace, or OwnFault in the place of whatever nobody foresaw."""
+    """Raises UnreadableTrace, or InternalError in the place of whatever nobody foresaw."""
     if trace.refused:
         raise leads_out(trace.path)
     try:
@@ -84,19 +83,13 @@ def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
     except (DataPipelineError, MemoryError):
         raise
     except Exception as error:
-        raise OwnFault(f"analyse {trace.path}", error) from error
+        raise InternalError(f"analyse {trace.path}", error) from error
 
 
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:
     """The reports of `open_all`."""
     kept, status = open_all(traces, stores)
-    return [one.capture for one in kept], status
-
-
-def timeline_of(kept: KeptCapture) -> TimelineSource:
-    """From the cache; where it has none the trace is read once more. Raises UnreadableTrace."""
-    found = kept.store.timeline(kept.key) if kept.store else None
-    return found or analyse_file(kept.path, kept.capture.name, roots=kept.roots).timeline
+    return [capture.capture for capture in kept], status
 
 
 def complain(message: str) -> None:

@@ -45,7 +45,7 @@ def nest(start: Int64Array, end: Int64Array) -> Nesting:
 
 
 def nest_by_track(start: Int64Array, end: Int64Array, track: npt.NDArray[np.integer[Any]]) -> Nesting:
-    """Nest the spans of several threads, told apart by `track`. The pieces are sorted by track, then by time."""
+    """Nest the spans of several threads, numbered by `track`. The pieces are sorted by track, then by time."""
     n = len(start)
     parent, depth = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
     pieces = array("q")  # start, end, span of one after the other: a third of what tuples take
@@ -81,7 +81,8 @@ def nest_by_track(start: Int64Array, end: Int64Array, track: npt.NDArray[np.inte
     if stack:
         advance(stack[0][1])
     columns = np.frombuffer(pieces, dtype=np.int64).reshape(-1, 3).T if pieces else np.zeros((3, 0), dtype=np.int64)
-    return Nesting(parent, depth, *map(np.ascontiguousarray, columns), clipped)
+    piece_start, piece_end, piece_span = map(np.ascontiguousarray, columns)
+    return Nesting(parent, depth, piece_start, piece_end, piece_span, clipped)
 
 
 def _in_order(

@@ -22,7 +22,7 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import DataPipelineError, OwnFault
+from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.pipeline import open_capture
 from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.shown import shown
@@ -93,7 +93,7 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
         return Answer("error", shown(f"cannot analyse {path}: {why}"), passing=True)
     except Exception as error:
         print(shown(traceback.format_exc(), keep="\n"), end="", file=sys.stderr)
-        return Answer("error", str(OwnFault(f"analyse {path}", error)))
+        return Answer("error", str(InternalError(f"analyse {path}", error)))
     if kept.changed:
         return Answer("changed")
     if kept.store is None:

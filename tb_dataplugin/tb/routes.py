@@ -13,12 +13,12 @@ from werkzeug import Request, Response
 from werkzeug.wsgi import wrap_file
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.errors import BadRequest, DataPipelineError, OwnFault
+from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import as_report
 from tb_dataplugin.reader.opening import open_trace
+from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.slicing import slice_timeline
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
@@ -43,7 +43,7 @@ def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response
         return _json(request, {"error": str(error)}, error.http_status)
     except Exception as error:
         log_failure(f"answering {request.path}")
-        fault = OwnFault(f"answer {request.path}", error)
+        fault = InternalError(f"answer {request.path}", error)
         return _json(request, {"error": str(fault)}, fault.http_status)
 
 

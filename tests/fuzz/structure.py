@@ -86,7 +86,7 @@ def look(path: Path) -> dict[str, float | str]:
     from tb_dataplugin.export.as_json import as_compact_json, as_json
     from tb_dataplugin.export.as_text import as_text
     from tb_dataplugin.pipeline import analyse_file, as_report
-    from tb_dataplugin.report.slicing import slice_timeline
+    from tb_dataplugin.report.build_timeline import slice_timeline
 
     before, begin = _peak_mb(), time.process_time()
     told: dict[str, float | str] = {"report_mb": 0.0, "picture_s": 0.0, "said": "fine"}

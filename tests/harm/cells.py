@@ -93,6 +93,9 @@ ENDINGS: Final = (
     "hard_exit",
 )
 
+IN_THE_BODY: Final = ("break", "body_raises", "interrupt", "terminate", "handled_terminate", "hard_exit")
+"""Endings that come at the step `Program.strike`."""
+
 MARKS: Final = ("loader", "parts", "steps")
 """How the loader is made known: annotate.loader; dataset, compose, collate and stage; prof.steps alone."""
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.harm.cells import Cell
+from tests.harm.cells import IN_THE_BODY, KINDS, Cell
 from tests.harm.observe import THE_USERS, Observation
 
 MOST_WORDS: Final = 1
@@ -36,7 +36,8 @@ class Difference:
 def differences(cell: Cell, without: Observation, ours: Observation) -> list[Difference]:
     """Nothing, where no harm was done."""
     found = []
-    for name in THE_USERS:
+    fields = [name for name in THE_USERS if name != "worker_warnings" or _all_workers_were_heard(cell)]
+    for name in fields:
         one, other = getattr(without, name), getattr(ours, name)
         if isinstance(one, dict):
             allowed = ALLOWED.get(name, frozenset())
@@ -45,6 +46,12 @@ def differences(cell: Cell, without: Observation, ours: Observation) -> list[Dif
         if one != other:
             found.append(_difference(name, one, other))
     return found + list(_of_ours(cell, without, ours))
+
+
+def _all_workers_were_heard(cell: Cell) -> bool:
+    """False where the loop ended before each worker had handed in a batch: some may have been stopped before."""
+    program, kind = cell.program(), KINDS[cell.loader]
+    return program.ending not in IN_THE_BODY or program.strike % kind.batches + 1 >= kind.workers
 
 
 def _difference(name: str, one: Any, other: Any) -> Difference:

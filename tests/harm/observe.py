@@ -51,6 +51,8 @@ class Observation:
     """That had to be killed."""
     temporary_files: list[str] = field(default_factory=list)
     stderr: list[str] = field(default_factory=list)
+    worker_warnings: list[str] = field(default_factory=list)
+    """Of the user's, shown by workers."""
     stdout: str = ""
 
     our_words: list[Any] = field(default_factory=list)
@@ -142,7 +144,8 @@ def _lines(seen: Observation, text: str) -> list[str]:
         if re.match(r".*:\d+: \w*Warning: ", line) and _is_ours(line.partition("Warning: ")[2]):
             seen.our_words.append(["on stderr", line])
         else:
-            found.append(normal(line))
+            (seen.worker_warnings if "Warning: user: " in line else found).append(normal(line))
+    seen.worker_warnings.sort()
     return found
 
 

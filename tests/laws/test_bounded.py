@@ -25,7 +25,7 @@ def test_threads_nested_at_once_are_threads_nested_one_by_one(found: list[tuple[
     end = start + int64([one[2] for one in found])
     whole = nest_by_track(start, end, track)
     assert most_open(start, end, track) >= int((whole.depth + 1).max(initial=0)) - int((end == start).any())
-    pieces = []
+    pieces: list[tuple[int, int, int]] = []
     for one in np.unique(track).tolist():
         here = np.flatnonzero(track == one)
         alone = nest(start[here], end[here])

@@ -15,7 +15,7 @@ from isal import isal_zlib
 from tb_dataplugin.cache import Store, layout, trust
 from tb_dataplugin.cli import main
 from tb_dataplugin.pipeline import AnalysedCapture, analyse, open_capture
-from tb_dataplugin.report.slicing import slice_timeline
+from tb_dataplugin.report.build_timeline import slice_timeline
 from tests.trace_builder import training_run
 
 KEY = "5" * 40
@@ -154,7 +154,7 @@ def test_no_forged_header_does_harm(store: Store, found: AnalysedCapture) -> Non
     content = entry.read_bytes()
     size = struct.unpack("<8sII", content[:16])[1]
     header, rest = msgspec.json.decode(content[16 : 16 + size]), content[16 + size :]
-    lies = (-1, 0, 1, 7, 64, 2**31, 2**40, 2**62, 2**63, 2**70, "x", None, [], "<i4", "<f8", 1.5)
+    lies: tuple[object, ...] = (-1, 0, 1, 7, 64, 2**31, 2**40, 2**62, 2**63, 2**70, "x", None, [], "<i4", "<f8", 1.5)
     hits = 0
     for _ in range(600):
         forged = msgspec.json.decode(msgspec.json.encode(header))

@@ -85,8 +85,8 @@ def test_what_batches_cost_is_told_in_shares_of_making_them() -> None:
 def test_time_without_a_core_is_shared_out_by_cpu_time() -> None:
     stages = {stage["path"][-1]: stage for stage in capture_of(worker_run())["stages"] if "wait" not in stage["kind"]}
     spin, read = stages["transform::Spin"], stages["read::file"]
-    assert (spin["cpu_self_us"], spin["starved_us"], spin["limited_by"]) == (280, 280, "starved")
-    assert (read["cpu_self_us"], read["starved_us"], read["limited_by"]) == (0, 0, "blocked")
+    assert (spin["cpu_self_us"], spin["run_delay_us"], spin["limited_by"]) == (280, 280, "no_cpu")
+    assert (read["cpu_self_us"], read["run_delay_us"], read["limited_by"]) == (0, 0, "blocked")
     assert stages["sample::Pets"]["cpu_self_us"] == 20
 
 
@@ -104,7 +104,7 @@ def test_without_run_queue_delay_a_stage_that_does_not_run_is_not_judged() -> No
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 500).wait(0, 400).worker(0)
     builder.batch(0, 0, 0, 0, 400, 400, {"sample::Pets": (0, 400, 40)})
     stage = sample_stage(builder)
-    assert stage["limited_by"] == "" and "starved_us" not in stage
+    assert stage["limited_by"] == "" and "run_delay_us" not in stage
 
 
 def alone(**metadata: Any) -> TraceBuilder:
@@ -121,10 +121,10 @@ def slow_stage(builder: TraceBuilder) -> dict[str, Any]:
 
 def test_without_workers_the_training_thread_tells_who_had_its_core() -> None:
     starved = slow_stage(alone(training_thread={"cpu_us": 220, "run_delay_us": 660}))
-    assert (starved["starved_us"], starved["limited_by"]) == (600, "starved")
+    assert (starved["run_delay_us"], starved["limited_by"]) == (600, "no_cpu")
     blocked = slow_stage(alone(training_thread={"cpu_us": 220, "run_delay_us": 0}))
-    assert (blocked["starved_us"], blocked["limited_by"]) == (0, "blocked")
-    assert "starved_us" not in slow_stage(alone())
+    assert (blocked["run_delay_us"], blocked["limited_by"]) == (0, "blocked")
+    assert "run_delay_us" not in slow_stage(alone())
 
 
 def test_costs_of_the_training_thread_say_nothing_of_workers() -> None:
@@ -132,7 +132,7 @@ def test_costs_of_the_training_thread_say_nothing_of_workers() -> None:
         loaders=[{"num_workers": 1, "batch_size": 1}], training_thread={"cpu_us": 1, "run_delay_us": 900}
     )
     stages = {stage["path"][-1]: stage for stage in capture_of(builder)["stages"]}
-    assert stages["transform::Spin"]["starved_us"] == 280
+    assert stages["transform::Spin"]["run_delay_us"] == 280
 
 
 def test_a_wait_is_never_called_computing() -> None:
@@ -163,11 +163,11 @@ def test_reading_and_preparation_by_turns_sustain_less_than_either() -> None:
     builder.wait(0, 400).stage("sample::Pets", 0, 400).stage("read::file", 0, 100).kernel(400, 200)
     rates = capture_of(builder)["throughput"]
     assert (rates["read_per_s"], rates["device_per_s"]) == (10_000, pytest.approx(1e6 / 600))
-    assert (rates["load_per_s"], rates["limited_by"]) == (2500, "device")
+    assert (rates["load_per_s"], rates["slowest_part"]) == (2500, "device")
 
 
 def test_a_loader_slower_than_the_device_is_limited_by_its_slower_half() -> None:
-    assert capture_of(training_run())["throughput"]["limited_by"] == "device"
+    assert capture_of(training_run())["throughput"]["slowest_part"] == "device"
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}]).step(0, 1000)
     builder.wait(0, 900).stage("sample::Pets", 0, 900).stage("read::file", 0, 600).kernel(900, 100)
-    assert capture_of(builder)["throughput"]["limited_by"] == "read"
+    assert capture_of(builder)["throughput"]["slowest_part"] == "read"
