@@ -1,13 +1,13 @@
 // Draws one frame of the timeline. Knows nothing of events or state.
 
 import type { Link, Mark } from "../model/batches";
-import { rowOfPlace, type Place } from "../model/chain";
-import { pointAt } from "../model/counters";
-import { hit, visible, type LaneRows, type Row, type TimelineModel } from "../model/lanes";
-import { AXIS_PX, ROW_PX, type Layout, type PlacedLane } from "../model/lane-layout";
+import { type Place, rowOfPlace } from "../model/chain";
 import { inkOn } from "../model/color";
+import { pointAt } from "../model/counters";
 import { formatTick } from "../model/format";
-import { lengthUs, niceStep, pxToUs, ticks, usToPx, type TimeRange, type TimeScale } from "../model/time-scale";
+import { AXIS_PX, type Layout, type PlacedLane, ROW_PX } from "../model/lane-layout";
+import { hit, type LaneRows, type Row, type TimelineModel, visible } from "../model/lanes";
+import { lengthUs, niceStep, pxToUs, type TimeRange, type TimeScale, ticks, usToPx } from "../model/time-scale";
 import { colorOf, isHatched, type Palette } from "../theme/tokens";
 import { paintCounter } from "./counter-painter";
 import { hatch } from "./hatch";
@@ -150,7 +150,8 @@ function paintBoxes(context: CanvasRenderingContext2D, frame: Frame, row: Row, t
     drawnPx = Math.max(drawnPx, Math.ceil(left + width));
     drawnColor = color;
     const single = (row.merged[i] ?? 1) === 1;
-    if (single && width >= MIN_LABEL_PX) paintLabel(context, frame, row, i, { left, right: left + width }, topPx, token);
+    if (single && width >= MIN_LABEL_PX)
+      paintLabel(context, frame, row, i, { left, right: left + width }, topPx, token);
     if (kind === "steps" && width >= 3) paintStepEdge(context, palette, left, topPx);
   }
 }
@@ -166,7 +167,13 @@ function paintStepEdge(context: CanvasRenderingContext2D, palette: Palette, left
 }
 
 function paintLabel(
-  context: CanvasRenderingContext2D, frame: Frame, row: Row, index: number, extent: Extent, topPx: number, token: string,
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  row: Row,
+  index: number,
+  extent: Extent,
+  topPx: number,
+  token: string,
 ): void {
   const left = Math.max(extent.left, frame.scale.leftPx) + 4;
   const room = Math.min(extent.right, frame.scale.rightPx) - left - 4;
@@ -207,14 +214,24 @@ function paintGaps(context: CanvasRenderingContext2D, frame: Frame, row: Row, to
   }
 }
 
-function paintEnds(context: CanvasRenderingContext2D, color: string, left: number, right: number, middle: number): void {
+function paintEnds(
+  context: CanvasRenderingContext2D,
+  color: string,
+  left: number,
+  right: number,
+  middle: number,
+): void {
   context.fillStyle = color;
   context.fillRect(left, middle - 3, 1, 8);
   context.fillRect(right - 1, middle - 3, 1, 8);
 }
 
 function paintHover(
-  context: CanvasRenderingContext2D, frame: Frame, placed: PlacedLane, lane: LaneRows, hover: Hit,
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  placed: PlacedLane,
+  lane: LaneRows,
+  hover: Hit,
 ): void {
   const row = lane.rows[hover.row];
   if (row === undefined) return;
@@ -249,7 +266,10 @@ function paintLink(context: CanvasRenderingContext2D, frame: Frame, { from, to }
   const toY = end.topPx + (up ? BOX_PX : 0);
   const sign = up ? 1 : -1;
   const bend = Math.max(12, Math.abs(fromY - toY) / 2);
-  for (const [color, width] of [[frame.palette.paper, 5], [frame.palette.accent, 2]] as const) {
+  for (const [color, width] of [
+    [frame.palette.paper, 5],
+    [frame.palette.accent, 2],
+  ] as const) {
     context.strokeStyle = color;
     context.lineWidth = width;
     context.beginPath();
@@ -266,7 +286,11 @@ function paintLink(context: CanvasRenderingContext2D, frame: Frame, { from, to }
 }
 
 /** Frames one end; says where on the canvas the arrow meets it. */
-function paintMark(context: CanvasRenderingContext2D, frame: Frame, mark: Mark): { readonly xPx: number; readonly topPx: number } | null {
+function paintMark(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  mark: Mark,
+): { readonly xPx: number; readonly topPx: number } | null {
   const placed = frame.layout.lanes.find(({ lane }) => lane.id === mark.laneId);
   if (placed === undefined) return null;
   const { scale, palette } = frame;

@@ -2,15 +2,22 @@
 
 import type { Link } from "../model/batches";
 import type { Place } from "../model/chain";
-import { boxAt, buildHover, type BoxInfo, type HoverInfo } from "../model/hover";
-import { gutterPx, placeLanes, rowAt, type Layout } from "../model/lane-layout";
+import { type BoxInfo, boxAt, buildHover, type HoverInfo } from "../model/hover";
+import { gutterPx, type Layout, placeLanes, rowAt } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
 import {
-  clampRange, covers, lengthUs, panBy, pxToUs, zoomAround, type TimeRange, type TimeScale,
+  clampRange,
+  covers,
+  lengthUs,
+  panBy,
+  pxToUs,
+  type TimeRange,
+  type TimeScale,
+  zoomAround,
 } from "../model/time-scale";
 import type { Palette } from "../theme/tokens";
 import { CanvasView } from "./canvas-view";
-import { hitAt, paintTimeline, type Frame, type Hit } from "./timeline-painter";
+import { type Frame, type Hit, hitAt, paintTimeline } from "./timeline-painter";
 
 export type TimelineInput = {
   readonly whole: TimelineModel;
@@ -51,7 +58,10 @@ export class TimelineView extends CanvasView {
   private dragFromPx: number | null = null;
   private draggedPx = 0;
 
-  constructor(canvas: HTMLCanvasElement, private readonly events: TimelineEvents) {
+  constructor(
+    canvas: HTMLCanvasElement,
+    private readonly events: TimelineEvents,
+  ) {
     super(canvas);
     canvas.addEventListener("wheel", this.onWheel, { passive: false });
     canvas.addEventListener("pointerdown", this.onPointerDown);
@@ -81,8 +91,8 @@ export class TimelineView extends CanvasView {
     this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail], input.folded);
     this.canvas.style.height = `${this.layout.heightPx}px`;
     const { startUs, endUs } = this.shown(input);
-    this.canvas.dataset["startUs"] = String(startUs);
-    this.canvas.dataset["endUs"] = String(endUs);
+    this.canvas.dataset.startUs = String(startUs);
+    this.canvas.dataset.endUs = String(endUs);
     this.invalidate();
   }
 
@@ -135,7 +145,19 @@ export class TimelineView extends CanvasView {
     const { input, layout, hover } = this;
     if (input === null) return null;
     const { palette, selected, marked, only, link } = input;
-    return { model: this.modelFor(input), layout, scale: this.scale(input), palette, widthPx, heightPx, selected, marked, only, link, hover };
+    return {
+      model: this.modelFor(input),
+      layout,
+      scale: this.scale(input),
+      palette,
+      widthPx,
+      heightPx,
+      selected,
+      marked,
+      only,
+      link,
+      hover,
+    };
   }
 
   private change(next: (range: TimeRange, bounds: TimeRange, scale: TimeScale) => TimeRange): void {
@@ -247,9 +269,17 @@ export class TimelineView extends CanvasView {
 export type TimelineAction = "in" | "out" | "left" | "right" | "whole";
 
 const KEYS: Readonly<Record<string, TimelineAction>> = {
-  w: "in", "+": "in", "=": "in", ArrowUp: "in",
-  s: "out", "-": "out", ArrowDown: "out",
-  a: "left", ArrowLeft: "left",
-  d: "right", ArrowRight: "right",
-  "0": "whole", Home: "whole",
+  w: "in",
+  "+": "in",
+  "=": "in",
+  ArrowUp: "in",
+  s: "out",
+  "-": "out",
+  ArrowDown: "out",
+  a: "left",
+  ArrowLeft: "left",
+  d: "right",
+  ArrowRight: "right",
+  "0": "whole",
+  Home: "whole",
 };

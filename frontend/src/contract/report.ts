@@ -812,3 +812,1193 @@ export interface SettingChange {
   before: string;
   after: string;
 }
+
+export const Report: MessageFns<Report> = {
+  fromJSON(object: any): Report {
+    return {
+      schema_version: isSet(object.schemaVersion)
+        ? globalThis.Number(object.schemaVersion)
+        : isSet(object.schema_version)
+        ? globalThis.Number(object.schema_version)
+        : 0,
+      captures: globalThis.Array.isArray(object?.captures)
+        ? object.captures.map((e: any) => Capture.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const Capture: MessageFns<Capture> = {
+  fromJSON(object: any): Capture {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      mode: isSet(object.mode) ? globalThis.String(object.mode) : "",
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
+      world_size: isSet(object.worldSize)
+        ? globalThis.Number(object.worldSize)
+        : isSet(object.world_size)
+        ? globalThis.Number(object.world_size)
+        : undefined,
+      host: isSet(object.host) ? globalThis.String(object.host) : "",
+      torch_version: isSet(object.torchVersion)
+        ? globalThis.String(object.torchVersion)
+        : isSet(object.torch_version)
+        ? globalThis.String(object.torch_version)
+        : "",
+      window_us: isSet(object.windowUs)
+        ? globalThis.Number(object.windowUs)
+        : isSet(object.window_us)
+        ? globalThis.Number(object.window_us)
+        : undefined,
+      window_start_us: isSet(object.windowStartUs)
+        ? globalThis.Number(object.windowStartUs)
+        : isSet(object.window_start_us)
+        ? globalThis.Number(object.window_start_us)
+        : 0,
+      steps: isSet(object.steps) ? Steps.fromJSON(object.steps) : undefined,
+      devices: globalThis.Array.isArray(object?.devices)
+        ? object.devices.map((e: any) => Device.fromJSON(e))
+        : [],
+      loader: isSet(object.loader) ? Loader.fromJSON(object.loader) : undefined,
+      stages: globalThis.Array.isArray(object?.stages)
+        ? object.stages.map((e: any) => Stage.fromJSON(e))
+        : [],
+      workers: globalThis.Array.isArray(object?.workers)
+        ? object.workers.map((e: any) => Worker.fromJSON(e))
+        : [],
+      throughput: isSet(object.throughput) ? Throughput.fromJSON(object.throughput) : undefined,
+      verdict: isSet(object.verdict) ? Verdict.fromJSON(object.verdict) : undefined,
+      findings: globalThis.Array.isArray(object?.findings)
+        ? object.findings.map((e: any) => Finding.fromJSON(e))
+        : [],
+      diagnostics: globalThis.Array.isArray(object?.diagnostics)
+        ? object.diagnostics.map((e: any) => Diagnostic.fromJSON(e))
+        : [],
+      environment: isSet(object.environment) ? Environment.fromJSON(object.environment) : undefined,
+      file: isSet(object.file) ? globalThis.String(object.file) : "",
+      batches: globalThis.Array.isArray(object?.batches) ? object.batches.map((e: any) => Batch.fromJSON(e)) : [],
+      batch_count: isSet(object.batchCount)
+        ? globalThis.Number(object.batchCount)
+        : isSet(object.batch_count)
+        ? globalThis.Number(object.batch_count)
+        : undefined,
+      queues: globalThis.Array.isArray(object?.queues)
+        ? object.queues.map((e: any) => QueueDepth.fromJSON(e))
+        : [],
+      slow_samples: globalThis.Array.isArray(object?.slowSamples)
+        ? object.slowSamples.map((e: any) => SlowSample.fromJSON(e))
+        : globalThis.Array.isArray(object?.slow_samples)
+        ? object.slow_samples.map((e: any) => SlowSample.fromJSON(e))
+        : [],
+      worker_costs: isSet(object.workerCosts)
+        ? WorkerCosts.fromJSON(object.workerCosts)
+        : isSet(object.worker_costs)
+        ? WorkerCosts.fromJSON(object.worker_costs)
+        : undefined,
+      host_load: globalThis.Array.isArray(object?.hostLoad)
+        ? object.hostLoad.map((e: any) => CounterSummary.fromJSON(e))
+        : globalThis.Array.isArray(object?.host_load)
+        ? object.host_load.map((e: any) => CounterSummary.fromJSON(e))
+        : [],
+      abstained: globalThis.Array.isArray(object?.abstained)
+        ? object.abstained.map((e: any) => Abstention.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const Steps: MessageFns<Steps> = {
+  fromJSON(object: any): Steps {
+    return {
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      mean_us: isSet(object.meanUs)
+        ? globalThis.Number(object.meanUs)
+        : isSet(object.mean_us)
+        ? globalThis.Number(object.mean_us)
+        : 0,
+      p50_us: isSet(object.p50Us)
+        ? globalThis.Number(object.p50Us)
+        : isSet(object.p50_us)
+        ? globalThis.Number(object.p50_us)
+        : 0,
+      p95_us: isSet(object.p95Us)
+        ? globalThis.Number(object.p95Us)
+        : isSet(object.p95_us)
+        ? globalThis.Number(object.p95_us)
+        : 0,
+      items: globalThis.Array.isArray(object?.items)
+        ? object.items.map((e: any) => Step.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const Step: MessageFns<Step> = {
+  fromJSON(object: any): Step {
+    return {
+      number: isSet(object.number) ? globalThis.Number(object.number) : 0,
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      data_wait_us: isSet(object.dataWaitUs)
+        ? globalThis.Number(object.dataWaitUs)
+        : isSet(object.data_wait_us)
+        ? globalThis.Number(object.data_wait_us)
+        : undefined,
+      device_busy_us: isSet(object.deviceBusyUs)
+        ? globalThis.Number(object.deviceBusyUs)
+        : isSet(object.device_busy_us)
+        ? globalThis.Number(object.device_busy_us)
+        : undefined,
+      idle_data_wait_us: isSet(object.idleDataWaitUs)
+        ? globalThis.Number(object.idleDataWaitUs)
+        : isSet(object.idle_data_wait_us)
+        ? globalThis.Number(object.idle_data_wait_us)
+        : undefined,
+      idle_other_us: isSet(object.idleOtherUs)
+        ? globalThis.Number(object.idleOtherUs)
+        : isSet(object.idle_other_us)
+        ? globalThis.Number(object.idle_other_us)
+        : undefined,
+      idle_by_cause_us: isSet(object.idleByCauseUs)
+        ? IdleByCause.fromJSON(object.idleByCauseUs)
+        : isSet(object.idle_by_cause_us)
+        ? IdleByCause.fromJSON(object.idle_by_cause_us)
+        : undefined,
+    };
+  },
+};
+
+export const IdleByCause: MessageFns<IdleByCause> = {
+  fromJSON(object: any): IdleByCause {
+    return {
+      data_wait: isSet(object.dataWait)
+        ? globalThis.Number(object.dataWait)
+        : isSet(object.data_wait)
+        ? globalThis.Number(object.data_wait)
+        : undefined,
+      h2d: isSet(object.h2d) ? globalThis.Number(object.h2d) : undefined,
+      sync: isSet(object.sync) ? globalThis.Number(object.sync) : undefined,
+      launch: isSet(object.launch) ? globalThis.Number(object.launch) : undefined,
+      host: isSet(object.host) ? globalThis.Number(object.host) : undefined,
+      comm: isSet(object.comm) ? globalThis.Number(object.comm) : undefined,
+      unknown: isSet(object.unknown) ? globalThis.Number(object.unknown) : undefined,
+    };
+  },
+};
+
+export const Device: MessageFns<Device> = {
+  fromJSON(object: any): Device {
+    return {
+      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      busy_us: isSet(object.busyUs)
+        ? globalThis.Number(object.busyUs)
+        : isSet(object.busy_us)
+        ? globalThis.Number(object.busy_us)
+        : 0,
+      kernel_busy_us: isSet(object.kernelBusyUs)
+        ? globalThis.Number(object.kernelBusyUs)
+        : isSet(object.kernel_busy_us)
+        ? globalThis.Number(object.kernel_busy_us)
+        : undefined,
+      idle_us: isSet(object.idleUs)
+        ? globalThis.Number(object.idleUs)
+        : isSet(object.idle_us)
+        ? globalThis.Number(object.idle_us)
+        : 0,
+      gap_count: isSet(object.gapCount)
+        ? globalThis.Number(object.gapCount)
+        : isSet(object.gap_count)
+        ? globalThis.Number(object.gap_count)
+        : 0,
+      longest_gap_us: isSet(object.longestGapUs)
+        ? globalThis.Number(object.longestGapUs)
+        : isSet(object.longest_gap_us)
+        ? globalThis.Number(object.longest_gap_us)
+        : 0,
+      idle_by_cause_us: isSet(object.idleByCauseUs)
+        ? IdleByCause.fromJSON(object.idleByCauseUs)
+        : isSet(object.idle_by_cause_us)
+        ? IdleByCause.fromJSON(object.idle_by_cause_us)
+        : undefined,
+      idle_by_stage_us: isObject(object.idleByStageUs)
+        ? (globalThis.Object.entries(object.idleByStageUs) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.idle_by_stage_us)
+        ? (globalThis.Object.entries(object.idle_by_stage_us) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      gaps: globalThis.Array.isArray(object?.gaps)
+        ? object.gaps.map((e: any) => Gap.fromJSON(e))
+        : [],
+      idle_queued_us: isSet(object.idleQueuedUs)
+        ? globalThis.Number(object.idleQueuedUs)
+        : isSet(object.idle_queued_us)
+        ? globalThis.Number(object.idle_queued_us)
+        : undefined,
+      h2d: isSet(object.h2d) ? Copies.fromJSON(object.h2d) : undefined,
+    };
+  },
+};
+
+export const Device_IdleByStageUsEntry: MessageFns<Device_IdleByStageUsEntry> = {
+  fromJSON(object: any): Device_IdleByStageUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const Copies: MessageFns<Copies> = {
+  fromJSON(object: any): Copies {
+    return {
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      pageable: isSet(object.pageable) ? globalThis.Number(object.pageable) : 0,
+      pinned: isSet(object.pinned) ? globalThis.Number(object.pinned) : 0,
+      launched: isSet(object.launched) ? globalThis.Number(object.launched) : 0,
+      blocking: isSet(object.blocking) ? globalThis.Number(object.blocking) : undefined,
+      copy_us: isSet(object.copyUs)
+        ? globalThis.Number(object.copyUs)
+        : isSet(object.copy_us)
+        ? globalThis.Number(object.copy_us)
+        : 0,
+      overlapped_us: isSet(object.overlappedUs)
+        ? globalThis.Number(object.overlappedUs)
+        : isSet(object.overlapped_us)
+        ? globalThis.Number(object.overlapped_us)
+        : undefined,
+      host_us: isSet(object.hostUs)
+        ? globalThis.Number(object.hostUs)
+        : isSet(object.host_us)
+        ? globalThis.Number(object.host_us)
+        : undefined,
+      bytes: isSet(object.bytes) ? globalThis.Number(object.bytes) : undefined,
+      gb_per_s: isSet(object.gbPerS)
+        ? globalThis.Number(object.gbPerS)
+        : isSet(object.gb_per_s)
+        ? globalThis.Number(object.gb_per_s)
+        : undefined,
+    };
+  },
+};
+
+export const Gap: MessageFns<Gap> = {
+  fromJSON(object: any): Gap {
+    return {
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      cause: isSet(object.cause) ? globalThis.String(object.cause) : "",
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      step: isSet(object.step) ? globalThis.Number(object.step) : undefined,
+      data_wait_us: isSet(object.dataWaitUs)
+        ? globalThis.Number(object.dataWaitUs)
+        : isSet(object.data_wait_us)
+        ? globalThis.Number(object.data_wait_us)
+        : undefined,
+      idle_by_cause_us: isSet(object.idleByCauseUs)
+        ? IdleByCause.fromJSON(object.idleByCauseUs)
+        : isSet(object.idle_by_cause_us)
+        ? IdleByCause.fromJSON(object.idle_by_cause_us)
+        : undefined,
+      chain: isSet(object.chain) ? Chain.fromJSON(object.chain) : undefined,
+    };
+  },
+};
+
+export const Chain: MessageFns<Chain> = {
+  fromJSON(object: any): Chain {
+    return {
+      launch: isSet(object.launch) ? Link.fromJSON(object.launch) : undefined,
+      wait: isSet(object.wait) ? Link.fromJSON(object.wait) : undefined,
+      batch: isSet(object.batch) ? Link.fromJSON(object.batch) : undefined,
+      batch_number: isSet(object.batchNumber)
+        ? globalThis.Number(object.batchNumber)
+        : isSet(object.batch_number)
+        ? globalThis.Number(object.batch_number)
+        : undefined,
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : undefined,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : undefined,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : undefined,
+      sample: isSet(object.sample) ? Link.fromJSON(object.sample) : undefined,
+      sample_index: isSet(object.sampleIndex)
+        ? globalThis.Number(object.sampleIndex)
+        : isSet(object.sample_index)
+        ? globalThis.Number(object.sample_index)
+        : undefined,
+      stage: isSet(object.stage) ? Link.fromJSON(object.stage) : undefined,
+    };
+  },
+};
+
+export const Link: MessageFns<Link> = {
+  fromJSON(object: any): Link {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      lane: isSet(object.lane) ? globalThis.String(object.lane) : "",
+    };
+  },
+};
+
+export const Loader: MessageFns<Loader> = {
+  fromJSON(object: any): Loader {
+    return {
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : 0,
+      wait_count: isSet(object.waitCount)
+        ? globalThis.Number(object.waitCount)
+        : isSet(object.wait_count)
+        ? globalThis.Number(object.wait_count)
+        : 0,
+      exposed_wait_us: isSet(object.exposedWaitUs)
+        ? globalThis.Number(object.exposedWaitUs)
+        : isSet(object.exposed_wait_us)
+        ? globalThis.Number(object.exposed_wait_us)
+        : undefined,
+      hidden_wait_us: isSet(object.hiddenWaitUs)
+        ? globalThis.Number(object.hiddenWaitUs)
+        : isSet(object.hidden_wait_us)
+        ? globalThis.Number(object.hidden_wait_us)
+        : undefined,
+      first_batch_wait_us: isSet(object.firstBatchWaitUs)
+        ? globalThis.Number(object.firstBatchWaitUs)
+        : isSet(object.first_batch_wait_us)
+        ? globalThis.Number(object.first_batch_wait_us)
+        : undefined,
+      wait_by_stage_us: isObject(object.waitByStageUs)
+        ? (globalThis.Object.entries(object.waitByStageUs) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.wait_by_stage_us)
+        ? (globalThis.Object.entries(object.wait_by_stage_us) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      wait_p50_us: isSet(object.waitP50Us)
+        ? globalThis.Number(object.waitP50Us)
+        : isSet(object.wait_p50_us)
+        ? globalThis.Number(object.wait_p50_us)
+        : undefined,
+      wait_max_us: isSet(object.waitMaxUs)
+        ? globalThis.Number(object.waitMaxUs)
+        : isSet(object.wait_max_us)
+        ? globalThis.Number(object.wait_max_us)
+        : undefined,
+      num_workers: isSet(object.numWorkers)
+        ? globalThis.Number(object.numWorkers)
+        : isSet(object.num_workers)
+        ? globalThis.Number(object.num_workers)
+        : undefined,
+      batch_size: isSet(object.batchSize)
+        ? globalThis.Number(object.batchSize)
+        : isSet(object.batch_size)
+        ? globalThis.Number(object.batch_size)
+        : undefined,
+      prefetch_factor: isSet(object.prefetchFactor)
+        ? globalThis.Number(object.prefetchFactor)
+        : isSet(object.prefetch_factor)
+        ? globalThis.Number(object.prefetch_factor)
+        : undefined,
+      pin_memory: isSet(object.pinMemory)
+        ? globalThis.Boolean(object.pinMemory)
+        : isSet(object.pin_memory)
+        ? globalThis.Boolean(object.pin_memory)
+        : undefined,
+      persistent_workers: isSet(object.persistentWorkers)
+        ? globalThis.Boolean(object.persistentWorkers)
+        : isSet(object.persistent_workers)
+        ? globalThis.Boolean(object.persistent_workers)
+        : undefined,
+      in_order: isSet(object.inOrder)
+        ? globalThis.Boolean(object.inOrder)
+        : isSet(object.in_order)
+        ? globalThis.Boolean(object.in_order)
+        : undefined,
+      start_method: isSet(object.startMethod)
+        ? globalThis.String(object.startMethod)
+        : isSet(object.start_method)
+        ? globalThis.String(object.start_method)
+        : "",
+      dataset: isSet(object.dataset) ? globalThis.String(object.dataset) : "",
+    };
+  },
+};
+
+export const Loader_WaitByStageUsEntry: MessageFns<Loader_WaitByStageUsEntry> = {
+  fromJSON(object: any): Loader_WaitByStageUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const Stage: MessageFns<Stage> = {
+  fromJSON(object: any): Stage {
+    return {
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      label: isSet(object.label) ? globalThis.String(object.label) : "",
+      parent: isSet(object.parent) ? globalThis.String(object.parent) : "",
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      total_us: isSet(object.totalUs)
+        ? globalThis.Number(object.totalUs)
+        : isSet(object.total_us)
+        ? globalThis.Number(object.total_us)
+        : 0,
+      self_us: isSet(object.selfUs)
+        ? globalThis.Number(object.selfUs)
+        : isSet(object.self_us)
+        ? globalThis.Number(object.self_us)
+        : 0,
+      cpu_us: isSet(object.cpuUs)
+        ? globalThis.Number(object.cpuUs)
+        : isSet(object.cpu_us)
+        ? globalThis.Number(object.cpu_us)
+        : undefined,
+      p50_us: isSet(object.p50Us)
+        ? globalThis.Number(object.p50Us)
+        : isSet(object.p50_us)
+        ? globalThis.Number(object.p50_us)
+        : 0,
+      p95_us: isSet(object.p95Us)
+        ? globalThis.Number(object.p95Us)
+        : isSet(object.p95_us)
+        ? globalThis.Number(object.p95_us)
+        : 0,
+      max_us: isSet(object.maxUs)
+        ? globalThis.Number(object.maxUs)
+        : isSet(object.max_us)
+        ? globalThis.Number(object.max_us)
+        : 0,
+      bytes: isSet(object.bytes) ? globalThis.Number(object.bytes) : undefined,
+      blame_us: isSet(object.blameUs)
+        ? globalThis.Number(object.blameUs)
+        : isSet(object.blame_us)
+        ? globalThis.Number(object.blame_us)
+        : undefined,
+      path: globalThis.Array.isArray(object?.path)
+        ? object.path.map((e: any) => globalThis.String(e))
+        : [],
+      replay_mean_us: isSet(object.replayMeanUs)
+        ? globalThis.Number(object.replayMeanUs)
+        : isSet(object.replay_mean_us)
+        ? globalThis.Number(object.replay_mean_us)
+        : undefined,
+      replay_ratio: isSet(object.replayRatio)
+        ? globalThis.Number(object.replayRatio)
+        : isSet(object.replay_ratio)
+        ? globalThis.Number(object.replay_ratio)
+        : undefined,
+      cpu_self_us: isSet(object.cpuSelfUs)
+        ? globalThis.Number(object.cpuSelfUs)
+        : isSet(object.cpu_self_us)
+        ? globalThis.Number(object.cpu_self_us)
+        : undefined,
+      starved_us: isSet(object.starvedUs)
+        ? globalThis.Number(object.starvedUs)
+        : isSet(object.starved_us)
+        ? globalThis.Number(object.starved_us)
+        : undefined,
+      limited_by: isSet(object.limitedBy)
+        ? globalThis.String(object.limitedBy)
+        : isSet(object.limited_by)
+        ? globalThis.String(object.limited_by)
+        : "",
+      block_count: globalThis.Array.isArray(object?.blockCount)
+        ? object.blockCount.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_count)
+        ? object.block_count.map((e: any) => globalThis.Number(e))
+        : [],
+      block_self_us: globalThis.Array.isArray(object?.blockSelfUs)
+        ? object.blockSelfUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_self_us)
+        ? object.block_self_us.map((e: any) => globalThis.Number(e))
+        : [],
+      block_cpu_us: globalThis.Array.isArray(object?.blockCpuUs)
+        ? object.blockCpuUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_cpu_us)
+        ? object.block_cpu_us.map((e: any) => globalThis.Number(e))
+        : [],
+      block_worker: globalThis.Array.isArray(object?.blockWorker)
+        ? object.blockWorker.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_worker)
+        ? object.block_worker.map((e: any) => globalThis.Number(e))
+        : [],
+    };
+  },
+};
+
+export const Worker: MessageFns<Worker> = {
+  fromJSON(object: any): Worker {
+    return {
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : 0,
+      pid: isSet(object.pid) ? globalThis.Number(object.pid) : 0,
+      batches: isSet(object.batches) ? globalThis.Number(object.batches) : 0,
+      busy_us: isSet(object.busyUs)
+        ? globalThis.Number(object.busyUs)
+        : isSet(object.busy_us)
+        ? globalThis.Number(object.busy_us)
+        : 0,
+      idle_us: isSet(object.idleUs)
+        ? globalThis.Number(object.idleUs)
+        : isSet(object.idle_us)
+        ? globalThis.Number(object.idle_us)
+        : 0,
+      starved_us: isSet(object.starvedUs)
+        ? globalThis.Number(object.starvedUs)
+        : isSet(object.starved_us)
+        ? globalThis.Number(object.starved_us)
+        : undefined,
+      startup_us: isSet(object.startupUs)
+        ? globalThis.Number(object.startupUs)
+        : isSet(object.startup_us)
+        ? globalThis.Number(object.startup_us)
+        : undefined,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      skew: isSet(object.skew) ? globalThis.Number(object.skew) : undefined,
+      dropped_spans: isSet(object.droppedSpans)
+        ? globalThis.Number(object.droppedSpans)
+        : isSet(object.dropped_spans)
+        ? globalThis.Number(object.dropped_spans)
+        : undefined,
+    };
+  },
+};
+
+export const Batch: MessageFns<Batch> = {
+  fromJSON(object: any): Batch {
+    return {
+      number: isSet(object.number) ? globalThis.Number(object.number) : 0,
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : 0,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : 0,
+      drawn_us: isSet(object.drawnUs)
+        ? globalThis.Number(object.drawnUs)
+        : isSet(object.drawn_us)
+        ? globalThis.Number(object.drawn_us)
+        : undefined,
+      started_us: isSet(object.startedUs)
+        ? globalThis.Number(object.startedUs)
+        : isSet(object.started_us)
+        ? globalThis.Number(object.started_us)
+        : undefined,
+      finished_us: isSet(object.finishedUs)
+        ? globalThis.Number(object.finishedUs)
+        : isSet(object.finished_us)
+        ? globalThis.Number(object.finished_us)
+        : undefined,
+      arrived_us: isSet(object.arrivedUs)
+        ? globalThis.Number(object.arrivedUs)
+        : isSet(object.arrived_us)
+        ? globalThis.Number(object.arrived_us)
+        : undefined,
+      consumed_us: isSet(object.consumedUs)
+        ? globalThis.Number(object.consumedUs)
+        : isSet(object.consumed_us)
+        ? globalThis.Number(object.consumed_us)
+        : undefined,
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : undefined,
+      delay_us: isSet(object.delayUs)
+        ? globalThis.Number(object.delayUs)
+        : isSet(object.delay_us)
+        ? globalThis.Number(object.delay_us)
+        : undefined,
+      blocked_us: isSet(object.blockedUs)
+        ? globalThis.Number(object.blockedUs)
+        : isSet(object.blocked_us)
+        ? globalThis.Number(object.blocked_us)
+        : undefined,
+    };
+  },
+};
+
+export const QueueDepth: MessageFns<QueueDepth> = {
+  fromJSON(object: any): QueueDepth {
+    return {
+      time_us: globalThis.Array.isArray(object?.timeUs)
+        ? object.timeUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.time_us)
+        ? object.time_us.map((e: any) => globalThis.Number(e))
+        : [],
+      ready: globalThis.Array.isArray(object?.ready)
+        ? object.ready.map((e: any) => globalThis.Number(e))
+        : [],
+      in_flight: globalThis.Array.isArray(object?.inFlight)
+        ? object.inFlight.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.in_flight)
+        ? object.in_flight.map((e: any) => globalThis.Number(e))
+        : [],
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+    };
+  },
+};
+
+export const WorkerCosts: MessageFns<WorkerCosts> = {
+  fromJSON(object: any): WorkerCosts {
+    return {
+      batches: isSet(object.batches) ? globalThis.Number(object.batches) : 0,
+      wall_us: isSet(object.wallUs)
+        ? globalThis.Number(object.wallUs)
+        : isSet(object.wall_us)
+        ? globalThis.Number(object.wall_us)
+        : 0,
+      cpu_share: isSet(object.cpuShare)
+        ? globalThis.Number(object.cpuShare)
+        : isSet(object.cpu_share)
+        ? globalThis.Number(object.cpu_share)
+        : undefined,
+      run_delay_share: isSet(object.runDelayShare)
+        ? globalThis.Number(object.runDelayShare)
+        : isSet(object.run_delay_share)
+        ? globalThis.Number(object.run_delay_share)
+        : undefined,
+      process_cpu_share: isSet(object.processCpuShare)
+        ? globalThis.Number(object.processCpuShare)
+        : isSet(object.process_cpu_share)
+        ? globalThis.Number(object.process_cpu_share)
+        : undefined,
+      threads: isSet(object.threads) ? globalThis.Number(object.threads) : undefined,
+      read_bytes: isSet(object.readBytes)
+        ? globalThis.Number(object.readBytes)
+        : isSet(object.read_bytes)
+        ? globalThis.Number(object.read_bytes)
+        : undefined,
+      read_chars: isSet(object.readChars)
+        ? globalThis.Number(object.readChars)
+        : isSet(object.read_chars)
+        ? globalThis.Number(object.read_chars)
+        : undefined,
+      cached_share: isSet(object.cachedShare)
+        ? globalThis.Number(object.cachedShare)
+        : isSet(object.cached_share)
+        ? globalThis.Number(object.cached_share)
+        : undefined,
+      voluntary_switches: isSet(object.voluntarySwitches)
+        ? globalThis.Number(object.voluntarySwitches)
+        : isSet(object.voluntary_switches)
+        ? globalThis.Number(object.voluntary_switches)
+        : undefined,
+      involuntary_switches: isSet(object.involuntarySwitches)
+        ? globalThis.Number(object.involuntarySwitches)
+        : isSet(object.involuntary_switches)
+        ? globalThis.Number(object.involuntary_switches)
+        : undefined,
+      major_faults: isSet(object.majorFaults)
+        ? globalThis.Number(object.majorFaults)
+        : isSet(object.major_faults)
+        ? globalThis.Number(object.major_faults)
+        : undefined,
+    };
+  },
+};
+
+export const CounterSummary: MessageFns<CounterSummary> = {
+  fromJSON(object: any): CounterSummary {
+    return {
+      counter: isSet(object.counter) ? globalThis.String(object.counter) : "",
+      series: isSet(object.series) ? globalThis.String(object.series) : "",
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      mean: isSet(object.mean) ? globalThis.Number(object.mean) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : 0,
+      high: isSet(object.high) ? globalThis.Number(object.high) : 0,
+    };
+  },
+};
+
+export const SlowSample: MessageFns<SlowSample> = {
+  fromJSON(object: any): SlowSample {
+    return {
+      index: isSet(object.index) ? globalThis.Number(object.index) : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : 0,
+      batch: isSet(object.batch) ? globalThis.Number(object.batch) : 0,
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : 0,
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      stage_us: isSet(object.stageUs)
+        ? globalThis.Number(object.stageUs)
+        : isSet(object.stage_us)
+        ? globalThis.Number(object.stage_us)
+        : 0,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+    };
+  },
+};
+
+export const Throughput: MessageFns<Throughput> = {
+  fromJSON(object: any): Throughput {
+    return {
+      samples_per_s: isSet(object.samplesPerS)
+        ? globalThis.Number(object.samplesPerS)
+        : isSet(object.samples_per_s)
+        ? globalThis.Number(object.samples_per_s)
+        : undefined,
+      read_per_s: isSet(object.readPerS)
+        ? globalThis.Number(object.readPerS)
+        : isSet(object.read_per_s)
+        ? globalThis.Number(object.read_per_s)
+        : undefined,
+      prepare_per_s: isSet(object.preparePerS)
+        ? globalThis.Number(object.preparePerS)
+        : isSet(object.prepare_per_s)
+        ? globalThis.Number(object.prepare_per_s)
+        : undefined,
+      device_per_s: isSet(object.devicePerS)
+        ? globalThis.Number(object.devicePerS)
+        : isSet(object.device_per_s)
+        ? globalThis.Number(object.device_per_s)
+        : undefined,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : undefined,
+      load_per_s: isSet(object.loadPerS)
+        ? globalThis.Number(object.loadPerS)
+        : isSet(object.load_per_s)
+        ? globalThis.Number(object.load_per_s)
+        : undefined,
+      limited_by: isSet(object.limitedBy)
+        ? globalThis.String(object.limitedBy)
+        : isSet(object.limited_by)
+        ? globalThis.String(object.limited_by)
+        : "",
+    };
+  },
+};
+
+export const Verdict: MessageFns<Verdict> = {
+  fromJSON(object: any): Verdict {
+    return {
+      bound: isSet(object.bound) ? globalThis.String(object.bound) : "",
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      evidence: globalThis.Array.isArray(object?.evidence) ? object.evidence.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+};
+
+export const Finding: MessageFns<Finding> = {
+  fromJSON(object: any): Finding {
+    return {
+      rule: isSet(object.rule) ? globalThis.String(object.rule) : "",
+      severity: isSet(object.severity) ? globalThis.String(object.severity) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+      advice: isSet(object.advice) ? globalThis.String(object.advice) : "",
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      gain_us_per_step: isSet(object.gainUsPerStep)
+        ? globalThis.Number(object.gainUsPerStep)
+        : isSet(object.gain_us_per_step)
+        ? globalThis.Number(object.gain_us_per_step)
+        : undefined,
+      evidence: globalThis.Array.isArray(object?.evidence)
+        ? object.evidence.map((e: any) => globalThis.String(e))
+        : [],
+      code: isSet(object.code) ? globalThis.String(object.code) : "",
+      confidence: isSet(object.confidence) ? globalThis.String(object.confidence) : "",
+      confidence_reason: isSet(object.confidenceReason)
+        ? globalThis.String(object.confidenceReason)
+        : isSet(object.confidence_reason)
+        ? globalThis.String(object.confidence_reason)
+        : "",
+    };
+  },
+};
+
+export const Abstention: MessageFns<Abstention> = {
+  fromJSON(object: any): Abstention {
+    return {
+      rule: isSet(object.rule) ? globalThis.String(object.rule) : "",
+      reason: isSet(object.reason) ? globalThis.String(object.reason) : "",
+    };
+  },
+};
+
+export const Diagnostic: MessageFns<Diagnostic> = {
+  fromJSON(object: any): Diagnostic {
+    return {
+      code: isSet(object.code) ? globalThis.String(object.code) : "",
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      message: isSet(object.message) ? globalThis.String(object.message) : "",
+      topic: isSet(object.topic) ? globalThis.String(object.topic) : "",
+    };
+  },
+};
+
+export const Environment: MessageFns<Environment> = {
+  fromJSON(object: any): Environment {
+    return {
+      cores: isSet(object.cores) ? globalThis.Number(object.cores) : undefined,
+      cpu_quota: isSet(object.cpuQuota)
+        ? globalThis.Number(object.cpuQuota)
+        : isSet(object.cpu_quota)
+        ? globalThis.Number(object.cpu_quota)
+        : undefined,
+      memory_bytes: isSet(object.memoryBytes)
+        ? globalThis.Number(object.memoryBytes)
+        : isSet(object.memory_bytes)
+        ? globalThis.Number(object.memory_bytes)
+        : undefined,
+      shm_bytes: isSet(object.shmBytes)
+        ? globalThis.Number(object.shmBytes)
+        : isSet(object.shm_bytes)
+        ? globalThis.Number(object.shm_bytes)
+        : undefined,
+      torch_threads: isSet(object.torchThreads)
+        ? globalThis.Number(object.torchThreads)
+        : isSet(object.torch_threads)
+        ? globalThis.Number(object.torch_threads)
+        : undefined,
+      versions: isObject(object.versions)
+        ? (globalThis.Object.entries(object.versions) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      dropped_spans: isSet(object.droppedSpans)
+        ? globalThis.Number(object.droppedSpans)
+        : isSet(object.dropped_spans)
+        ? globalThis.Number(object.dropped_spans)
+        : undefined,
+      recorder_overhead_us: isSet(object.recorderOverheadUs)
+        ? globalThis.Number(object.recorderOverheadUs)
+        : isSet(object.recorder_overhead_us)
+        ? globalThis.Number(object.recorder_overhead_us)
+        : undefined,
+      marker_count: isSet(object.markerCount)
+        ? globalThis.Number(object.markerCount)
+        : isSet(object.marker_count)
+        ? globalThis.Number(object.marker_count)
+        : undefined,
+      worker_overhead_us: isSet(object.workerOverheadUs)
+        ? globalThis.Number(object.workerOverheadUs)
+        : isSet(object.worker_overhead_us)
+        ? globalThis.Number(object.worker_overhead_us)
+        : undefined,
+      worker_span_count: isSet(object.workerSpanCount)
+        ? globalThis.Number(object.workerSpanCount)
+        : isSet(object.worker_span_count)
+        ? globalThis.Number(object.worker_span_count)
+        : undefined,
+    };
+  },
+};
+
+export const Environment_VersionsEntry: MessageFns<Environment_VersionsEntry> = {
+  fromJSON(object: any): Environment_VersionsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.String(object.value) : "",
+    };
+  },
+};
+
+export const Timeline: MessageFns<Timeline> = {
+  fromJSON(object: any): Timeline {
+    return {
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      end_us: isSet(object.endUs)
+        ? globalThis.Number(object.endUs)
+        : isSet(object.end_us)
+        ? globalThis.Number(object.end_us)
+        : 0,
+      window_start_us: isSet(object.windowStartUs)
+        ? globalThis.Number(object.windowStartUs)
+        : isSet(object.window_start_us)
+        ? globalThis.Number(object.window_start_us)
+        : 0,
+      window_end_us: isSet(object.windowEndUs)
+        ? globalThis.Number(object.windowEndUs)
+        : isSet(object.window_end_us)
+        ? globalThis.Number(object.window_end_us)
+        : 0,
+      lanes: globalThis.Array.isArray(object?.lanes)
+        ? object.lanes.map((e: any) => Lane.fromJSON(e))
+        : [],
+      names: globalThis.Array.isArray(object?.names)
+        ? object.names.map((e: any) => globalThis.String(e))
+        : [],
+      colors: globalThis.Array.isArray(object?.colors)
+        ? object.colors.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+};
+
+export const Lane: MessageFns<Lane> = {
+  fromJSON(object: any): Lane {
+    return {
+      id: isSet(object.id) ? globalThis.String(object.id) : "",
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+      boxes: globalThis.Array.isArray(object?.boxes) ? object.boxes.map((e: any) => globalThis.Number(e)) : [],
+      start_ns: globalThis.Array.isArray(object?.startNs)
+        ? object.startNs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.start_ns)
+        ? object.start_ns.map((e: any) => globalThis.Number(e))
+        : [],
+      duration_ns: globalThis.Array.isArray(object?.durationNs)
+        ? object.durationNs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.duration_ns)
+        ? object.duration_ns.map((e: any) => globalThis.Number(e))
+        : [],
+      name: globalThis.Array.isArray(object?.name) ? object.name.map((e: any) => globalThis.Number(e)) : [],
+      merged: globalThis.Array.isArray(object?.merged) ? object.merged.map((e: any) => globalThis.Number(e)) : [],
+      covered: globalThis.Array.isArray(object?.covered) ? object.covered.map((e: any) => globalThis.Number(e)) : [],
+      index: globalThis.Array.isArray(object?.index) ? object.index.map((e: any) => globalThis.Number(e)) : [],
+      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => CounterLine.fromJSON(e)) : [],
+      unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
+      top: isSet(object.top) ? globalThis.Number(object.top) : undefined,
+    };
+  },
+};
+
+export const CounterLine: MessageFns<CounterLine> = {
+  fromJSON(object: any): CounterLine {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      time_ns: globalThis.Array.isArray(object?.timeNs)
+        ? object.timeNs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.time_ns)
+        ? object.time_ns.map((e: any) => globalThis.Number(e))
+        : [],
+      mean: globalThis.Array.isArray(object?.mean)
+        ? object.mean.map((e: any) => globalThis.Number(e))
+        : [],
+      low: globalThis.Array.isArray(object?.low) ? object.low.map((e: any) => globalThis.Number(e)) : [],
+      high: globalThis.Array.isArray(object?.high) ? object.high.map((e: any) => globalThis.Number(e)) : [],
+    };
+  },
+};
+
+export const Comparison: MessageFns<Comparison> = {
+  fromJSON(object: any): Comparison {
+    return {
+      schema_version: isSet(object.schemaVersion)
+        ? globalThis.Number(object.schemaVersion)
+        : isSet(object.schema_version)
+        ? globalThis.Number(object.schema_version)
+        : 0,
+      before: globalThis.Array.isArray(object?.before)
+        ? object.before.map((e: any) => ComparedRun.fromJSON(e))
+        : [],
+      after: globalThis.Array.isArray(object?.after) ? object.after.map((e: any) => ComparedRun.fromJSON(e)) : [],
+      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      evidence: globalThis.Array.isArray(object?.evidence) ? object.evidence.map((e: any) => globalThis.String(e)) : [],
+      unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
+      time: isSet(object.time) ? Difference.fromJSON(object.time) : undefined,
+      parts: globalThis.Array.isArray(object?.parts) ? object.parts.map((e: any) => PartDifference.fromJSON(e)) : [],
+      stages: globalThis.Array.isArray(object?.stages)
+        ? object.stages.map((e: any) => StageDifference.fromJSON(e))
+        : [],
+      settings: globalThis.Array.isArray(object?.settings)
+        ? object.settings.map((e: any) => SettingChange.fromJSON(e))
+        : [],
+      diagnostics: globalThis.Array.isArray(object?.diagnostics)
+        ? object.diagnostics.map((e: any) => Diagnostic.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const ComparedRun: MessageFns<ComparedRun> = {
+  fromJSON(object: any): ComparedRun {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      files: globalThis.Array.isArray(object?.files) ? object.files.map((e: any) => globalThis.String(e)) : [],
+      mode: isSet(object.mode) ? globalThis.String(object.mode) : "",
+      time_us: isSet(object.timeUs)
+        ? globalThis.Number(object.timeUs)
+        : isSet(object.time_us)
+        ? globalThis.Number(object.time_us)
+        : undefined,
+    };
+  },
+};
+
+export const Difference: MessageFns<Difference> = {
+  fromJSON(object: any): Difference {
+    return {
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : 0,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : 0,
+      change: isSet(object.change) ? globalThis.Number(object.change) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : undefined,
+      high: isSet(object.high) ? globalThis.Number(object.high) : undefined,
+      detectable: isSet(object.detectable) ? globalThis.Number(object.detectable) : undefined,
+      told_apart: isSet(object.toldApart)
+        ? globalThis.Boolean(object.toldApart)
+        : isSet(object.told_apart)
+        ? globalThis.Boolean(object.told_apart)
+        : false,
+    };
+  },
+};
+
+export const PartDifference: MessageFns<PartDifference> = {
+  fromJSON(object: any): PartDifference {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : undefined,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : undefined,
+      change: isSet(object.change) ? globalThis.Number(object.change) : undefined,
+      low: isSet(object.low) ? globalThis.Number(object.low) : undefined,
+      high: isSet(object.high) ? globalThis.Number(object.high) : undefined,
+    };
+  },
+};
+
+export const StageDifference: MessageFns<StageDifference> = {
+  fromJSON(object: any): StageDifference {
+    return {
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : undefined,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : undefined,
+      before_calls: isSet(object.beforeCalls)
+        ? globalThis.Number(object.beforeCalls)
+        : isSet(object.before_calls)
+        ? globalThis.Number(object.before_calls)
+        : undefined,
+      after_calls: isSet(object.afterCalls)
+        ? globalThis.Number(object.afterCalls)
+        : isSet(object.after_calls)
+        ? globalThis.Number(object.after_calls)
+        : undefined,
+      weight_us: isSet(object.weightUs)
+        ? globalThis.Number(object.weightUs)
+        : isSet(object.weight_us)
+        ? globalThis.Number(object.weight_us)
+        : undefined,
+      typical: isSet(object.typical) ? Difference.fromJSON(object.typical) : undefined,
+      measure: isSet(object.measure) ? globalThis.String(object.measure) : "",
+      beside: isSet(object.beside) ? globalThis.Boolean(object.beside) : false,
+    };
+  },
+};
+
+export const SettingChange: MessageFns<SettingChange> = {
+  fromJSON(object: any): SettingChange {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      before: isSet(object.before) ? globalThis.String(object.before) : "",
+      after: isSet(object.after) ? globalThis.String(object.after) : "",
+    };
+  },
+};
+
+function isObject(value: any): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function isSet(value: any): boolean {
+  return value !== null && value !== undefined;
+}
+
+interface MessageFns<T> {
+  fromJSON(object: any): T;
+}

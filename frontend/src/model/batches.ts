@@ -3,7 +3,7 @@
 import type { Batch, Capture, Worker } from "../contract/report";
 import { formatDuration } from "./format";
 import type { BoxInfo } from "./hover";
-import { hit, ownerOf, trainingLane, type LaneOwner, type LaneRows } from "./lanes";
+import { hit, type LaneOwner, type LaneRows, ownerOf, trainingLane } from "./lanes";
 import type { TimeRange } from "./time-scale";
 
 type Records = { readonly batches: readonly Batch[]; readonly workers: readonly Worker[] };
@@ -72,10 +72,12 @@ function batchOfWait(batches: readonly Batch[], box: BoxInfo): Batch | null {
 export function batchLines(batch: Batch): string[] {
   const lines: string[] = [];
   if (batch.consumed_us === undefined) lines.push("the training thread did not get it before the window closed");
-  else if ((batch.wait_us ?? 0) > 0) lines.push(`the training thread waited ${formatDuration(batch.wait_us ?? 0)} for it`);
+  else if ((batch.wait_us ?? 0) > 0)
+    lines.push(`the training thread waited ${formatDuration(batch.wait_us ?? 0)} for it`);
   else if (batch.wait_us === 0) lines.push("the training thread did not wait for it");
   if ((batch.delay_us ?? 0) > 0) lines.push(`lay ready for ${formatDuration(batch.delay_us ?? 0)}`);
-  if ((batch.blocked_us ?? 0) > 0) lines.push(`of that ${formatDuration(batch.blocked_us ?? 0)} while an earlier batch was waited for`);
+  if ((batch.blocked_us ?? 0) > 0)
+    lines.push(`of that ${formatDuration(batch.blocked_us ?? 0)} while an earlier batch was waited for`);
   return lines;
 }
 
@@ -101,7 +103,8 @@ function waitOf({ wait_us = 0 }: Batch, consumedUs: number, training: LaneRows):
   const row = training.rows[0];
   const index = row === undefined ? -1 : hit(row, consumedUs, 0);
   const startUs = row?.startUs[index];
-  if (row === undefined || startUs === undefined || (row.merged[index] ?? 1) > 1) return { startUs: consumedUs - wait_us, endUs: consumedUs };
+  if (row === undefined || startUs === undefined || (row.merged[index] ?? 1) > 1)
+    return { startUs: consumedUs - wait_us, endUs: consumedUs };
   return { startUs, endUs: startUs + (row.durationUs[index] ?? 0) };
 }
 
@@ -118,9 +121,12 @@ function laneOfBatch(batch: Batch, workers: readonly Worker[], lanes: readonly L
 /** All that belongs to a batch: made, waited for, received. */
 export function batchExtent(batch: Batch): TimeRange | null {
   const { started_us, finished_us, consumed_us, wait_us = 0 } = batch;
-  const points = [started_us, finished_us, consumed_us, consumed_us === undefined ? undefined : consumed_us - wait_us].filter(
-    (us): us is number => us !== undefined,
-  );
+  const points = [
+    started_us,
+    finished_us,
+    consumed_us,
+    consumed_us === undefined ? undefined : consumed_us - wait_us,
+  ].filter((us): us is number => us !== undefined);
   return points.length === 0 ? null : { startUs: Math.min(...points), endUs: Math.max(...points) };
 }
 

@@ -20,7 +20,11 @@ export function fullName({ run, name }: Pick<CaptureEntry, "run" | "name">): str
   return run === "." ? name : `${run} / ${name}`;
 }
 
-const MODE_WORDS: Readonly<Record<CaptureMode, string>> = { train: "train", replay: "replay", foreign: "foreign trace" };
+const MODE_WORDS: Readonly<Record<CaptureMode, string>> = {
+  train: "train",
+  replay: "replay",
+  foreign: "foreign trace",
+};
 
 export function modeWords(mode: string | null): string {
   return mode === null ? "" : ((MODE_WORDS as Readonly<Record<string, string>>)[mode] ?? mode);

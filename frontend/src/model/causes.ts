@@ -23,7 +23,8 @@ const MEANINGS: Readonly<Record<Cause, string>> = {
   data_wait: "The training thread waits for a batch.",
   h2d: "The host is in a host-to-device copy.",
   sync: "The host is blocked in a synchronising call.",
-  launch: "The host runs operators or runtime calls, more slowly than the device finishes them; or what it launched did not start yet.",
+  launch:
+    "The host runs operators or runtime calls, more slowly than the device finishes them; or what it launched did not start yet.",
   host: "The launching thread is in none of these: Python, logging, a checkpoint.",
   comm: "The host is blocked in a collective: it waits for other ranks.",
   unknown: "Nothing was recorded there.",

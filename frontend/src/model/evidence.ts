@@ -12,7 +12,11 @@ export function limitWords(limit: string): string {
 }
 
 /** How the self time divides; undefined where the CPU time was not recorded. */
-export type SelfParts = { readonly runningUs: number; readonly starvedUs: number | undefined; readonly blockedUs: number };
+export type SelfParts = {
+  readonly runningUs: number;
+  readonly starvedUs: number | undefined;
+  readonly blockedUs: number;
+};
 
 export function selfParts({ self_us: self, cpu_self_us: running, starved_us: starved }: Stage): SelfParts | undefined {
   if (running === undefined) return undefined;
@@ -36,7 +40,10 @@ export function bytesPerCall({ bytes, count }: Stage): number | undefined {
 export type ByteUnit = { readonly name: string; readonly bytes: number };
 
 const BYTE_UNITS: readonly ByteUnit[] = [
-  { name: "GB", bytes: 1e9 }, { name: "MB", bytes: 1e6 }, { name: "kB", bytes: 1e3 }, { name: "B", bytes: 1 },
+  { name: "GB", bytes: 1e9 },
+  { name: "MB", bytes: 1e6 },
+  { name: "kB", bytes: 1e3 },
+  { name: "B", bytes: 1 },
 ];
 
 /** The unit for a whole column: the largest that its largest value has ten of, so that small rows keep digits. */
@@ -54,25 +61,84 @@ export function inByteUnit(bytes: number, unit: ByteUnit): string {
 export function costParts({ wall_us: wall, cpu_share: cpu, run_delay_share: delay }: WorkerCosts): Part[] {
   if (cpu === undefined) return [];
   const running = { name: "running on a core", us: wall * cpu, token: "ink-muted" };
-  const waiting = delay === undefined ? [] : [{ name: "ready, without a core", us: wall * delay, token: "rule-strong" }];
-  const rest = { name: delay === undefined ? "not running" : "blocked", us: wall * Math.max(0, 1 - cpu - (delay ?? 0)), token: "wait" };
+  const waiting =
+    delay === undefined ? [] : [{ name: "ready, without a core", us: wall * delay, token: "rule-strong" }];
+  const rest = {
+    name: delay === undefined ? "not running" : "blocked",
+    us: wall * Math.max(0, 1 - cpu - (delay ?? 0)),
+    token: "wait",
+  };
   return [running, ...waiting, rest].filter((part) => part.us > 0);
 }
 
-export type Fact = { readonly key: string; readonly name: string; readonly value: number; readonly text: string; readonly title: string };
+export type Fact = {
+  readonly key: string;
+  readonly name: string;
+  readonly value: number;
+  readonly text: string;
+  readonly title: string;
+};
 
 /** What else the batches cost, per batch where it is an amount. */
 export function costFacts(costs: WorkerCosts): Fact[] {
   const per = Math.max(1, costs.batches);
   const facts: (Fact | null)[] = [
-    fact("wall_us", "Time to make one", costs.wall_us, formatDuration(costs.wall_us / per), "From a batch's start to its finish, on average"),
-    fact("threads", "Threads at work", costs.threads, threadWords(costs.threads), "CPU time of all threads of the process over that of its main thread; 1 means no hidden threads"),
-    fact("read_chars", "Read", costs.read_chars, bytesText(costs.read_chars, per), "What reads returned, from storage or the page cache"),
-    fact("read_bytes", "Read from storage", costs.read_bytes, bytesText(costs.read_bytes, per), "Bytes that came from storage"),
-    fact("cached_share", "From the page cache", costs.cached_share, percentText(costs.cached_share), "Share of the bytes read that did not come from storage"),
-    fact("voluntary_switches", "Core given away", costs.voluntary_switches, countText(costs.voluntary_switches, per), "Voluntary context switches of the main thread: it waited for something"),
-    fact("involuntary_switches", "Core taken away", costs.involuntary_switches, countText(costs.involuntary_switches, per), "Involuntary context switches: another thread got the core"),
-    fact("major_faults", "Faults from storage", costs.major_faults, countText(costs.major_faults, per), "Page faults that went to storage"),
+    fact(
+      "wall_us",
+      "Time to make one",
+      costs.wall_us,
+      formatDuration(costs.wall_us / per),
+      "From a batch's start to its finish, on average",
+    ),
+    fact(
+      "threads",
+      "Threads at work",
+      costs.threads,
+      threadWords(costs.threads),
+      "CPU time of all threads of the process over that of its main thread; 1 means no hidden threads",
+    ),
+    fact(
+      "read_chars",
+      "Read",
+      costs.read_chars,
+      bytesText(costs.read_chars, per),
+      "What reads returned, from storage or the page cache",
+    ),
+    fact(
+      "read_bytes",
+      "Read from storage",
+      costs.read_bytes,
+      bytesText(costs.read_bytes, per),
+      "Bytes that came from storage",
+    ),
+    fact(
+      "cached_share",
+      "From the page cache",
+      costs.cached_share,
+      percentText(costs.cached_share),
+      "Share of the bytes read that did not come from storage",
+    ),
+    fact(
+      "voluntary_switches",
+      "Core given away",
+      costs.voluntary_switches,
+      countText(costs.voluntary_switches, per),
+      "Voluntary context switches of the main thread: it waited for something",
+    ),
+    fact(
+      "involuntary_switches",
+      "Core taken away",
+      costs.involuntary_switches,
+      countText(costs.involuntary_switches, per),
+      "Involuntary context switches: another thread got the core",
+    ),
+    fact(
+      "major_faults",
+      "Faults from storage",
+      costs.major_faults,
+      countText(costs.major_faults, per),
+      "Page faults that went to storage",
+    ),
   ];
   return facts.filter((item) => item !== null);
 }
@@ -115,7 +181,13 @@ const COUNTERS: Readonly<Record<string, CounterWords>> = {
 };
 
 /** One line of the table of host load; cores are one line together, with the least and the most loaded of them. */
-export type LoadRow = { readonly name: string; readonly mean: number; readonly low: number; readonly high: number; readonly unit: string };
+export type LoadRow = {
+  readonly name: string;
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  readonly unit: string;
+};
 
 export function loadRows(load: readonly CounterSummary[]): LoadRow[] {
   const order = Object.keys(COUNTERS);
@@ -125,13 +197,25 @@ export function loadRows(load: readonly CounterSummary[]): LoadRow[] {
     const own = load.filter((one) => one.counter === counter);
     const { title, unit } = COUNTERS[counter] ?? { title: counter, unit: "" };
     if (counter === "host::cpu" && own.length > 1) return [joined(own, unit)];
-    return own.map((one) => ({ name: own.length === 1 ? title : `${title}: ${seriesWords(one.series)}`, mean: one.mean, low: one.low, high: one.high, unit }));
+    return own.map((one) => ({
+      name: own.length === 1 ? title : `${title}: ${seriesWords(one.series)}`,
+      mean: one.mean,
+      low: one.low,
+      high: one.high,
+      unit,
+    }));
   });
 }
 
 function joined(cores: readonly CounterSummary[], unit: string): LoadRow {
   const mean = cores.reduce((sum, core) => sum + core.mean, 0) / cores.length;
-  return { name: `CPU, mean of ${cores.length} cores`, mean, low: Math.min(...cores.map((core) => core.low)), high: Math.max(...cores.map((core) => core.high)), unit };
+  return {
+    name: `CPU, mean of ${cores.length} cores`,
+    mean,
+    low: Math.min(...cores.map((core) => core.low)),
+    high: Math.max(...cores.map((core) => core.high)),
+    unit,
+  };
 }
 
 /** "read" of "read_bytes_per_s": the unit is said beside it. */

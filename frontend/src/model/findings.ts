@@ -2,8 +2,8 @@
 
 import type { Capture, Finding } from "../contract/report";
 import { formatDuration, plural, ratioWords } from "./format";
-import { share, shareWords } from "./shares";
 import { reasonFor } from "./reasons";
+import { share, shareWords } from "./shares";
 
 export const SEVERITIES = ["high", "medium", "low"] as const;
 
@@ -11,7 +11,9 @@ export type SeverityGroup = { readonly severity: string; readonly findings: read
 
 /** Most severe first; within one severity in the report's order, which is by gain. A severity unknown here stands last. */
 export function bySeverity(findings: readonly Finding[]): SeverityGroup[] {
-  const others = findings.map((finding) => finding.severity).filter((name) => !SEVERITIES.some((known) => known === name));
+  const others = findings
+    .map((finding) => finding.severity)
+    .filter((name) => !SEVERITIES.some((known) => known === name));
   return [...SEVERITIES, ...new Set(others)]
     .map((severity) => ({ severity, findings: findings.filter((finding) => finding.severity === severity) }))
     .filter((group) => group.findings.length > 0);
@@ -64,7 +66,10 @@ export function speedupOf(ofStep: number | undefined): number | undefined {
 export function gainWords(gain: Gain, { steps }: Capture): string {
   const speedup = speedupOf(gain.ofStep);
   const faster = speedup === undefined || speedup < 1.05 ? "" : `: ${ratioWords(speedup)} as fast`;
-  const part = steps === undefined || gain.ofStep === undefined ? "" : ` (${shareWords(gain.perStepUs, steps.mean_us)} of it${faster})`;
+  const part =
+    steps === undefined || gain.ofStep === undefined
+      ? ""
+      : ` (${shareWords(gain.perStepUs, steps.mean_us)} of it${faster})`;
   return `at most ${formatDuration(gain.perStepUs)} per step${part}`;
 }
 

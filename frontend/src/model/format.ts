@@ -2,7 +2,7 @@
 
 export type TimeUnit = "µs" | "ms" | "s" | "min";
 
-const US_PER_UNIT: Readonly<Record<TimeUnit, number>> = { "µs": 1, ms: 1e3, s: 1e6, min: 6e7 };
+const US_PER_UNIT: Readonly<Record<TimeUnit, number>> = { µs: 1, ms: 1e3, s: 1e6, min: 6e7 };
 const NBSP = "\u00a0";
 export const UNKNOWN = "–";
 
@@ -51,19 +51,28 @@ export function inUnit(us: number, unit: TimeUnit): string {
 
 /** Decimals that a column of positions never needs more of (to the microsecond), and never has fewer of. */
 const POSITION_DECIMALS: Readonly<Record<TimeUnit, readonly [least: number, most: number]>> = {
-  "µs": [0, 1], ms: [1, 3], s: [2, 6], min: [3, 8],
+  µs: [0, 1],
+  ms: [1, 3],
+  s: [2, 6],
+  min: [3, 8],
 };
 
 /** A column of points in time, not amounts: as many decimals as tell each from the next, the same in every row. */
 export function positionDecimals(valuesUs: readonly number[], unit: TimeUnit): number {
   const [least, most] = POSITION_DECIMALS[unit];
   const sorted = valuesUs.toSorted((a, b) => a - b);
-  const closest = sorted.reduce((best, us, i) => (i > 0 && us > (sorted[i - 1] ?? us) ? Math.min(best, us - (sorted[i - 1] ?? us)) : best), Infinity);
+  const closest = sorted.reduce(
+    (best, us, i) => (i > 0 && us > (sorted[i - 1] ?? us) ? Math.min(best, us - (sorted[i - 1] ?? us)) : best),
+    Infinity,
+  );
   return Math.min(most, Math.max(least, Math.ceil(-Math.log10(closest / US_PER_UNIT[unit]) - 1e-9)));
 }
 
 export function positionIn(us: number, unit: TimeUnit, decimals: number): string {
-  return (us / US_PER_UNIT[unit]).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return (us / US_PER_UNIT[unit]).toLocaleString("en-US", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
 }
 
 /** Labels of an axis in one unit: as many decimals as its step needs. */

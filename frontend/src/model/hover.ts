@@ -37,7 +37,17 @@ export function boxAt(model: TimelineModel, { laneId, row: rowNumber, index }: B
   const name = model.names[row.name[index] ?? -1] ?? "";
   const token = model.names[row.color[index] ?? -1] ?? "";
   const datasetIndex = row.index[index] ?? -1;
-  return { lane, row: rowNumber, name, token, startUs, durationUs, merged: row.merged[index] ?? 1, covered: row.covered[index] ?? 100, index: datasetIndex < 0 ? null : datasetIndex };
+  return {
+    lane,
+    row: rowNumber,
+    name,
+    token,
+    startUs,
+    durationUs,
+    merged: row.merged[index] ?? 1,
+    covered: row.covered[index] ?? 100,
+    index: datasetIndex < 0 ? null : datasetIndex,
+  };
 }
 
 export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo | null {

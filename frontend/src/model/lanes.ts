@@ -124,7 +124,8 @@ export const CHART_ROWS = 2;
 export function rowCounts(models: readonly TimelineModel[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const model of models)
-    for (const lane of model.lanes) counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.chart === null ? lane.rows.length : CHART_ROWS));
+    for (const lane of model.lanes)
+      counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.chart === null ? lane.rows.length : CHART_ROWS));
   return counts;
 }
 
@@ -138,8 +139,12 @@ const LOADER_IN_TITLE = /, loader \d+$/;
 
 /** Where all DataLoader workers are of one loader, naming it in each title only takes the room of the rest. */
 function withoutSharedLoader(lanes: readonly LaneRows[]): LaneRows[] {
-  const loaders = new Set(lanes.filter((lane) => lane.kind === "worker").map((lane) => LOADER_IN_TITLE.exec(lane.title)?.[0]));
-  return lanes.map((lane) => (loaders.size === 1 && lane.kind === "worker" ? { ...lane, title: lane.title.replace(LOADER_IN_TITLE, "") } : lane));
+  const loaders = new Set(
+    lanes.filter((lane) => lane.kind === "worker").map((lane) => LOADER_IN_TITLE.exec(lane.title)?.[0]),
+  );
+  return lanes.map((lane) =>
+    loaders.size === 1 && lane.kind === "worker" ? { ...lane, title: lane.title.replace(LOADER_IN_TITLE, "") } : lane,
+  );
 }
 
 /** Theme tokens that occur in what is drawn of the lanes. */

@@ -4,7 +4,17 @@ import type { Stage } from "../contract/report";
 import { bytesPerCall } from "./evidence";
 
 export type StageColumn =
-  | "count" | "total_us" | "self_us" | "p50_us" | "p95_us" | "max_us" | "blame_us" | "cpu_us" | "replay_mean_us" | "replay_ratio" | "bytes_per_call";
+  | "count"
+  | "total_us"
+  | "self_us"
+  | "p50_us"
+  | "p95_us"
+  | "max_us"
+  | "blame_us"
+  | "cpu_us"
+  | "replay_mean_us"
+  | "replay_ratio"
+  | "bytes_per_call";
 export type StageSort = { readonly column: StageColumn | "name"; readonly descending: boolean };
 
 export type StageNode = { readonly stage: Stage; readonly key: string; readonly children: StageNode[] };

@@ -10,11 +10,21 @@ export type StepPart = { readonly key: string; readonly label: string; readonly 
 /** The stack of one step's bar, bottom first; sums to the step's duration. Without loader spans the wait is not known,
  * and nothing is called data wait. */
 export function stepStack(step: Step, waitKnown: boolean): StepPart[] {
-  const { device_busy_us: busy, idle_by_cause_us: causes, idle_data_wait_us: idleWait = 0, idle_other_us: idleOther = 0 } = step;
+  const {
+    device_busy_us: busy,
+    idle_by_cause_us: causes,
+    idle_data_wait_us: idleWait = 0,
+    idle_other_us: idleOther = 0,
+  } = step;
   if (busy === undefined) return hostStack(step, waitKnown);
   const head = { key: "busy", label: "device busy", token: "kernel", us: busy };
   if (causes !== undefined) {
-    const idle = STACK_ORDER.map((cause) => ({ key: cause, label: `idle: ${causeWords(cause)}`, token: causeToken(cause), us: causes[cause] ?? 0 }));
+    const idle = STACK_ORDER.map((cause) => ({
+      key: cause,
+      label: `idle: ${causeWords(cause)}`,
+      token: causeToken(cause),
+      us: causes[cause] ?? 0,
+    }));
     return [head, ...idle.filter((part) => part.us > 0)];
   }
   if (!waitKnown) return [head, { key: "idle", label: "idle", token: "idle:unknown", us: idleWait + idleOther }];
@@ -36,7 +46,9 @@ function hostStack(step: Step, waitKnown: boolean): StepPart[] {
 
 /** The parts that occur in any of the steps, in the order of the stack. */
 export function stackKeys(items: readonly Step[], waitKnown: boolean): Omit<StepPart, "us">[] {
-  const found = new Map(items.flatMap((step) => stepStack(step, waitKnown)).map(({ key, label, token }) => [key, { key, label, token }]));
+  const found = new Map(
+    items.flatMap((step) => stepStack(step, waitKnown)).map(({ key, label, token }) => [key, { key, label, token }]),
+  );
   const order = ["busy", "idle", "idle_other", ...STACK_ORDER, "step", "rest", "wait"];
   return order.flatMap((key) => found.get(key) ?? []);
 }
@@ -56,7 +68,12 @@ export function stepBars(items: readonly Step[], maxBars: number): StepBar[] {
 }
 
 /** Steps that wait in turn because all DataLoader workers have their batches ready together. */
-export type Sawtooth = { readonly period: number; readonly waitUs: number; readonly allUs: number; readonly numbers: ReadonlySet<number> };
+export type Sawtooth = {
+  readonly period: number;
+  readonly waitUs: number;
+  readonly allUs: number;
+  readonly numbers: ReadonlySet<number>;
+};
 
 /** Fewer teeth than this may be chance. */
 const LEAST_TEETH = 3;

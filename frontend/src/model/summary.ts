@@ -1,7 +1,7 @@
 // The sentences of the Stages and Idle gaps views and the parts of the Overview, from the report's own numbers.
 
 import type { Capture, Device } from "../contract/report";
-import { causeParts, type CausePart, type Part } from "./causes";
+import { type CausePart, causeParts, type Part } from "./causes";
 import { formatDuration, plural } from "./format";
 import { shareWords } from "./shares";
 import { isWork, stageName } from "./stage-tree";
@@ -39,7 +39,11 @@ export function newEvidence(sentence: string, evidence: readonly string[]): stri
   const plain = (text: string): string => text.replaceAll("\u00a0", " ");
   const left = evidence.filter((line) => !BY_CAUSE.test(line));
   const [, name, share] = /^(\S+): .*?(\d[\d.]* %)/.exec(plain(left[0] ?? "")) ?? [];
-  const repeats = name !== undefined && share !== undefined && plain(sentence).includes(name) && plain(sentence).includes(` ${share}`);
+  const repeats =
+    name !== undefined &&
+    share !== undefined &&
+    plain(sentence).includes(name) &&
+    plain(sentence).includes(` ${share}`);
   return left.slice(repeats ? 1 : 0);
 }
 
@@ -69,7 +73,10 @@ function mainCause(main: CausePart, idleUs: number): string {
 }
 
 export function gapsSentence(device: Device, windowUs: number | undefined): string {
-  const whole = windowUs === undefined ? "" : ` of the ${formatDuration(windowUs)} window (${shareWords(device.idle_us, windowUs)})`;
+  const whole =
+    windowUs === undefined
+      ? ""
+      : ` of the ${formatDuration(windowUs)} window (${shareWords(device.idle_us, windowUs)})`;
   if (device.gap_count === 0) return `${deviceName(device)} was never idle in the window.`;
   const main = causeParts(device.idle_by_cause_us)[0];
   const because = main === undefined ? "" : ` ${mainCause(main, device.idle_us)}`;

@@ -78,7 +78,12 @@ export function workerTotals(capture: Capture, { workers, batches }: LoaderPart)
     startupUs: startups.length === 0 ? undefined : Math.max(...startups),
     blockedUs: sumKnown(batches.map((batch) => batch.blocked_us)),
     // The report's wait is that of all loaders together; which part one of several has, only its batches tell.
-    waitUs: loaderNumbers(capture).length <= 1 ? capture.loader?.wait_us : complete ? sumKnown(batches.map((batch) => batch.wait_us)) : undefined,
+    waitUs:
+      loaderNumbers(capture).length <= 1
+        ? capture.loader?.wait_us
+        : complete
+          ? sumKnown(batches.map((batch) => batch.wait_us))
+          : undefined,
     readyWaitShare: complete ? readyShare(batches) : undefined,
   };
 }
@@ -88,7 +93,8 @@ export function workersSentence(capture: Capture, part: LoaderPart): string {
   const busy = share(totals.busyUs, capture.window_us);
   const who = plural(totals.count, "DataLoader worker");
   const are = totals.count === 1 ? "is" : "are";
-  if (busy === undefined) return `${who} ${are} busy for ${formatDuration(totals.busyUs)} on average.${unevenWords(part.workers)}`;
+  if (busy === undefined)
+    return `${who} ${are} busy for ${formatDuration(totals.busyUs)} on average.${unevenWords(part.workers)}`;
   const wait = totals.waitUs === undefined ? undefined : share(totals.waitUs, capture.window_us);
   return `${who} ${are} busy ${formatPercent(busy)} of the window${balance(busy, wait, totals)}.${unevenWords(part.workers)}`;
 }
@@ -99,7 +105,8 @@ function balance(busy: number, wait: number | undefined, { count, readyWaitShare
   const [they, keep] = count === 1 ? ["it", "keeps"] : ["they", "keep"];
   const waits = `waits ${formatPercent(wait)} of it`;
   if (wait >= SMALL_WAIT) {
-    if (readyWaitShare > 0.5) return ` and the training thread ${waits}, but mostly for batches that lay ready: making them is not what it waits for`;
+    if (readyWaitShare > 0.5)
+      return ` and the training thread ${waits}, but mostly for batches that lay ready: making them is not what it waits for`;
     if (busy >= FULLY_BUSY) return ` and the training thread still ${waits}: ${they} cannot keep up`;
     if (busy < HARDLY_BUSY) return `, yet the training thread ${waits}: the wait is not for want of DataLoader workers`;
     return ` and the training thread ${waits}`;
@@ -115,7 +122,10 @@ export function batchesMade(workers: readonly Worker[]): number {
 
 function unevenWords(workers: readonly Worker[]): string {
   if (batchesMade(workers) < BATCHES_TO_COMPARE * workers.length) return "";
-  const most = workers.reduce<Worker | undefined>((best, item) => ((item.skew ?? 0) > (best?.skew ?? 0) ? item : best), undefined);
+  const most = workers.reduce<Worker | undefined>(
+    (best, item) => ((item.skew ?? 0) > (best?.skew ?? 0) ? item : best),
+    undefined,
+  );
   if (most?.skew === undefined || most.skew < UNEVEN) return "";
   return ` DataLoader worker ${most.worker} has ${ratioWords(most.skew)} the mean work.`;
 }

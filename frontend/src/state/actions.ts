@@ -3,8 +3,32 @@
 import { batch } from "@preact/signals";
 import { source } from "../data/source";
 import {
-  batchRows, captureId, capturesOpen, causeFilter, chainLink, deviceIndex, EMPTY_TIMELINE, entry, gapRows, goneId, lanesTurned, loaderNumber, range, reports,
-  runs, runsError, selectedBatch, sideAfter, selectedGapUs, shownStage, stagesFolded, timeline, versionOf, view, type ReportState, type View,
+  batchRows,
+  captureId,
+  capturesOpen,
+  causeFilter,
+  chainLink,
+  deviceIndex,
+  EMPTY_TIMELINE,
+  entry,
+  gapRows,
+  goneId,
+  lanesTurned,
+  loaderNumber,
+  type ReportState,
+  range,
+  reports,
+  runs,
+  runsError,
+  selectedBatch,
+  selectedGapUs,
+  shownStage,
+  sideAfter,
+  stagesFolded,
+  timeline,
+  type View,
+  versionOf,
+  view,
 } from "./atoms";
 import { writePlace } from "./location";
 
@@ -86,7 +110,8 @@ export async function loadReport(): Promise<void> {
   const version = versionOf(item);
   const known = reports.value.get(item.id);
   if (known !== undefined && known.kind !== "pending" && known.version === version) return;
-  if (item.state === "error") return setReport(item.id, { kind: "failed", message: item.error ?? "It cannot be read.", version });
+  if (item.state === "error")
+    return setReport(item.id, { kind: "failed", message: item.error ?? "It cannot be read.", version });
   inFlight.add(item.id);
   try {
     const answer = await source().report(item.id);
@@ -97,7 +122,10 @@ export async function loadReport(): Promise<void> {
       setReport(item.id, { kind: "ready", capture: answer.value, version });
     } else {
       // Without a version the next look at the log directory asks again: it was the way there that failed.
-      setReport(item.id, answer.kind === "pending" ? answer : { ...answer, version: answer.unreachable ? "" : version });
+      setReport(
+        item.id,
+        answer.kind === "pending" ? answer : { ...answer, version: answer.unreachable ? "" : version },
+      );
     }
   } finally {
     inFlight.delete(item.id);

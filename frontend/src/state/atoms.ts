@@ -6,9 +6,9 @@ import type { CaptureEntry, Runs } from "../data/runs";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
 import type { ChainKey } from "../model/chain";
+import type { TimelineModel } from "../model/lanes";
 import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
-import type { TimelineModel } from "../model/lanes";
 import type { ThemeName } from "../theme/theme";
 
 export const VIEWS = ["overview", "findings", "stages", "workers", "gaps", "compare", "trace"] as const;

@@ -1,6 +1,6 @@
-import { cssName, TOKENS, type Palette } from "./tokens";
 import { dark } from "./dark";
 import { light } from "./light";
+import { cssName, type Palette, TOKENS } from "./tokens";
 
 export type ThemeName = "light" | "dark";
 
@@ -13,7 +13,7 @@ export function applyTheme(element: HTMLElement, theme: ThemeName): void {
   const palette = paletteOf(theme);
   for (const token of TOKENS) element.style.setProperty(cssName(token), palette[token]);
   element.style.setProperty("color-scheme", theme);
-  element.dataset["theme"] = theme;
+  element.dataset.theme = theme;
 }
 
 /** TensorBoard's own body when we are in its iframe; null when we stand alone or may not look. */

@@ -2,14 +2,43 @@
 
 export const TOKENS = [
   // page
-  "paper", "ink", "ink-muted", "ink-faint", "rule", "rule-strong", "accent", "hover", "selected", "code-paper",
+  "paper",
+  "ink",
+  "ink-muted",
+  "ink-faint",
+  "rule",
+  "rule-strong",
+  "accent",
+  "hover",
+  "selected",
+  "code-paper",
   // stage kinds; "sample" and "startup", "starved", "unrecorded", "other" are blame that belongs to no single kind
-  "read", "decode", "transform", "collate", "transfer", "h2d", "user", "wait", "sample", "startup", "starved", "unrecorded",
+  "read",
+  "decode",
+  "transform",
+  "collate",
+  "transfer",
+  "h2d",
+  "user",
+  "wait",
+  "sample",
+  "startup",
+  "starved",
+  "unrecorded",
   "other",
   // device activity, steps and the batches of DataLoader workers
-  "kernel", "copy", "step", "batch",
+  "kernel",
+  "copy",
+  "step",
+  "batch",
   // causes of idle time
-  "idle:data_wait", "idle:h2d", "idle:launch", "idle:sync", "idle:host", "idle:comm", "idle:unknown",
+  "idle:data_wait",
+  "idle:h2d",
+  "idle:launch",
+  "idle:sync",
+  "idle:host",
+  "idle:comm",
+  "idle:unknown",
 ] as const;
 
 export type Token = (typeof TOKENS)[number];

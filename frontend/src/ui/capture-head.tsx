@@ -1,6 +1,6 @@
 import type { Capture } from "../contract/report";
-import { exactUs, formatDuration, plural } from "../model/format";
 import { MODE_MEANING, modeWords } from "../model/captures";
+import { exactUs, formatDuration, plural } from "../model/format";
 import { deviceName } from "../model/summary";
 import { Exact } from "./numbers";
 
@@ -16,7 +16,14 @@ export function CaptureHead({ capture, name }: { capture: Capture; name: string 
     <p class="capture-head" data-testid="capture-head">
       <span class="mono">{name}</span> · <span title={MODE_MEANING[capture.mode] ?? ""}>{modeWords(capture.mode)}</span>
       {capture.window_us !== undefined && (
-        <> · <Exact value={capture.window_us} title={exactUs(capture.window_us)}>{formatDuration(capture.window_us)}</Exact> window</>
+        <>
+          {" "}
+          ·{" "}
+          <Exact value={capture.window_us} title={exactUs(capture.window_us)}>
+            {formatDuration(capture.window_us)}
+          </Exact>{" "}
+          window
+        </>
       )}
       {facts.map((fact) => ` · ${fact}`).join("")}
     </p>

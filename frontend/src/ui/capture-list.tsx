@@ -1,7 +1,7 @@
-import { entryWords, fullName, groupByRun, MODE_MEANING } from "../model/captures";
-import { captureId, capturesOpen, entry, runs } from "../state/atoms";
-import { selectCapture } from "../state/actions";
 import type { CaptureEntry } from "../data/runs";
+import { entryWords, fullName, groupByRun, MODE_MEANING } from "../model/captures";
+import { selectCapture } from "../state/actions";
+import { captureId, capturesOpen, entry, runs } from "../state/atoms";
 
 /** The captures by run, newest first: a column beside the view, a fold above it on narrow screens. */
 export function CaptureList() {
@@ -10,7 +10,12 @@ export function CaptureList() {
   if (list.length === 0) return null;
   return (
     <nav class="captures" aria-label="Captures" data-open={capturesOpen.value}>
-      <button type="button" class="captures-toggle" aria-expanded={capturesOpen.value} data-testid="captures-toggle" onClick={() => (capturesOpen.value = !capturesOpen.value)}>
+      <button
+        type="button"
+        class="captures-toggle"
+        aria-expanded={capturesOpen.value}
+        data-testid="captures-toggle"
+        onClick={() => (capturesOpen.value = !capturesOpen.value)}>
         <span class="muted">Capture</span> {current === null ? "choose one" : fullName(current)}
         <span aria-hidden="true"> {capturesOpen.value ? "▴" : "▾"}</span>
       </button>
@@ -20,7 +25,9 @@ export function CaptureList() {
           <section key={group.run}>
             <h3 title={group.run}>{group.run === "." ? "(log directory)" : group.run}</h3>
             <ul>
-              {group.captures.map((item) => <CaptureOption key={item.id} item={item} />)}
+              {group.captures.map((item) => (
+                <CaptureOption key={item.id} item={item} />
+              ))}
             </ul>
           </section>
         ))}
@@ -41,11 +48,11 @@ function CaptureOption({ item }: { item: CaptureEntry }) {
         data-state={item.state}
         aria-current={selected ? "true" : undefined}
         title={`${item.name}\n${item.error ?? MODE_MEANING[item.mode ?? ""] ?? ""}`}
-        onClick={() => selectCapture(item.id)}
-      >
+        onClick={() => selectCapture(item.id)}>
         <span class="capture-name">{item.name}</span>
         <span class="capture-note">
-          {entryWords(item)} · <time dateTime={new Date(item.modified * 1000).toISOString()}>{whenWords(item.modified)}</time>
+          {entryWords(item)} ·{" "}
+          <time dateTime={new Date(item.modified * 1000).toISOString()}>{whenWords(item.modified)}</time>
         </span>
       </button>
     </li>
@@ -53,5 +60,10 @@ function CaptureOption({ item }: { item: CaptureEntry }) {
 }
 
 function whenWords(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toLocaleString(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  return new Date(unixSeconds * 1000).toLocaleString(undefined, {
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
 }

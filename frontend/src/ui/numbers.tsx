@@ -22,8 +22,7 @@ export function BigNumber(props: BigNumberProps) {
         class="number-value"
         data-testid={props.testId}
         data-value={props.value}
-        title={known ? props.exact : props.reason}
-      >
+        title={known ? props.exact : props.reason}>
         {known ? <ValueWithUnit text={props.text} /> : <abbr title={props.reason}>{UNKNOWN}</abbr>}
       </dd>
       <dd class="number-note">{known ? props.note : <span title={props.reason}>{firstClause(props.reason)}</span>}</dd>
@@ -35,7 +34,12 @@ export function BigNumber(props: BigNumberProps) {
 function ValueWithUnit({ text }: { text: string }) {
   const cut = text.indexOf("\u00a0");
   if (cut < 0) return <>{text}</>;
-  return <>{text.slice(0, cut)}<span class="number-unit">{text.slice(cut)}</span></>;
+  return (
+    <>
+      {text.slice(0, cut)}
+      <span class="number-unit">{text.slice(cut)}</span>
+    </>
+  );
 }
 
 export function NumberRow({ children }: { children: ComponentChildren }) {

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
+import type { Part } from "../model/causes";
 import { inkOn } from "../model/color";
 import { exactUs } from "../model/format";
 import { shareWords } from "../model/shares";
-import type { Part } from "../model/causes";
 import { theme } from "../state/atoms";
 import { paletteOf } from "../theme/theme";
 import { colorOf, isHatched } from "../theme/tokens";
@@ -35,9 +35,12 @@ export function ShareBar({ parts, wholeUs, of, testId, children }: Props) {
             style={{ ...fillStyle(part.token), flexGrow: part.us }}
             title={`${part.name}: ${exactUs(part.us)}, ${shareWords(part.us, wholeUs)} of ${of}`}
             data-token={part.token}
-            data-value-us={part.us}
-          >
-            <Label part={part} text={`${part.name} ${shareWords(part.us, wholeUs)}`} roomPx={(widthPx * part.us) / wholeUs} />
+            data-value-us={part.us}>
+            <Label
+              part={part}
+              text={`${part.name} ${shareWords(part.us, wholeUs)}`}
+              roomPx={(widthPx * part.us) / wholeUs}
+            />
           </span>
         ))}
       </div>
@@ -53,5 +56,9 @@ function Label({ part, text, roomPx }: { part: Part; text: string; roomPx: numbe
   if (fitting === undefined) return null;
   const palette = paletteOf(theme.value);
   const color = isHatched(part.token) ? palette.ink : inkOn(colorOf(palette, part.token), [palette.paper, palette.ink]);
-  return <span class={isHatched(part.token) ? "share-label on-hatch" : "share-label"} style={{ color }}>{fitting}</span>;
+  return (
+    <span class={isHatched(part.token) ? "share-label on-hatch" : "share-label"} style={{ color }}>
+      {fitting}
+    </span>
+  );
 }

@@ -1,8 +1,14 @@
 import { selectView } from "../state/actions";
-import { view, VIEWS, type View } from "../state/atoms";
+import { VIEWS, type View, view } from "../state/atoms";
 
 const LABELS: Readonly<Record<View, string>> = {
-  overview: "Overview", findings: "Findings", stages: "Stages", workers: "Workers", gaps: "Idle gaps", compare: "Compare", trace: "Trace",
+  overview: "Overview",
+  findings: "Findings",
+  stages: "Stages",
+  workers: "Workers",
+  gaps: "Idle gaps",
+  compare: "Compare",
+  trace: "Trace",
 };
 
 export function Tabs() {
@@ -26,8 +32,7 @@ export function Tabs() {
           aria-controls="view"
           tabIndex={view.value === name ? 0 : -1}
           data-testid={`tab-${name}`}
-          onClick={() => selectView(name)}
-        >
+          onClick={() => selectView(name)}>
           {LABELS[name]}
         </button>
       ))}

@@ -3,10 +3,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { TimelineView } from "../canvas/timeline-view";
 import type { Link } from "../model/batches";
-import type { Place } from "../model/chain";
 import { CAUSES, causeWords } from "../model/causes";
+import type { Place } from "../model/chain";
 import type { BoxInfo, HoverInfo } from "../model/hover";
-import { foldedLanes, keepLanes, tokensIn, type LaneRows, type TimelineModel } from "../model/lanes";
+import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, tokensIn } from "../model/lanes";
 import { covers, lengthUs, type TimeRange } from "../model/time-scale";
 import { lanesTurned, range, theme, timeline } from "../state/atoms";
 import { TimelineLoader } from "../state/timeline-loader";
@@ -47,21 +47,36 @@ export function TimelinePanel(props: Props) {
   const { keep, keepKey } = props;
   const shownWhole = useMemo(() => (whole === null ? null : keepLanes(whole, keep)), [whole, keepKey]);
   const shownDetail = useMemo(() => (detail === null ? null : keepLanes(detail, keep)), [detail, keepKey]);
-  if (shownWhole !== null && lengthUs(shownWhole.window) > 0) return <Panel {...props} whole={shownWhole} detail={shownDetail} />;
+  if (shownWhole !== null && lengthUs(shownWhole.window) > 0)
+    return <Panel {...props} whole={shownWhole} detail={shownDetail} />;
   return <Missing id={props.id} error={error} known={shownWhole !== null} />;
 }
 
 /** Asks for the timeline, and says what there is instead of one. */
 function Missing({ id, error, known }: { id: string; error: string | null; known: boolean }) {
   useLoader(id, 1000);
-  if (known) return <UnavailableState title="There is no timeline to draw." reason="The capture's window has no length." />;
+  if (known)
+    return <UnavailableState title="There is no timeline to draw." reason="The capture's window has no length." />;
   if (error !== null) return <ErrorState title="The timeline cannot be shown." message={error} />;
   return <LoadingState title="Drawing the timeline" />;
 }
 
 type PanelProps = Props & { readonly whole: TimelineModel; readonly detail: TimelineModel | null };
 
-function Panel({ id, label, whole, detail, selected = null, marked = null, only = null, linkOf, describe, onPick, pickWords, below }: PanelProps) {
+function Panel({
+  id,
+  label,
+  whole,
+  detail,
+  selected = null,
+  marked = null,
+  only = null,
+  linkOf,
+  describe,
+  onPick,
+  pickWords,
+  below,
+}: PanelProps) {
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const viewRef = useRef<TimelineView | null>(null);
   // The canvas outlives many drawings of this component: it must call the newest handler.
@@ -91,8 +106,29 @@ function Panel({ id, label, whole, detail, selected = null, marked = null, only 
   const finest = detail !== null && covers(detail.slice, shown ?? whole.window) ? detail : whole;
   const link = linkOf?.(finest.lanes) ?? null;
   useEffect(() => {
-    viewRef.current?.update({ whole, detail, range: shown, selected, marked, only, link, folded, palette: paletteOf(themeName) });
-  }, [whole, detail, shown, selected?.startUs, selected?.endUs, JSON.stringify(marked), only, JSON.stringify(link), [...folded].join(), themeName]);
+    viewRef.current?.update({
+      whole,
+      detail,
+      range: shown,
+      selected,
+      marked,
+      only,
+      link,
+      folded,
+      palette: paletteOf(themeName),
+    });
+  }, [
+    whole,
+    detail,
+    shown,
+    selected?.startUs,
+    selected?.endUs,
+    JSON.stringify(marked),
+    only,
+    JSON.stringify(link),
+    [...folded].join(),
+    themeName,
+  ]);
 
   useEffect(() => {
     if (marked !== null) viewRef.current?.revealLane(marked.laneId);
@@ -108,7 +144,6 @@ function Panel({ id, label, whole, detail, selected = null, marked = null, only 
       <canvas
         ref={canvasRef}
         tabIndex={0}
-        role="application"
         aria-roledescription="timeline"
         data-testid="timeline-canvas"
         data-marked={marked === null ? undefined : marked.laneId}
@@ -119,10 +154,16 @@ function Panel({ id, label, whole, detail, selected = null, marked = null, only 
       {timeline.value.error !== null && <p class="error-line">{timeline.value.error}</p>}
       <TimelineLegend model={whole} folded={folded} />
       <p class="muted keys">
-        Wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, <kbd>0</kbd> shows the whole window
+        Wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, <kbd>0</kbd> shows the whole
+        window
         {pickWords === undefined ? "." : `; ${pickWords}.`}
       </p>
-      {hover.value !== null && <HoverTip hover={hover.value} more={hover.value.info.box === null ? [] : (describe?.(hover.value.info.box) ?? [])} />}
+      {hover.value !== null && (
+        <HoverTip
+          hover={hover.value}
+          more={hover.value.info.box === null ? [] : (describe?.(hover.value.info.box) ?? [])}
+        />
+      )}
     </section>
   );
 }
@@ -130,8 +171,13 @@ function Panel({ id, label, whole, detail, selected = null, marked = null, only 
 function HoverTip({ hover: { info, x, y }, more }: { hover: Hover; more: readonly string[] }) {
   return (
     <Tooltip x={x} y={y}>
-      <p class="tooltip-title"><Swatch token={info.token} />{info.title}</p>
-      {[...info.lines, ...more].map((line) => <p key={line}>{line}</p>)}
+      <p class="tooltip-title">
+        <Swatch token={info.token} />
+        {info.title}
+      </p>
+      {[...info.lines, ...more].map((line) => (
+        <p key={line}>{line}</p>
+      ))}
     </Tooltip>
   );
 }
@@ -152,8 +198,16 @@ function FoldSwitch({ lanes, folded }: { lanes: readonly LaneRows[]; folded: Rea
   };
   return (
     <div class="toggle" role="group" aria-label="What the lanes of DataLoader workers show">
-      <button type="button" aria-pressed={folded.size === 0} data-testid="lanes-stages" onClick={() => set(false)}>batches and stages</button>
-      <button type="button" aria-pressed={folded.size === own.length} data-testid="lanes-batches" onClick={() => set(true)}>batches only</button>
+      <button type="button" aria-pressed={folded.size === 0} data-testid="lanes-stages" onClick={() => set(false)}>
+        batches and stages
+      </button>
+      <button
+        type="button"
+        aria-pressed={folded.size === own.length}
+        data-testid="lanes-batches"
+        onClick={() => set(true)}>
+        batches only
+      </button>
     </div>
   );
 }
@@ -173,12 +227,21 @@ function useLoader(id: string, widthPx: number): void {
   }, [id, shown, widthPx, wholeMissing]);
 }
 
-const LEGEND_WORDS: Readonly<Record<string, string>> = { kernel: "kernel", copy: "device copy", wait: "data wait", user: "user", h2d: "host-to-device" };
+const LEGEND_WORDS: Readonly<Record<string, string>> = {
+  kernel: "kernel",
+  copy: "device copy",
+  wait: "data wait",
+  user: "user",
+  h2d: "host-to-device",
+};
 
 /** Only the colours that occur in these lanes, in the order of the theme's table. */
 function TimelineLegend({ model, folded }: { model: TimelineModel; folded: ReadonlySet<string> }) {
   const used = useMemo(() => tokensIn(model, folded), [model, [...folded].join()]);
-  const items = TOKENS.filter((token) => used.has(token) && token !== "step").map((token) => ({ token, label: legendWords(token) }));
+  const items = TOKENS.filter((token) => used.has(token) && token !== "step").map((token) => ({
+    token,
+    label: legendWords(token),
+  }));
   return <Legend items={items} />;
 }
 

@@ -27,16 +27,28 @@ export function App() {
       <main class={view.value === "trace" ? "filled" : ""}>
         <header class="top">
           {bare ? <h1>Data Pipeline</h1> : <Tabs />}
-          {source().live && <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>Refresh</button>}
+          {source().live && (
+            <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>
+              Refresh
+            </button>
+          )}
         </header>
         {known !== null && runsError.value !== null && (
-          <p class="error-line" role="status" data-testid="connection-lost">{runsError.value} What was loaded stays on screen.</p>
+          <p class="error-line" role="status" data-testid="connection-lost">
+            {runsError.value} What was loaded stays on screen.
+          </p>
         )}
         {goneId.value !== null && entry.value !== null && (
-          <p class="gone muted" role="status" data-testid="capture-gone">{goneId.value} is gone; showing {fullName(entry.value)}.</p>
+          <p class="gone muted" role="status" data-testid="capture-gone">
+            {goneId.value} is gone; showing {fullName(entry.value)}.
+          </p>
         )}
         <Boundary resetKey={`${captureId.value} ${view.value}`}>
-          <div id="view" class="view" role={bare ? undefined : "tabpanel"} aria-labelledby={bare ? undefined : `tab-${view.value}`}>
+          <div
+            id="view"
+            class="view"
+            role={bare ? undefined : "tabpanel"}
+            aria-labelledby={bare ? undefined : `tab-${view.value}`}>
             <Content known={known} />
           </div>
         </Boundary>
@@ -48,7 +60,8 @@ export function App() {
 /** The one place that decides which drawn form a view has. */
 function Content({ known }: { known: Runs | null }): ComponentChildren {
   if (known === null) {
-    if (runsError.value !== null) return <ErrorState title="The log directory cannot be shown." message={runsError.value} />;
+    if (runsError.value !== null)
+      return <ErrorState title="The log directory cannot be shown." message={runsError.value} />;
     return <LoadingState title="Looking for captures" />;
   }
   if (known.captures.length === 0) {
@@ -67,7 +80,8 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
 
 function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean }) {
   const state = report.value;
-  if (state?.kind === "failed") return <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message} />;
+  if (state?.kind === "failed")
+    return <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message} />;
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <>
@@ -80,9 +94,15 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
 function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   const size = item.bytes > 0 ? ` (${formatBytes(item.bytes)})` : "";
   return queued ? (
-    <LoadingState title={`${fullName(item)} is queued`} detail={`Other captures are read first; this one${size} follows.`} />
+    <LoadingState
+      title={`${fullName(item)} is queued`}
+      detail={`Other captures are read first; this one${size} follows.`}
+    />
   ) : (
-    <LoadingState title={`Reading ${fullName(item)}`} detail={`The trace${size} is read and analysed; this page goes on by itself.`} />
+    <LoadingState
+      title={`Reading ${fullName(item)}`}
+      detail={`The trace${size} is read and analysed; this page goes on by itself.`}
+    />
   );
 }
 

@@ -2,12 +2,39 @@ import { describe, expect, it } from "vitest";
 import { batchExtent, batchLines, batchOfBox, linkOf, sortBatches } from "../../src/model/batches";
 import { boxAt } from "../../src/model/hover";
 import { placeLanes, ROW_PX } from "../../src/model/lane-layout";
-import { buildTimeline, deviceOfLane, foldedLanes, keepLanes, ownerOf, tokensIn, type LaneRows } from "../../src/model/lanes";
+import {
+  buildTimeline,
+  deviceOfLane,
+  foldedLanes,
+  keepLanes,
+  type LaneRows,
+  ownerOf,
+  tokensIn,
+} from "../../src/model/lanes";
 import { batch, lane, timeline, worker } from "../build";
 
 const NAMES = ["wait::DataLoader", "wait", "batch 0", "batch", "read::open", "read"];
-const training = { ...lane([[10, 12], [40, 5]]), id: "thread:1", kind: "stages", title: "Training thread" };
-const maker = { ...lane([[0, 20], [25, 10], [1, 5, 1]]), id: "worker:77", kind: "worker", title: "DataLoader worker 3", name: [2, 2, 4], color: [3, 3, 5] };
+const training = {
+  ...lane([
+    [10, 12],
+    [40, 5],
+  ]),
+  id: "thread:1",
+  kind: "stages",
+  title: "Training thread",
+};
+const maker = {
+  ...lane([
+    [0, 20],
+    [25, 10],
+    [1, 5, 1],
+  ]),
+  id: "worker:77",
+  kind: "worker",
+  title: "DataLoader worker 3",
+  name: [2, 2, 4],
+  color: [3, 3, 5],
+};
 const model = buildTimeline({ ...timeline([training, maker]), names: NAMES });
 const workers = [worker({ worker: 3, pid: 77, loader: 1 })];
 const first = batch({ worker: 3, loader: 1, started_us: 0, finished_us: 20, consumed_us: 21, wait_us: 12 });
@@ -58,7 +85,11 @@ describe("the arrow", () => {
 
 it("tells on hover how long a batch was waited for, lay ready and was held back", () => {
   expect(batchLines(first).join(" ").replaceAll("\u00a0", " ")).toBe("the training thread waited 12.0 µs for it");
-  expect(batchLines(batch({ consumed_us: 9, wait_us: 0, delay_us: 4, blocked_us: 3 })).join("; ").replaceAll("\u00a0", " ")).toBe(
+  expect(
+    batchLines(batch({ consumed_us: 9, wait_us: 0, delay_us: 4, blocked_us: 3 }))
+      .join("; ")
+      .replaceAll("\u00a0", " "),
+  ).toBe(
     "the training thread did not wait for it; lay ready for 4.00 µs; of that 3.00 µs while an earlier batch was waited for",
   );
   expect(batchLines(second)).toEqual(["the training thread did not get it before the window closed"]);
@@ -66,7 +97,8 @@ it("tells on hover how long a batch was waited for, lay ready and was held back"
 
 it("sorts batches with the unknown last in both directions", () => {
   const all = [batch({ number: 0, wait_us: 5 }), batch({ number: 1 }), batch({ number: 2, wait_us: 9 })];
-  const numbers = (descending: boolean): number[] => sortBatches(all, { column: "wait", descending }).map((item) => item.number);
+  const numbers = (descending: boolean): number[] =>
+    sortBatches(all, { column: "wait", descending }).map((item) => item.number);
   expect(numbers(true)).toEqual([2, 0, 1]);
   expect(numbers(false)).toEqual([0, 2, 1]);
 });
@@ -85,7 +117,10 @@ describe("lanes", () => {
   });
   it("take one row when folded, and say so", () => {
     const layout = placeLanes({ ...model, lanes: rows(2) }, [], new Set(["worker:1"]));
-    expect(layout.lanes.map(({ heightPx, folded }) => [heightPx / ROW_PX, folded])).toEqual([[2, false], [1, true]]);
+    expect(layout.lanes.map(({ heightPx, folded }) => [heightPx / ROW_PX, folded])).toEqual([
+      [2, false],
+      [1, true],
+    ]);
   });
   it("belong to the process in their id, else to the number in their title", () => {
     const [, own] = model.lanes;
@@ -94,7 +129,12 @@ describe("lanes", () => {
     expect(ownerOf(own, [])).toEqual({ worker: 3, loader: null });
   });
   it("of other devices and their gaps can be left out", () => {
-    const kinds = [["device:0", "device"], ["gaps:0", "gaps"], ["device:1:7", "device"], ["steps", "steps"]] as const;
+    const kinds = [
+      ["device:0", "device"],
+      ["gaps:0", "gaps"],
+      ["device:1:7", "device"],
+      ["steps", "steps"],
+    ] as const;
     const all = buildTimeline(timeline(kinds.map(([id, kind]) => ({ ...lane([[0, 1]]), id, kind }))));
     const kept = keepLanes(all, (item) => (deviceOfLane(item) ?? 1) === 1);
     expect(kept.lanes.map((item) => item.id)).toEqual(["device:1:7", "steps"]);

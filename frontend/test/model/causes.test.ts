@@ -1,9 +1,12 @@
 import { expect, it } from "vitest";
-import { asCause, causeMeaning, causeParts, CAUSES, causeToken, causeWords, STACK_ORDER } from "../../src/model/causes";
+import { asCause, CAUSES, causeMeaning, causeParts, causeToken, causeWords, STACK_ORDER } from "../../src/model/causes";
 import { TOKENS } from "../../src/theme/tokens";
 
 it("leaves out causes that are absent or zero, largest first", () => {
-  expect(causeParts({ launch: 5, data_wait: 9, sync: 0 }).map((part) => part.token)).toEqual(["idle:data_wait", "idle:launch"]);
+  expect(causeParts({ launch: 5, data_wait: 9, sync: 0 }).map((part) => part.token)).toEqual([
+    "idle:data_wait",
+    "idle:launch",
+  ]);
   expect(causeParts(undefined)).toEqual([]);
 });
 

@@ -5,23 +5,54 @@ import type { BoxInfo } from "../../src/model/hover";
 import { buildTimeline } from "../../src/model/lanes";
 import { batch, capture, device, gap, lane, timeline } from "../build";
 
-const link = (name: string, start_us: number, duration_us: number, laneId: string) => ({ name, start_us, duration_us, lane: laneId });
+const link = (name: string, start_us: number, duration_us: number, laneId: string) => ({
+  name,
+  start_us,
+  duration_us,
+  lane: laneId,
+});
 const chain: Chain = {
   launch: link("cudaLaunchKernel", 38, 1, "thread:1"),
   wait: link("wait", 12, 25, "thread:1"),
   batch: link("batch 4", 2, 33, "worker:7"),
-  batch_number: 4, epoch: 0, loader: 0, worker: 3,
-  sample: link("sample::D", 5, 20, "worker:7"), sample_index: 19,
+  batch_number: 4,
+  epoch: 0,
+  loader: 0,
+  worker: 3,
+  sample: link("sample::D", 5, 20, "worker:7"),
+  sample_index: 19,
   stage: link("decode::PIL", 8, 15, "worker:7"),
 };
-const whole = gap({ start_us: 10, duration_us: 30, cause: "data_wait", stage: "decode::PIL", step: 2, data_wait_us: 25, chain });
+const whole = gap({
+  start_us: 10,
+  duration_us: 30,
+  cause: "data_wait",
+  stage: "decode::PIL",
+  step: 2,
+  data_wait_us: 25,
+  chain,
+});
 
 it("follows a gap to the sample, every link a place in a lane", () => {
   const rows = chainRows(whole, device({ id: 1 }));
   expect(rows.map((row) => row.key)).toEqual(["gap", "launch", "wait", "batch", "worker", "sample", "stage"]);
-  expect(rows.map((row) => row.place?.laneId)).toEqual(["gaps:1", "thread:1", "thread:1", "worker:7", "worker:7", "worker:7", "worker:7"]);
+  expect(rows.map((row) => row.place?.laneId)).toEqual([
+    "gaps:1",
+    "thread:1",
+    "thread:1",
+    "worker:7",
+    "worker:7",
+    "worker:7",
+    "worker:7",
+  ]);
   expect(rows.map((row) => row.name)).toEqual([
-    "in step 2", "cudaLaunchKernel", "training thread", "batch 4", "number 3", "index 19", "decode::PIL",
+    "in step 2",
+    "cudaLaunchKernel",
+    "training thread",
+    "batch 4",
+    "number 3",
+    "index 19",
+    "decode::PIL",
   ]);
 });
 
@@ -41,18 +72,28 @@ it("keeps all rows where links are absent, each with its reason", () => {
 
 it("says that a loader without workers makes its batches in the wait itself", () => {
   const { wait, sample, stage } = chain;
-  const rows = chainRows(gap({ data_wait_us: 9, stage: "decode::PIL", chain: { launch: undefined, wait, batch: undefined, sample, stage } }), device({}));
+  const rows = chainRows(
+    gap({ data_wait_us: 9, stage: "decode::PIL", chain: { launch: undefined, wait, batch: undefined, sample, stage } }),
+    device({}),
+  );
   expect(rows.find((row) => row.key === "batch")?.reason).toContain("made the batch itself");
   expect(rows.find((row) => row.key === "stage")?.place).not.toBeNull();
 });
 
 it("says so when the wait went to what is no stage", () => {
-  const rows = chainRows(gap({ stage: "starved", data_wait_us: 9, chain: { ...chain, sample: undefined, stage: undefined } }), device({}));
+  const rows = chainRows(
+    gap({ stage: "starved", data_wait_us: 9, chain: { ...chain, sample: undefined, stage: undefined } }),
+    device({}),
+  );
   expect(rows.at(-1)?.reason).toContain("starved (no index in its queue)");
 });
 
 it("takes a click in the gap lane for the longest gap under the box that the report lists", () => {
-  const gaps = [gap({ start_us: 50, duration_us: 9 }), gap({ start_us: 10, duration_us: 5 }), gap({ start_us: 20, duration_us: 4 })];
+  const gaps = [
+    gap({ start_us: 50, duration_us: 9 }),
+    gap({ start_us: 10, duration_us: 5 }),
+    gap({ start_us: 20, duration_us: 4 }),
+  ];
   const box = { startUs: 8, durationUs: 20 } as BoxInfo;
   expect(gapOfBox(gaps, box)?.start_us).toBe(10);
   expect(gapOfBox(gaps, { startUs: 70, durationUs: 5 } as BoxInfo)).toBeNull();
@@ -61,7 +102,9 @@ it("takes a click in the gap lane for the longest gap under the box that the rep
 it("says why a click chooses no gap", () => {
   const gaps = [gap({ start_us: 10, duration_us: 30 })];
   const at = (startUs: number, merged = 1) => ({ startUs, durationUs: 2, merged, name: "launch" }) as BoxInfo;
-  expect(whyNotChosen(gaps, 5000, at(100))).toBe("That gap of 2.00\u00a0µs (launch) is not among the 1 longest of 5,000, for which the report keeps what led to them.");
+  expect(whyNotChosen(gaps, 5000, at(100))).toBe(
+    "That gap of 2.00\u00a0µs (launch) is not among the 1 longest of 5,000, for which the report keeps what led to them.",
+  );
   expect(whyNotChosen(gaps, 5000, at(100, 12))).toMatch(/^Those 12 gaps are not among/);
   expect(whyNotChosen(gaps, 5000, at(20))).toMatch(/another main cause/);
 });
@@ -80,9 +123,21 @@ it("finds the chain's batch among those of the report", () => {
 });
 
 it("finds the row that shows a span, and none where it was joined with others", () => {
-  const model = buildTimeline(timeline([{ ...lane([[0, 100, 0], [10, 20, 1], [40, 20, 1]]), merged: [1, 1, 3] }]));
+  const model = buildTimeline(
+    timeline([
+      {
+        ...lane([
+          [0, 100, 0],
+          [10, 20, 1],
+          [40, 20, 1],
+        ]),
+        merged: [1, 1, 3],
+      },
+    ]),
+  );
   const [only] = model.lanes;
-  const rowAt = (startUs: number, endUs: number) => (only === undefined ? null : rowOfPlace(only, { laneId: "l", name: "volta", startUs, endUs }, model.names));
+  const rowAt = (startUs: number, endUs: number) =>
+    only === undefined ? null : rowOfPlace(only, { laneId: "l", name: "volta", startUs, endUs }, model.names);
   expect(rowAt(10, 30)).toBe(1);
   expect(rowAt(0, 100)).toBe(0);
   expect(rowAt(40, 60)).toBeNull();

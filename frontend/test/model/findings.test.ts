@@ -1,5 +1,15 @@
 import { expect, it } from "vitest";
-import { asSentence, bySeverity, confidenceWords, findingsSentence, gainOf, gainWords, nothingFound, ruleWords, speedupOf } from "../../src/model/findings";
+import {
+  asSentence,
+  bySeverity,
+  confidenceWords,
+  findingsSentence,
+  gainOf,
+  gainWords,
+  nothingFound,
+  ruleWords,
+  speedupOf,
+} from "../../src/model/findings";
 import { capture, finding } from "../build";
 
 const steps = { count: 10, mean_us: 200, p50_us: 200, p95_us: 200, items: [] };
@@ -7,12 +17,21 @@ const verdict = { bound: "device", sentence: "The device is busy for 98.0 % of t
 const plain = (text: string): string => text.replaceAll("\u00a0", " ");
 
 it("groups findings by severity, in each the order of the report", () => {
-  const found = [finding({ rule: "a", severity: "low" }), finding({ rule: "b", severity: "high" }), finding({ rule: "c", severity: "low" })];
-  expect(bySeverity(found).map(({ severity, findings }) => [severity, findings.map((one) => one.rule)])).toEqual([["high", ["b"]], ["low", ["a", "c"]]]);
+  const found = [
+    finding({ rule: "a", severity: "low" }),
+    finding({ rule: "b", severity: "high" }),
+    finding({ rule: "c", severity: "low" }),
+  ];
+  expect(bySeverity(found).map(({ severity, findings }) => [severity, findings.map((one) => one.rule)])).toEqual([
+    ["high", ["b"]],
+    ["low", ["a", "c"]],
+  ]);
 });
 
 it("loses no finding of a severity that it does not know", () => {
-  expect(bySeverity([finding({ severity: "dire" }), finding({ severity: "low" })]).map((group) => group.severity)).toEqual(["low", "dire"]);
+  expect(
+    bySeverity([finding({ severity: "dire" }), finding({ severity: "low" })]).map((group) => group.severity),
+  ).toEqual(["low", "dire"]);
 });
 
 it("says a gain per step and over the window, as a bound", () => {
@@ -37,20 +56,29 @@ it("follows Amdahl, and promises no infinite speed", () => {
 
 it("says how sure a finding is and why no more", () => {
   expect(confidenceWords(finding({ confidence: "measured" }))).toBe("Measured: the figures are the finding.");
-  expect(confidenceWords(finding({ confidence: "likely", confidence_reason: "there is no replay" }))).toBe("Likely: the figures point to it. There is no replay.");
+  expect(confidenceWords(finding({ confidence: "likely", confidence_reason: "there is no replay" }))).toBe(
+    "Likely: the figures point to it. There is no replay.",
+  );
   expect(confidenceWords(finding({ confidence: "" }))).toBe("");
 });
 
 it("says that nothing is to change with the verdict, but only where it could look", () => {
   expect(nothingFound(capture({ verdict }))).toBe("Nothing to change: the device is busy for 98.0 % of the window.");
-  expect(nothingFound(capture({ verdict: { ...verdict, bound: "host" } }))).toContain("No rule found anything to change: the device");
-  const blind = capture({ verdict: { ...verdict, bound: "unknown" }, diagnostics: [{ topic: "loader", code: "x", count: 1, message: "no loader spans" }] });
+  expect(nothingFound(capture({ verdict: { ...verdict, bound: "host" } }))).toContain(
+    "No rule found anything to change: the device",
+  );
+  const blind = capture({
+    verdict: { ...verdict, bound: "unknown" },
+    diagnostics: [{ topic: "loader", code: "x", count: 1, message: "no loader spans" }],
+  });
   expect(nothingFound(blind)).toBe("This capture cannot tell whether there is anything to change. No loader spans.");
 });
 
 it("counts findings and names the largest gain, wherever it stands", () => {
   const run = capture({ steps, verdict, findings: [finding({}), finding({ gain_us_per_step: 100 })] });
-  expect(plain(findingsSentence(run))).toBe("2 things to change; the largest gain is at most 100 µs per step (50.0 % of it: 2.0x as fast).");
+  expect(plain(findingsSentence(run))).toBe(
+    "2 things to change; the largest gain is at most 100 µs per step (50.0 % of it: 2.0x as fast).",
+  );
   expect(findingsSentence(capture({ findings: [finding({})] }))).toContain("cannot be bounded");
   expect(findingsSentence(capture({ verdict }))).toContain("Nothing to change");
 });

@@ -1,13 +1,33 @@
 import { describe, expect, it } from "vitest";
 import {
-  chooseTimeUnit, exactUs, firstClause, formatBytes, formatCount, formatDuration, formatPercent, formatTick, inUnit, onAxis,
-  plural, positionDecimals, positionIn, sig3,
+  chooseTimeUnit,
+  exactUs,
+  firstClause,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatTick,
+  inUnit,
+  onAxis,
+  plural,
+  positionDecimals,
+  positionIn,
+  sig3,
 } from "../../src/model/format";
 
 describe("sig3", () => {
   it.each([
-    [0, "0"], [1, "1.00"], [41.26, "41.3"], [838.49, "838"], [7739, "7,740"], [9.996, "10.0"], [999.7, "1,000"],
-    [0.04126, "0.0413"], [0.00001, "<0.0001"], [-3.14159, "-3.14"],
+    [0, "0"],
+    [1, "1.00"],
+    [41.26, "41.3"],
+    [838.49, "838"],
+    [7739, "7,740"],
+    [9.996, "10.0"],
+    [999.7, "1,000"],
+    [0.04126, "0.0413"],
+    [0.00001, "<0.0001"],
+    [-Math.PI, "-3.14"],
   ])("writes %d as %s", (value, text) => expect(sig3(value)).toBe(text));
 });
 
@@ -66,5 +86,7 @@ it("writes counts, shares, sizes and plurals", () => {
 });
 
 it("shortens a reason to its first clause", () => {
-  expect(firstClause("the trace has no device activity, so idle time is unknown")).toBe("The trace has no device activity");
+  expect(firstClause("the trace has no device activity, so idle time is unknown")).toBe(
+    "The trace has no device activity",
+  );
 });

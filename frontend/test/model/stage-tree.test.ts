@@ -27,7 +27,11 @@ describe("nested rows", () => {
     expect(rows[1]?.folded).toBe(true);
   });
   it("keep a stage whose parent is not listed", () => {
-    const rows = nestedRows(buildTree([stage(["sample::gone", "read::open"], {})]), { column: "count", descending: true }, none);
+    const rows = nestedRows(
+      buildTree([stage(["sample::gone", "read::open"], {})]),
+      { column: "count", descending: true },
+      none,
+    );
     expect(names(rows)).toEqual(["0 open"]);
   });
 });
@@ -52,5 +56,10 @@ it("names a stage by its whole path", () => {
 
 it("sums self time by kind without the wait", () => {
   const sums = selfByKind([...stages, stage(["wait::DataLoader"], { self_us: 999 })]);
-  expect([...sums]).toEqual([["collate", 200], ["transform", 50], ["decode", 40], ["sample", 10]]);
+  expect([...sums]).toEqual([
+    ["collate", 200],
+    ["transform", 50],
+    ["decode", 40],
+    ["sample", 10],
+  ]);
 });

@@ -6,7 +6,9 @@ import { capture, device, entry, stage } from "../build";
 
 it("says how idle a device is and why", () => {
   const said = gapsSentence(device({ idle_us: 40, gap_count: 7739 }), 100).replaceAll("\u00a0", " ");
-  expect(said).toBe("Device 0 is idle for 40.0 µs of the 100 µs window (40.0 %), in 7,739 gaps. The largest cause is data wait: 75.0 % of the idle time.");
+  expect(said).toBe(
+    "Device 0 is idle for 40.0 µs of the 100 µs window (40.0 %), in 7,739 gaps. The largest cause is data wait: 75.0 % of the idle time.",
+  );
 });
 
 it("does not call the unknown a cause", () => {
@@ -14,10 +16,18 @@ it("does not call the unknown a cause", () => {
 });
 
 it("names the stage with the most self time, never the wait", () => {
-  const said = stagesSentence(capture({
-    stages: [stage(["wait::DataLoader"], { self_us: 900 }), stage(["decode::PIL"], { self_us: 30, count: 3 }), stage(["read::open"], { self_us: 10 })],
-  }));
-  expect(said.replaceAll("\u00a0", " ")).toBe("decode::PIL takes the most time of its own: 30.0 µs in 3 calls, 75.0 % of all recorded stage time.");
+  const said = stagesSentence(
+    capture({
+      stages: [
+        stage(["wait::DataLoader"], { self_us: 900 }),
+        stage(["decode::PIL"], { self_us: 30, count: 3 }),
+        stage(["read::open"], { self_us: 10 }),
+      ],
+    }),
+  );
+  expect(said.replaceAll("\u00a0", " ")).toBe(
+    "decode::PIL takes the most time of its own: 30.0 µs in 3 calls, 75.0 % of all recorded stage time.",
+  );
 });
 
 it("leaves out a first line of evidence that names the verdict's own stage and share", () => {
@@ -25,12 +35,16 @@ it("leaves out a first line of evidence that names the verdict's own stage and s
   const lines = ["transform::RandomMask: 1.00 s, 65.4 % of loading", "decode::PIL.Image: 269 ms, 17.6 % of loading"];
   expect(newEvidence(said, lines)).toEqual(lines.slice(1));
   expect(newEvidence("RandomMask takes 5.4 % of it.", lines)).toEqual(lines);
-  expect(newEvidence("transform::RandomMask takes 5.4 %.", ["transform::RandomMask: 1.00 s, 65.4 % of loading"]).length).toBe(1);
+  expect(
+    newEvidence("transform::RandomMask takes 5.4 %.", ["transform::RandomMask: 1.00 s, 65.4 % of loading"]).length,
+  ).toBe(1);
   expect(newEvidence("All is well.", [])).toEqual([]);
 });
 
 it("leaves out the evidence that the bar of causes shows", () => {
-  expect(newEvidence("Idle.", ["idle time by cause, of the window: data wait 33.6 %", "data wait 416 ms"])).toEqual(["data wait 416 ms"]);
+  expect(newEvidence("Idle.", ["idle time by cause, of the window: data wait 33.6 %", "data wait 416 ms"])).toEqual([
+    "data wait 416 ms",
+  ]);
 });
 
 it("gives the diagnostic of the topic as the reason", () => {
@@ -43,6 +57,13 @@ it("gives the diagnostic of the topic as the reason", () => {
 });
 
 it("groups captures by run in the order of the newest", () => {
-  const groups = groupByRun([entry({ id: "b/2", run: "b" }), entry({ id: "a/1", run: "a" }), entry({ id: "b/1", run: "b" })]);
-  expect(groups.map((group) => [group.run, group.captures.length])).toEqual([["b", 2], ["a", 1]]);
+  const groups = groupByRun([
+    entry({ id: "b/2", run: "b" }),
+    entry({ id: "a/1", run: "a" }),
+    entry({ id: "b/1", run: "b" }),
+  ]);
+  expect(groups.map((group) => [group.run, group.captures.length])).toEqual([
+    ["b", 2],
+    ["a", 1],
+  ]);
 });

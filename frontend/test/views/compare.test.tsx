@@ -1,23 +1,42 @@
+import { batch } from "@preact/signals";
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { batch } from "@preact/signals";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { Comparison } from "../../src/contract/report";
 import type { Answer } from "../../src/data/api";
-import type { Comparison } from "../../src/contract/report";
-import { decodeComparison } from "../../src/data/comparison";
 import { httpSource, useSource } from "../../src/data/source";
 import { captureId, comparison, reports, runs, sideAfter, sideBefore, view } from "../../src/state/atoms";
 import { App } from "../../src/views/app";
 import { capture, entry, runsOf } from "../build";
 
 const TOLD = {
-  outcome: "slower", sentence: "Slower by 12 %: because.", evidence: ["seen"], unit: "sample", before: [{ name: "a" }], after: [{ name: "b" }],
+  outcome: "slower",
+  sentence: "Slower by 12 %: because.",
+  evidence: ["seen"],
+  unit: "sample",
+  before: [{ name: "a" }],
+  after: [{ name: "b" }],
   time: { before_us: 1000, after_us: 1120, change: 0.12, low: 0.08, high: 0.16, detectable: 0.05, told_apart: true },
-  parts: [{ name: "data_wait", before_us: 600, after_us: 720, change: 0.12 }, { name: "wait:decode::PIL.Image", before_us: 0, after_us: 0 }],
+  parts: [
+    { name: "data_wait", before_us: 600, after_us: 720, change: 0.12 },
+    { name: "wait:decode::PIL.Image", before_us: 0, after_us: 0 },
+  ],
   stages: [
-    { stage: "transform::Blur", before_us: 100, after_us: 140, typical: { change: 0.4, low: 0.3, high: 0.5, told_apart: true }, measure: "cpu" },
+    {
+      stage: "transform::Blur",
+      before_us: 100,
+      after_us: 140,
+      typical: { change: 0.4, low: 0.3, high: 0.5, told_apart: true },
+      measure: "cpu",
+    },
     { stage: "transform::Old", before_us: 10 },
-    { stage: "transform::Calm", before_us: 10, after_us: 10, typical: { change: 0.01, told_apart: false }, measure: "wall" },
+    {
+      stage: "transform::Calm",
+      before_us: 10,
+      after_us: 10,
+      typical: { change: 0.01, told_apart: false },
+      measure: "wall",
+    },
   ],
   settings: [{ name: "num_workers", before: "2", after: "4" }],
   diagnostics: [{ code: "few_runs", message: "Give more runs", count: 1 }],
@@ -39,7 +58,12 @@ function answerWith(answer: Answer<Comparison>): void {
 beforeEach(() => {
   asked = [];
   batch(() => {
-    runs.value = runsOf({ captures: [entry({ id: "new/b", run: "new", name: "b", modified: 2 }), entry({ id: "old/a", run: "old", name: "a" })] });
+    runs.value = runsOf({
+      captures: [
+        entry({ id: "new/b", run: "new", name: "b", modified: 2 }),
+        entry({ id: "old/a", run: "old", name: "a" }),
+      ],
+    });
     captureId.value = "new/b";
     reports.value = new Map([["new/b", { kind: "ready", capture: capture({}), version: "10:2" }]]);
     view.value = "compare";
@@ -71,12 +95,12 @@ function find(testId: string): HTMLElement {
 }
 
 it("compares the selected capture with the one that suggests itself, and shows exact values", async () => {
-  answerWith({ kind: "ready", value: decodeComparison(TOLD) });
+  answerWith({ kind: "ready", value: Comparison.fromJSON(TOLD) });
   await draw();
   expect(asked).toEqual([["old/a"], ["new/b"]]);
   expect(find("compare-sentence").textContent).toBe(TOLD.sentence);
-  expect(find("number-change").dataset["value"]).toBe("0.12");
-  expect(find("number-before").dataset["value"]).toBe("1000");
+  expect(find("number-change").dataset.value).toBe("0.12");
+  expect(find("number-before").dataset.value).toBe("1000");
   const lines = [...root.querySelectorAll<HTMLElement>('[data-testid="stage-change"]')];
   expect(lines.map((line) => line.lastElementChild?.textContent)).toEqual(["dearer", "gone", "within noise"]);
   expect(root.querySelectorAll('[data-testid="part-change"]').length).toBe(1);
@@ -84,7 +108,7 @@ it("compares the selected capture with the one that suggests itself, and shows e
 });
 
 it("asks again when the sides are swapped", async () => {
-  answerWith({ kind: "ready", value: decodeComparison(TOLD) });
+  answerWith({ kind: "ready", value: Comparison.fromJSON(TOLD) });
   await draw();
   await act(async () => {
     find("swap-sides").click();
@@ -106,9 +130,12 @@ it("shows why a comparison failed", async () => {
 });
 
 it("says what is unknown instead of a number", async () => {
-  answerWith({ kind: "ready", value: decodeComparison({ outcome: "unknown", sentence: "Cannot be told.", unit: "" }) });
+  answerWith({
+    kind: "ready",
+    value: Comparison.fromJSON({ outcome: "unknown", sentence: "Cannot be told.", unit: "" }),
+  });
   await draw();
-  expect(find("number-change").dataset["value"]).toBeUndefined();
+  expect(find("number-change").dataset.value).toBeUndefined();
   expect(find("no-settings").textContent).toContain("None");
 });
 

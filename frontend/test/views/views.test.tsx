@@ -1,10 +1,22 @@
+import { batch } from "@preact/signals";
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { batch } from "@preact/signals";
-import { captureId, deviceIndex, EMPTY_TIMELINE, goneId, reports, runs, runsError, stagesFlat, stagesFolded, timeline, view } from "../../src/state/atoms";
-import type { ReportState, View } from "../../src/state/atoms";
 import type { Capture } from "../../src/contract/report";
+import type { ReportState, View } from "../../src/state/atoms";
+import {
+  captureId,
+  deviceIndex,
+  EMPTY_TIMELINE,
+  goneId,
+  reports,
+  runs,
+  runsError,
+  stagesFlat,
+  stagesFolded,
+  timeline,
+  view,
+} from "../../src/state/atoms";
 import { App } from "../../src/views/app";
 import { capture, device, entry, gap, runsOf, stage, step } from "../build";
 
@@ -84,50 +96,80 @@ it("says that a capture is queued or being read", () => {
 });
 
 it("shows why a capture cannot be read", () => {
-  open({ kind: "failed", message: "c: the gzip stream ends early", version: "" }, "overview", entry({ state: "error" }));
+  open(
+    { kind: "failed", message: "c: the gzip stream ends early", version: "" },
+    "overview",
+    entry({ state: "error" }),
+  );
   expect(find("error-state").textContent).toContain("exp1 / c cannot be shown.");
   expect(find("error-state").textContent).toContain("ends early");
 });
 
 it("carries the report's exact numbers beside the rounded ones", () => {
   open(ready({ devices: [device({ idle_us: 40.125 })], loader: { ...emptyLoader, wait_us: 12.5 } }));
-  expect(find("number-idle").dataset["value"]).toBe("40.125");
+  expect(find("number-idle").dataset.value).toBe("40.125");
   expect(find("number-idle").textContent).toBe("40.1\u00a0%");
-  expect(find("number-data-wait").dataset["value"]).toBe("12.5");
+  expect(find("number-data-wait").dataset.value).toBe("12.5");
 });
 
 it("writes an en dash with its reason for what is unknown", () => {
-  open(ready({ diagnostics: [{ topic: "device", code: "no_device_activity", count: 1, message: "the trace has no device activity, so nothing" }] }));
+  open(
+    ready({
+      diagnostics: [
+        {
+          topic: "device",
+          code: "no_device_activity",
+          count: 1,
+          message: "the trace has no device activity, so nothing",
+        },
+      ],
+    }),
+  );
   expect(find("number-idle").textContent).toBe("–");
   expect(find("number-idle").title).toContain("no device activity");
-  expect(find("number-idle").dataset["value"]).toBeUndefined();
+  expect(find("number-idle").dataset.value).toBeUndefined();
 });
 
 it("draws one bar per step", () => {
   const items = [step({ number: 5, duration_us: 181_565 }), step({ number: 6 })];
   open(ready({ steps: { count: 2, mean_us: 1, p50_us: 1, p95_us: 1, items } }));
   const bars = [...root.querySelectorAll<SVGElement>('[data-testid="step-bar"]')];
-  expect(bars.map((bar) => bar.dataset["valueUs"])).toEqual(["181565", "100"]);
+  expect(bars.map((bar) => bar.dataset.valueUs)).toEqual(["181565", "100"]);
 });
 
 it("nests stages by path and folds a branch", () => {
-  open(ready({ stages: [stage(["sample::D"], { total_us: 9 }), stage(["sample::D", "read::open"], { total_us: 4.5 })] }), "stages");
-  const rows = (): string[] => [...root.querySelectorAll<HTMLElement>('[data-testid="stage-row"]')].map((row) => row.dataset["path"] ?? "");
+  open(
+    ready({ stages: [stage(["sample::D"], { total_us: 9 }), stage(["sample::D", "read::open"], { total_us: 4.5 })] }),
+    "stages",
+  );
+  const rows = (): string[] =>
+    [...root.querySelectorAll<HTMLElement>('[data-testid="stage-row"]')].map((row) => row.dataset.path ?? "");
   expect(rows()).toEqual(["sample::D", "sample::D > read::open"]);
   act(() => root.querySelector<HTMLButtonElement>("button.fold")?.click());
   expect(rows()).toEqual(["sample::D"]);
 });
 
 it("says why there are no stages", () => {
-  open(ready({ diagnostics: [{ topic: "stages", code: "no_stage_markers", count: 1, message: "no stage markers" }] }), "stages");
+  open(
+    ready({ diagnostics: [{ topic: "stages", code: "no_stage_markers", count: 1, message: "no stage markers" }] }),
+    "stages",
+  );
   expect(find("unavailable-state").textContent).toContain("no stage markers");
   expect(find("stages-code").textContent).toContain("annotate.profile");
 });
 
 it("lists the largest gaps with exact values", () => {
-  open(ready({ devices: [device({ gaps: [gap({ start_us: 5.25, duration_us: 30 }), gap({ start_us: 50, duration_us: 10 })] })] }), "gaps");
+  open(
+    ready({
+      devices: [device({ gaps: [gap({ start_us: 5.25, duration_us: 30 }), gap({ start_us: 50, duration_us: 10 })] })],
+    }),
+    "gaps",
+  );
   const rows = [...root.querySelectorAll<HTMLElement>('[data-testid="gap-row"]')];
-  expect(rows.map((row) => [row.dataset["startUs"], row.dataset["durationUs"]])).toEqual([["5.25", "30"], ["50", "10"]]);
+  expect(rows.map((row) => [row.dataset.startUs, row.dataset.durationUs])).toEqual([
+    ["5.25", "30"],
+    ["50", "10"],
+  ]);
 });
 
 it("says why idle gaps are unknown without a device", () => {
@@ -143,13 +185,16 @@ it("lets several devices be told apart", () => {
     select.value = "1";
     select.dispatchEvent(new Event("change", { bubbles: true }));
   });
-  expect(find("number-gaps-idle").dataset["value"]).toBe("70");
+  expect(find("number-gaps-idle").dataset.value).toBe("70");
 });
 
 it("sorts stages by a click on a column head, and turns round at the next", () => {
   open(ready({ stages: [stage(["read::a"], { self_us: 1 }), stage(["read::b"], { self_us: 9 })] }), "stages");
-  const rows = (): string[] => [...root.querySelectorAll<HTMLElement>('[data-testid="stage-row"]')].map((row) => row.dataset["path"] ?? "");
-  const head = [...root.querySelectorAll<HTMLButtonElement>("button.sort")].find((button) => button.textContent?.startsWith("Self"));
+  const rows = (): string[] =>
+    [...root.querySelectorAll<HTMLElement>('[data-testid="stage-row"]')].map((row) => row.dataset.path ?? "");
+  const head = [...root.querySelectorAll<HTMLButtonElement>("button.sort")].find((button) =>
+    button.textContent?.startsWith("Self"),
+  );
   act(() => head?.click());
   expect(rows()).toEqual(["read::b", "read::a"]);
   act(() => head?.click());
@@ -171,14 +216,26 @@ it("shows markup in names as text", () => {
 
 it("does not praise a capture that could not be looked into", () => {
   const verdict = { bound: "unknown", sentence: "The device is idle.", evidence: [] };
-  open(ready({ verdict, diagnostics: [{ topic: "loader", code: "x", count: 1, message: "No thread carries loader spans" }] }));
-  expect(find("no-findings").textContent).toContain("cannot tell whether there is anything to change. No thread carries loader spans.");
+  open(
+    ready({
+      verdict,
+      diagnostics: [{ topic: "loader", code: "x", count: 1, message: "No thread carries loader spans" }],
+    }),
+  );
+  expect(find("no-findings").textContent).toContain(
+    "cannot tell whether there is anything to change. No thread carries loader spans.",
+  );
   open(ready({ verdict, loader: emptyLoader }));
   expect(find("no-findings").textContent).toContain("No rule found anything");
 });
 
 it("counts in whole numbers, one of a kind in the singular", () => {
-  open(ready({ throughput: { samples_per_s: 2, samples: 24, limited_by: "" }, steps: { count: 1, mean_us: 1, p50_us: 1, p95_us: 1, items: [] } }));
+  open(
+    ready({
+      throughput: { samples_per_s: 2, samples: 24, limited_by: "" },
+      steps: { count: 1, mean_us: 1, p50_us: 1, p95_us: 1, items: [] },
+    }),
+  );
   const text = root.textContent?.replaceAll("\u00a0", " ") ?? "";
   expect(text).toContain("24 samples in the window");
   expect(text).toContain("1 step; p50");
@@ -186,7 +243,15 @@ it("counts in whole numbers, one of a kind in the singular", () => {
 
 it("drops the wait from a stage's path in the flat table", () => {
   stagesFlat.value = true;
-  open(ready({ stages: [stage(["wait::DataLoader", "sample::D", "transform::A", "read::open"], {}), stage(["wait::DataLoader", "collate::c"], {})] }), "stages");
+  open(
+    ready({
+      stages: [
+        stage(["wait::DataLoader", "sample::D", "transform::A", "read::open"], {}),
+        stage(["wait::DataLoader", "collate::c"], {}),
+      ],
+    }),
+    "stages",
+  );
   expect([...root.querySelectorAll(".in-path")].map((path) => path.textContent)).toEqual(["in D › A"]);
 });
 

@@ -1,6 +1,6 @@
 import type { Capture } from "../../contract/report";
-import { formatCount } from "../../model/format";
 import { asSentence, ruleWords } from "../../model/findings";
+import { formatCount } from "../../model/format";
 
 /** Rules without an answer, each with its reason; then what was odd in the trace or missing from it. */
 export function CannotTell({ capture: { abstained, diagnostics } }: { capture: Capture }) {

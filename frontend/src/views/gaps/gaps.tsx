@@ -1,13 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { Capture, Device, Gap } from "../../contract/report";
+import { type Cause, causeToken } from "../../model/causes";
+import { chainRows, gapOfBox, gapsOfCause, type Place, whyNotChosen } from "../../model/chain";
 import { exactUs, formatCount, formatDuration } from "../../model/format";
-import { reasonFor } from "../../model/reasons";
-import { causeToken, type Cause } from "../../model/causes";
-import { chainRows, gapOfBox, gapsOfCause, whyNotChosen, type Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
+import { deviceOfLane } from "../../model/lanes";
+import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { deviceName, gapsSentence } from "../../model/summary";
-import { deviceOfLane } from "../../model/lanes";
 import { causeFilter, chainLink, deviceIndex, gapRows, range, selectedGapUs } from "../../state/atoms";
 import { CauseBar } from "../../ui/cause-bar";
 import { BigNumber, NumberRow } from "../../ui/numbers";
@@ -16,7 +16,8 @@ import { GapDetail } from "./gap-detail";
 import { GapTable } from "./gap-table";
 import { chooseGap } from "./show-gap";
 
-const LABEL = "Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text.";
+const LABEL =
+  "Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text.";
 
 /** A click that chose no gap; what it says holds until another is chosen. */
 type Missed = { readonly why: string; readonly before: number | null };
@@ -37,7 +38,9 @@ export function Gaps({ capture, id }: { capture: Capture; id: string }) {
   };
   return (
     <>
-      <p class="sentence" data-testid="gaps-sentence">{gapsSentence(device, capture.window_us)}</p>
+      <p class="sentence" data-testid="gaps-sentence">
+        {gapsSentence(device, capture.window_us)}
+      </p>
       {capture.devices.length > 1 && <DeviceSelect devices={capture.devices} />}
       <GapNumbers device={device} windowUs={capture.window_us} />
       <CauseBar device={device} windowUs={capture.window_us} chosen={cause} choose={chooseCause} />
@@ -51,7 +54,13 @@ export function Gaps({ capture, id }: { capture: Capture; id: string }) {
         only={cause === null ? null : causeToken(cause)}
         onPick={pick}
         pickWords="a click on a gap tells what led to it"
-        below={missed.value?.before === selectedGapUs.value && <p class="muted" role="status" data-testid="gap-missed">{missed.value?.why}</p>}
+        below={
+          missed.value?.before === selectedGapUs.value && (
+            <p class="muted" role="status" data-testid="gap-missed">
+              {missed.value?.why}
+            </p>
+          )
+        }
       />
       {gap !== null && <GapDetail capture={capture} device={device} gaps={gaps} gap={gap} />}
       <GapTable device={device} cause={cause} chosen={gap} />
@@ -100,8 +109,15 @@ function DeviceSelect({ devices }: { devices: readonly Device[] }) {
     <p>
       <label>
         Device{" "}
-        <select data-testid="device-select" value={deviceIndex.value} onChange={(event) => choose(Number(event.currentTarget.value))}>
-          {devices.map((device, index) => <option key={device.id} value={index}>{deviceName(device)}</option>)}
+        <select
+          data-testid="device-select"
+          value={deviceIndex.value}
+          onChange={(event) => choose(Number(event.currentTarget.value))}>
+          {devices.map((device, index) => (
+            <option key={device.id} value={index}>
+              {deviceName(device)}
+            </option>
+          ))}
         </select>
       </label>
     </p>
@@ -112,14 +128,41 @@ function GapNumbers({ device, windowUs }: { device: Device; windowUs: number | u
   const mean = device.gap_count === 0 ? undefined : device.idle_us / device.gap_count;
   return (
     <NumberRow>
-      <BigNumber label="Idle" testId="number-gaps-idle" value={device.idle_us} text={formatDuration(device.idle_us)}
-        exact={exactUs(device.idle_us)} note={`${shareWords(device.idle_us, windowUs)} of the window`} reason="" />
-      <BigNumber label="Gaps" testId="number-gap-count" value={device.gap_count} text={formatCount(device.gap_count)}
-        note={mean === undefined ? "" : `${formatDuration(mean)} each on average`} reason="" />
-      <BigNumber label="Longest gap" testId="number-longest-gap" value={device.longest_gap_us} text={formatDuration(device.longest_gap_us)}
-        exact={exactUs(device.longest_gap_us)} note={`${shareWords(device.longest_gap_us, device.idle_us)} of the idle time`} reason="" />
-      <BigNumber label="Busy" testId="number-busy" value={device.busy_us} text={formatDuration(device.busy_us)}
-        exact={exactUs(device.busy_us)} note={`${shareWords(device.busy_us, windowUs)} of the window${device.kernel_busy_us === undefined ? "" : `; kernels alone ${formatDuration(device.kernel_busy_us)}`}`} reason="" />
+      <BigNumber
+        label="Idle"
+        testId="number-gaps-idle"
+        value={device.idle_us}
+        text={formatDuration(device.idle_us)}
+        exact={exactUs(device.idle_us)}
+        note={`${shareWords(device.idle_us, windowUs)} of the window`}
+        reason=""
+      />
+      <BigNumber
+        label="Gaps"
+        testId="number-gap-count"
+        value={device.gap_count}
+        text={formatCount(device.gap_count)}
+        note={mean === undefined ? "" : `${formatDuration(mean)} each on average`}
+        reason=""
+      />
+      <BigNumber
+        label="Longest gap"
+        testId="number-longest-gap"
+        value={device.longest_gap_us}
+        text={formatDuration(device.longest_gap_us)}
+        exact={exactUs(device.longest_gap_us)}
+        note={`${shareWords(device.longest_gap_us, device.idle_us)} of the idle time`}
+        reason=""
+      />
+      <BigNumber
+        label="Busy"
+        testId="number-busy"
+        value={device.busy_us}
+        text={formatDuration(device.busy_us)}
+        exact={exactUs(device.busy_us)}
+        note={`${shareWords(device.busy_us, windowUs)} of the window${device.kernel_busy_us === undefined ? "" : `; kernels alone ${formatDuration(device.kernel_busy_us)}`}`}
+        reason=""
+      />
     </NumberRow>
   );
 }

@@ -1,6 +1,6 @@
 import type { Capture } from "../../contract/report";
-import { formatCount } from "../../model/format";
 import { isBlind, nothingFound } from "../../model/findings";
+import { formatCount } from "../../model/format";
 import { selectView } from "../../state/actions";
 import { FindingItem } from "../../ui/finding";
 
@@ -13,14 +13,23 @@ export function BestFindings({ capture }: { capture: Capture }) {
     <section aria-labelledby="findings-title">
       <div class="table-head">
         <h2 id="findings-title">What to change</h2>
-        <button type="button" class="link" data-testid="all-findings" onClick={() => selectView("findings")}>{linkWords(findings.length, abstained.length + diagnostics.length)}</button>
+        <button type="button" class="link" data-testid="all-findings" onClick={() => selectView("findings")}>
+          {linkWords(findings.length, abstained.length + diagnostics.length)}
+        </button>
       </div>
       {findings.length === 0 ? (
-        <p class="muted" data-testid="no-findings">{isBlind(capture) ? nothingFound(capture) : "No rule found anything to change in this capture."}</p>
+        <p class="muted" data-testid="no-findings">
+          {isBlind(capture) ? nothingFound(capture) : "No rule found anything to change in this capture."}
+        </p>
       ) : (
         <ol class="findings">
           {findings.slice(0, BEST).map((finding) => (
-            <FindingItem key={`${finding.rule} ${finding.stage} ${finding.title}`} finding={finding} capture={capture} level="brief" />
+            <FindingItem
+              key={`${finding.rule} ${finding.stage} ${finding.title}`}
+              finding={finding}
+              capture={capture}
+              level="brief"
+            />
           ))}
         </ol>
       )}

@@ -19,8 +19,19 @@ export function OverviewNumbers({ capture }: { capture: Capture }) {
 function ofWindow(us: number, windowUs: number | undefined) {
   return (
     <>
-      <Exact value={us} title={exactUs(us)}>{formatDuration(us)}</Exact>
-      {windowUs !== undefined && <> of the <Exact value={windowUs} title={exactUs(windowUs)}>{formatDuration(windowUs)}</Exact> window</>}
+      <Exact value={us} title={exactUs(us)}>
+        {formatDuration(us)}
+      </Exact>
+      {windowUs !== undefined && (
+        <>
+          {" "}
+          of the{" "}
+          <Exact value={windowUs} title={exactUs(windowUs)}>
+            {formatDuration(windowUs)}
+          </Exact>{" "}
+          window
+        </>
+      )}
     </>
   );
 }
@@ -42,7 +53,16 @@ function IdleNumber({ capture }: { capture: Capture }) {
       value={device?.idle_us}
       text={shareText(device?.idle_us, capture.window_us)}
       exact={device === undefined ? "" : exactUs(device.idle_us)}
-      note={device === undefined ? "" : <>{ofWindow(device.idle_us, capture.window_us)}{others > 0 && `; ${others} more in Idle gaps`}</>}
+      note={
+        device === undefined ? (
+          ""
+        ) : (
+          <>
+            {ofWindow(device.idle_us, capture.window_us)}
+            {others > 0 && `; ${others} more in Idle gaps`}
+          </>
+        )
+      }
       reason={reasonFor(capture, "device")}
     />
   );
@@ -80,7 +100,9 @@ function ExposedNumber({ capture }: { capture: Capture }) {
 }
 
 function samplesNote(throughput: Throughput | undefined): string {
-  return throughput?.samples === undefined ? "over the window" : `${plural(Math.round(throughput.samples), "sample")} in the window`;
+  return throughput?.samples === undefined
+    ? "over the window"
+    : `${plural(Math.round(throughput.samples), "sample")} in the window`;
 }
 
 function ThroughputNumber({ capture }: { capture: Capture }) {
@@ -107,7 +129,11 @@ function StepNumber({ capture }: { capture: Capture }) {
       value={steps?.mean_us}
       text={steps === undefined ? "" : formatDuration(steps.mean_us)}
       exact={steps === undefined ? "" : exactUs(steps.mean_us)}
-      note={steps === undefined ? "" : `${plural(steps.count, "step")}; p50 ${formatDuration(steps.p50_us)}, p95 ${formatDuration(steps.p95_us)}`}
+      note={
+        steps === undefined
+          ? ""
+          : `${plural(steps.count, "step")}; p50 ${formatDuration(steps.p50_us)}, p95 ${formatDuration(steps.p95_us)}`
+      }
       reason={reasonFor(capture, "steps")}
     />
   );

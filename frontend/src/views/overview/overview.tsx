@@ -1,6 +1,6 @@
 import type { Capture } from "../../contract/report";
-import { newEvidence, stageParts } from "../../model/summary";
 import { reasonFor } from "../../model/reasons";
+import { newEvidence, stageParts } from "../../model/summary";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
 import { BestFindings } from "./best-findings";
@@ -24,7 +24,11 @@ export function Overview({ capture }: { capture: Capture }) {
           <p class="muted reason">{reasonFor(capture, "steps")}</p>
         </section>
       ) : (
-        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} workers={capture.loader?.num_workers} />
+        <StepChart
+          steps={capture.steps}
+          waitKnown={capture.loader !== undefined}
+          workers={capture.loader?.num_workers}
+        />
       )}
       <Divisions capture={capture} />
       <Settings capture={capture} />
@@ -43,7 +47,9 @@ function Verdict({ capture }: { capture: Capture }) {
       </p>
       {evidence.length > 0 && (
         <ul class="evidence" data-testid="verdict-evidence">
-          {evidence.map((line) => <li key={line}>{line}</li>)}
+          {evidence.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
         </ul>
       )}
     </section>
@@ -56,7 +62,13 @@ function Divisions({ capture }: { capture: Capture }) {
   return (
     <div class="columns">
       {capture.loader !== undefined && stages.length > 0 && (
-        <PartsTable caption="Data wait by stage" parts={stages} wholeUs={capture.loader.wait_us} of="of data wait" testId="wait-by-stage" />
+        <PartsTable
+          caption="Data wait by stage"
+          parts={stages}
+          wholeUs={capture.loader.wait_us}
+          of="of data wait"
+          testId="wait-by-stage"
+        />
       )}
       <Rates throughput={capture.throughput} />
     </div>

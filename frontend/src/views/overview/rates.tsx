@@ -21,17 +21,29 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
       <caption>What each part could sustain alone</caption>
       <thead>
         <tr>
-          <th scope="col" class="parts-name">Part</th>
-          <th scope="col"><span class="offscreen">Bar</span></th>
-          <th scope="col" class="num">samples/s</th>
+          <th scope="col" class="parts-name">
+            Part
+          </th>
+          <th scope="col">
+            <span class="offscreen">Bar</span>
+          </th>
+          <th scope="col" class="num">
+            samples/s
+          </th>
         </tr>
       </thead>
       <tbody>
         {known.map(({ name, perS = 0, token }) => (
           <tr key={name}>
-            <th scope="row" class="parts-name">{name}</th>
-            <td class="parts-bar"><span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} /></td>
-            <td class="num" data-value={perS} title={String(perS)}>{sig3(perS)}</td>
+            <th scope="row" class="parts-name">
+              {name}
+            </th>
+            <td class="parts-bar">
+              <span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} />
+            </td>
+            <td class="num" data-value={perS} title={String(perS)}>
+              {sig3(perS)}
+            </td>
           </tr>
         ))}
       </tbody>

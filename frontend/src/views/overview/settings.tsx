@@ -36,7 +36,9 @@ function hostRows(capture: Capture): Row[] {
   const { environment } = capture;
   return [
     ...filled("Host", capture.host),
-    ...known("Rank", capture.rank, (rank) => (capture.world_size === undefined ? `${rank}` : `${rank} of ${capture.world_size}`)),
+    ...known("Rank", capture.rank, (rank) =>
+      capture.world_size === undefined ? `${rank}` : `${rank} of ${capture.world_size}`,
+    ),
     ...known("CPU cores", environment?.cores, formatCount),
     ...known("CPU quota", environment?.cpu_quota, coreWords),
     ...known("Memory", environment?.memory_bytes, formatBytes),
@@ -45,7 +47,11 @@ function hostRows(capture: Capture): Row[] {
     ...known("Recording cost", environment?.recorder_overhead_us, (us) => costWords(us, capture)),
     ...known("Markers", environment?.marker_count, formatCount),
     ...known("Recording cost in the workers", workerCost(capture), formatDuration),
-    ...known("Spans in the workers", capture.workers.length === 0 ? undefined : environment?.worker_span_count, formatCount),
+    ...known(
+      "Spans in the workers",
+      capture.workers.length === 0 ? undefined : environment?.worker_span_count,
+      formatCount,
+    ),
     ...known("Spans dropped", environment?.dropped_spans, formatCount),
   ];
 }
@@ -61,7 +67,9 @@ function coreWords(cores: number): string {
 }
 
 function costWords(us: number, { window_us: windowUs }: Capture): string {
-  return windowUs === undefined ? formatDuration(us) : `${formatDuration(us)}, ${shareWords(us, windowUs)} of the window`;
+  return windowUs === undefined
+    ? formatDuration(us)
+    : `${formatDuration(us)}, ${shareWords(us, windowUs)} of the window`;
 }
 
 function versionRows(capture: Capture): Row[] {
@@ -88,14 +96,18 @@ export function Settings({ capture }: { capture: Capture }) {
               {group.rows.map((row) => (
                 <tr key={row.name}>
                   <th scope="row">{row.name}</th>
-                  <td class="num" data-value={row.exact}>{row.value}</td>
+                  <td class="num" data-value={row.exact}>
+                    {row.value}
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         ))}
       </div>
-      <p class="muted file">File: <span class="mono">{capture.file || capture.name}</span></p>
+      <p class="muted file">
+        File: <span class="mono">{capture.file || capture.name}</span>
+      </p>
     </section>
   );
 }

@@ -1,7 +1,16 @@
 import { useSignal } from "@preact/signals";
 import type { Step, Steps } from "../../contract/report";
 import { chooseTimeUnit, exactUs, formatCount, inUnit, onAxis, plural, type TimeUnit } from "../../model/format";
-import { sawtoothOf, sawtoothWords, stackKeys, stepBars, stepStack, type Sawtooth, type StepBar, type StepPart } from "../../model/steps";
+import {
+  type Sawtooth,
+  type StepBar,
+  type StepPart,
+  sawtoothOf,
+  sawtoothWords,
+  stackKeys,
+  stepBars,
+  stepStack,
+} from "../../model/steps";
 import { niceStep, ticks } from "../../model/time-scale";
 import { cssColor, isHatched } from "../../theme/tokens";
 import { Legend, Swatch } from "../../ui/swatch";
@@ -54,13 +63,24 @@ function geometryOf(steps: Steps, widthPx: number, waitKnown: boolean): Geometry
 }
 
 /** One stacked bar per step, and above it the data wait on its own scale, so that a sawtooth shows even when small. */
-export function StepChart({ steps, waitKnown, workers }: { steps: Steps; waitKnown: boolean; workers: number | undefined }) {
+export function StepChart({
+  steps,
+  waitKnown,
+  workers,
+}: {
+  steps: Steps;
+  waitKnown: boolean;
+  workers: number | undefined;
+}) {
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly index: number; readonly x: number; readonly y: number } | null>(null);
   const geometry = geometryOf(steps, widthPx, waitKnown);
   const first = geometry.bars[0];
   if (first === undefined) return null;
-  const legend = stackKeys(geometry.bars.map((bar) => bar.step), waitKnown);
+  const legend = stackKeys(
+    geometry.bars.map((bar) => bar.step),
+    waitKnown,
+  );
   const teeth = waitKnown && first.of === 1 ? sawtoothOf(steps.items, workers) : null;
   const hovered = hover.value === null ? undefined : geometry.bars[hover.value.index];
   return (
@@ -68,14 +88,29 @@ export function StepChart({ steps, waitKnown, workers }: { steps: Steps; waitKno
       <figcaption>
         <h2>Steps</h2>
         <Legend items={legend} />
-        {teeth !== null && <p class="sawtooth" data-testid="sawtooth" data-period={teeth.period}>{sawtoothWords(teeth)}</p>}
+        {teeth !== null && (
+          <p class="sawtooth" data-testid="sawtooth" data-period={teeth.period}>
+            {sawtoothWords(teeth)}
+          </p>
+        )}
         {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
       </figcaption>
-      <svg width={widthPx} height={geometry.heightPx} role="img" data-testid="step-chart" aria-label={`Duration of ${plural(steps.count, "step")}; the table below has the numbers`}>
+      <svg
+        width={widthPx}
+        height={geometry.heightPx}
+        role="img"
+        data-testid="step-chart"
+        aria-label={`Duration of ${plural(steps.count, "step")}; the table below has the numbers`}>
         <Hatches tokens={legend.map((item) => item.token)} />
         <DurationAxis geometry={geometry} />
         {geometry.bars.map((bar, index) => (
-          <Bar key={bar.step.number} bar={bar} index={index} geometry={geometry} dim={hovered !== undefined && hovered !== bar} />
+          <Bar
+            key={bar.step.number}
+            bar={bar}
+            index={index}
+            geometry={geometry}
+            dim={hovered !== undefined && hovered !== bar}
+          />
         ))}
         {waitKnown && <WaitLine geometry={geometry} teeth={teeth} />}
         {geometry.bars.map((bar, index) => (
@@ -105,7 +140,13 @@ function Hatches({ tokens }: { tokens: readonly string[] }) {
   return (
     <defs>
       {tokens.filter(isHatched).map((token) => (
-        <pattern key={token} id={hatchId(token)} width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <pattern
+          key={token}
+          id={hatchId(token)}
+          width="5"
+          height="5"
+          patternUnits="userSpaceOnUse"
+          patternTransform="rotate(45)">
           <rect width="5" height="5" fill={cssColor("paper")} />
           <rect width="2.5" height="5" fill={cssColor(token)} />
         </pattern>
@@ -129,13 +170,17 @@ function DurationAxis({ geometry }: { geometry: Geometry }) {
   const step = niceStep(geometry.longestUs, 4);
   return (
     <g class="axis">
-      <text x={0} y={geometry.barsTopPx - 12}>Step duration, {geometry.unit}</text>
+      <text x={0} y={geometry.barsTopPx - 12}>
+        Step duration, {geometry.unit}
+      </text>
       {ticks(0, geometry.longestUs, step).map((us) => {
         const y = Math.round(geometry.barsTopPx + BARS_PX * (1 - us / geometry.longestUs)) + 0.5;
         return (
           <g key={us}>
             <line x1={LEFT_PX} x2={geometry.endPx} y1={y} y2={y} />
-            <text x={LEFT_PX - 8} y={y + 4} text-anchor="end">{onAxis(us, step, geometry.unit)}</text>
+            <text x={LEFT_PX - 8} y={y + 4} text-anchor="end">
+              {onAxis(us, step, geometry.unit)}
+            </text>
           </g>
         );
       })}
@@ -177,15 +222,32 @@ function WaitLine({ geometry, teeth }: { geometry: Geometry; teeth: Sawtooth | n
   }));
   return (
     <g class="axis">
-      <text x={0} y={12}>Data wait, {waitUnit}</text>
+      <text x={0} y={12}>
+        Data wait, {waitUnit}
+      </text>
       <line x1={LEFT_PX} x2={endPx} y1={bottom} y2={bottom} />
-      <text x={LEFT_PX - 8} y={bottom + 3} text-anchor="end">0</text>
+      <text x={LEFT_PX - 8} y={bottom + 3} text-anchor="end">
+        0
+      </text>
       {mostWaitUs > 0 && (
-        <text x={LEFT_PX - 8} y={WAIT_TOP_PX + 5} text-anchor="end">{inUnit(mostWaitUs, waitUnit)}</text>
+        <text x={LEFT_PX - 8} y={WAIT_TOP_PX + 5} text-anchor="end">
+          {inUnit(mostWaitUs, waitUnit)}
+        </text>
       )}
-      <polygon class="wait-area" points={[`${LEFT_PX + slotPx / 2},${bottom}`, ...points.map(({ x, y }) => `${x},${y}`), `${endPx - slotPx / 2},${bottom}`].join(" ")} />
+      <polygon
+        class="wait-area"
+        points={[
+          `${LEFT_PX + slotPx / 2},${bottom}`,
+          ...points.map(({ x, y }) => `${x},${y}`),
+          `${endPx - slotPx / 2},${bottom}`,
+        ].join(" ")}
+      />
       <polyline class="wait-line" points={points.map(({ x, y }) => `${x},${y}`).join(" ")} />
-      {points.filter(({ tooth }) => tooth || slotPx >= 8).map(({ x, y, tooth }) => <circle key={x} class={tooth ? "wait-point tooth" : "wait-point"} cx={x} cy={y} r={tooth ? 4 : 2.5} />)}
+      {points
+        .filter(({ tooth }) => tooth || slotPx >= 8)
+        .map(({ x, y, tooth }) => (
+          <circle key={x} class={tooth ? "wait-point tooth" : "wait-point"} cx={x} cy={y} r={tooth ? 4 : 2.5} />
+        ))}
     </g>
   );
 }
@@ -194,17 +256,31 @@ function StepReadout({ bar, waitKnown }: { bar: StepBar; waitKnown: boolean }) {
   const { step } = bar;
   return (
     <>
-      <p class="tooltip-title">Step {step.number}{bar.of > 1 ? `, longest of ${formatCount(bar.of)}` : ""}</p>
+      <p class="tooltip-title">
+        Step {step.number}
+        {bar.of > 1 ? `, longest of ${formatCount(bar.of)}` : ""}
+      </p>
       <table>
         <tbody>
-          <tr><th scope="row">duration</th><td class="num">{exactUs(step.duration_us)}</td></tr>
+          <tr>
+            <th scope="row">duration</th>
+            <td class="num">{exactUs(step.duration_us)}</td>
+          </tr>
           {stepStack(step, waitKnown).map((part) => (
             <tr key={part.key}>
-              <th scope="row"><Swatch token={part.token} />{part.label}</th>
+              <th scope="row">
+                <Swatch token={part.token} />
+                {part.label}
+              </th>
               <td class="num">{exactUs(part.us)}</td>
             </tr>
           ))}
-          {waitKnown && <tr><th scope="row">data wait</th><td class="num">{exactUs(step.data_wait_us ?? 0)}</td></tr>}
+          {waitKnown && (
+            <tr>
+              <th scope="row">data wait</th>
+              <td class="num">{exactUs(step.data_wait_us ?? 0)}</td>
+            </tr>
+          )}
         </tbody>
       </table>
     </>
@@ -217,7 +293,9 @@ function tableColumns(step: Step, waitKnown: boolean, keys: readonly Omit<StepPa
   return [
     { key: "duration", label: "Duration", token: "step", us: step.duration_us },
     ...(waitKnown ? [{ key: "wait", label: "Data wait", token: "wait", us: step.data_wait_us ?? 0 }] : []),
-    ...keys.filter(({ key }) => key !== "wait" && key !== "step").map((part) => ({ ...part, us: stack.get(part.key) ?? 0 })),
+    ...keys
+      .filter(({ key }) => key !== "wait" && key !== "step")
+      .map((part) => ({ ...part, us: stack.get(part.key) ?? 0 })),
   ];
 }
 
@@ -235,7 +313,12 @@ function StepTable({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
           <thead>
             <tr>
               <th scope="col">Step</th>
-              {tableColumns(first, waitKnown, keys).map((part) => <th key={part.key} scope="col" class="num">{part.label.replace("idle: ", "Idle: ")}<span class="unit">, {unit}</span></th>)}
+              {tableColumns(first, waitKnown, keys).map((part) => (
+                <th key={part.key} scope="col" class="num">
+                  {part.label.replace("idle: ", "Idle: ")}
+                  <span class="unit">, {unit}</span>
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
@@ -243,7 +326,9 @@ function StepTable({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
               <tr key={step.number} data-testid="step-row" data-step={step.number}>
                 <th scope="row">{step.number}</th>
                 {tableColumns(step, waitKnown, keys).map(({ key, us }) => (
-                  <td key={key} class="num" data-column={key} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>
+                  <td key={key} class="num" data-column={key} data-value-us={us} title={exactUs(us)}>
+                    {inUnit(us, unit)}
+                  </td>
                 ))}
               </tr>
             ))}

@@ -1,5 +1,5 @@
 import type { Batch, Capture } from "../../contract/report";
-import { batchKey, batchValue, sortBatches, type BatchColumn } from "../../model/batches";
+import { type BatchColumn, batchKey, batchValue, sortBatches } from "../../model/batches";
 import { chooseTimeUnit, exactUs, formatCount, inUnit, plural, type TimeUnit } from "../../model/format";
 import type { LoaderPart } from "../../model/workers";
 import { batchRows, batchSort, selectedBatch } from "../../state/atoms";
@@ -14,10 +14,25 @@ type Column = { readonly column: TimeColumn; readonly label: string; readonly ti
 
 const NOT_RECEIVED = "The training thread did not get this batch within the window.";
 const TIMES: readonly Column[] = [
-  { column: "make", label: "Made in", title: "From its start in the DataLoader worker to its finish", absent: "Its start or its finish was not recorded: it lies outside the window." },
+  {
+    column: "make",
+    label: "Made in",
+    title: "From its start in the DataLoader worker to its finish",
+    absent: "Its start or its finish was not recorded: it lies outside the window.",
+  },
   { column: "wait", label: "Wait", title: "How long the training thread waited for it", absent: NOT_RECEIVED },
-  { column: "delay", label: "Lay ready", title: "From its finish until the training thread took it, when it was not waited for", absent: "It was waited for, or not received within the window: it did not lie ready." },
-  { column: "blocked", label: "Head of line", title: "How long it lay ready while the training thread waited for an earlier batch", absent: "It did not lie ready while an earlier batch was waited for." },
+  {
+    column: "delay",
+    label: "Lay ready",
+    title: "From its finish until the training thread took it, when it was not waited for",
+    absent: "It was waited for, or not received within the window: it did not lie ready.",
+  },
+  {
+    column: "blocked",
+    label: "Head of line",
+    title: "How long it lay ready while the training thread waited for an earlier batch",
+    absent: "It did not lie ready while an earlier batch was waited for.",
+  },
 ];
 
 export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPart }) {
@@ -30,19 +45,29 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
   return (
     <section>
       <h2>Batches</h2>
-      <p class="muted">{coverWords(capture, part)} Choose one to see in the timeline who made it and who waited for it.</p>
+      <p class="muted">
+        {coverWords(capture, part)} Choose one to see in the timeline who made it and who waited for it.
+      </p>
       <div class="scroll-x">
         <table class="gaps batches" data-testid="batch-table">
           <thead>
             <tr>
               <Head column="number" label="Batch" />
-              <th scope="col" class="num">Epoch</th>
-              <th scope="col" class="num">DataLoader worker</th>
-              {TIMES.map(({ column, label, title }) => <Head key={column} column={column} label={label} title={title} unit={unit} />)}
+              <th scope="col" class="num">
+                Epoch
+              </th>
+              <th scope="col" class="num">
+                DataLoader worker
+              </th>
+              {TIMES.map(({ column, label, title }) => (
+                <Head key={column} column={column} label={label} title={title} unit={unit} />
+              ))}
             </tr>
           </thead>
           <tbody>
-            {rows.map((batch) => <BatchLine key={batchKey(batch)} batch={batch} unit={unit} />)}
+            {rows.map((batch) => (
+              <BatchLine key={batchKey(batch)} batch={batch} unit={unit} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -78,17 +103,27 @@ function BatchLine({ batch, unit }: { batch: Batch; unit: TimeUnit }) {
       data-number={batch.number}
       data-epoch={batch.epoch}
       aria-current={selectedBatch.value === batchKey(batch) ? "true" : undefined}
-      onClick={() => showBatch(batch)}
-    >
+      onClick={() => showBatch(batch)}>
       <td class="num" title={batch.number < 0 ? "Its number could not be known." : undefined}>
-        <button type="button" class="link tabular" aria-label={`Show batch ${name} of epoch ${batch.epoch}`}>{name}</button>
+        <button type="button" class="link tabular" aria-label={`Show batch ${name} of epoch ${batch.epoch}`}>
+          {name}
+        </button>
       </td>
       <td class="num">{batch.epoch}</td>
       <td class="num">{batch.worker}</td>
       {TIMES.map(({ column, absent }) => {
         const us = batchValue(batch, column);
-        if (us === undefined) return <td key={column} class="num" data-column={column}><Unknown reason={absent} /></td>;
-        return <td key={column} class="num" data-column={column} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>;
+        if (us === undefined)
+          return (
+            <td key={column} class="num" data-column={column}>
+              <Unknown reason={absent} />
+            </td>
+          );
+        return (
+          <td key={column} class="num" data-column={column} data-value-us={us} title={exactUs(us)}>
+            {inUnit(us, unit)}
+          </td>
+        );
       })}
     </tr>
   );

@@ -13,13 +13,21 @@ export function Costs({ costs }: { costs: WorkerCosts | undefined }) {
     <section data-testid="worker-costs">
       <div class="table-head">
         <h2>What a batch costs its DataLoader worker</h2>
-        <span class="muted">{plural(costs.batches, "batch", "batches")} of all DataLoader workers, begun and finished in the window</span>
+        <span class="muted">
+          {plural(costs.batches, "batch", "batches")} of all DataLoader workers, begun and finished in the window
+        </span>
       </div>
       {parts.length > 0 && (
         <ShareBar parts={parts} wholeUs={costs.wall_us} of="the time to make batches" testId="cost-bar">
           <ul class="legend">
             {parts.map((part) => (
-              <li key={part.name}><Swatch token={part.token} />{part.name} <span class="tabular">{shareWords(part.us, costs.wall_us)}, {formatDuration(part.us / costs.batches)} per batch</span></li>
+              <li key={part.name}>
+                <Swatch token={part.token} />
+                {part.name}{" "}
+                <span class="tabular">
+                  {shareWords(part.us, costs.wall_us)}, {formatDuration(part.us / costs.batches)} per batch
+                </span>
+              </li>
             ))}
           </ul>
         </ShareBar>
@@ -28,7 +36,9 @@ export function Costs({ costs }: { costs: WorkerCosts | undefined }) {
         {costFacts(costs).map(({ key, name, value, text, title }) => (
           <div key={key} title={title}>
             <dt>{name}</dt>
-            <dd class="tabular" data-testid={`cost-${key}`} data-value={value}>{text}</dd>
+            <dd class="tabular" data-testid={`cost-${key}`} data-value={value}>
+              {text}
+            </dd>
           </div>
         ))}
       </dl>

@@ -25,19 +25,42 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
           <thead>
             <tr>
               <th scope="col">DataLoader worker</th>
-              <th scope="col" class="num">Process</th>
-              <th scope="col" class="num" title="Batches it finished in the window">Batches</th>
-              <th scope="col" class="num" title="From a batch's start to its finish">Busy{inSeconds}</th>
-              <th scope="col" class="num" title="Busy, as a share of the window">of window</th>
-              <th scope="col" class="num" title="The rest of the window">Idle{inSeconds}</th>
-              <th scope="col" class="num" title="Part of idle: it had no index to work on">Starved{inSeconds}</th>
-              <th scope="col" class="num" title="Part of idle: the process was not ready yet">Start-up{inSeconds}</th>
-              <th scope="col" class="num" title="Busy over the mean busy of this DataLoader's workers; 1.0x is even">Skew</th>
-              <th scope="col" class="num" title="Spans that did not fit into its limit; its stages are that much too short">Dropped spans</th>
+              <th scope="col" class="num">
+                Process
+              </th>
+              <th scope="col" class="num" title="Batches it finished in the window">
+                Batches
+              </th>
+              <th scope="col" class="num" title="From a batch's start to its finish">
+                Busy{inSeconds}
+              </th>
+              <th scope="col" class="num" title="Busy, as a share of the window">
+                of window
+              </th>
+              <th scope="col" class="num" title="The rest of the window">
+                Idle{inSeconds}
+              </th>
+              <th scope="col" class="num" title="Part of idle: it had no index to work on">
+                Starved{inSeconds}
+              </th>
+              <th scope="col" class="num" title="Part of idle: the process was not ready yet">
+                Start-up{inSeconds}
+              </th>
+              <th scope="col" class="num" title="Busy over the mean busy of this DataLoader's workers; 1.0x is even">
+                Skew
+              </th>
+              <th
+                scope="col"
+                class="num"
+                title="Spans that did not fit into its limit; its stages are that much too short">
+                Dropped spans
+              </th>
             </tr>
           </thead>
           <tbody>
-            {workers.map((worker) => <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} />)}
+            {workers.map((worker) => (
+              <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -48,25 +71,46 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
 function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
   const time = (column: Column) => {
     const us = worker[column];
-    if (us === undefined) return <td class="num" data-column={column}><Unknown reason={ABSENT[column]} /></td>;
-    return <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>;
+    if (us === undefined)
+      return (
+        <td class="num" data-column={column}>
+          <Unknown reason={ABSENT[column]} />
+        </td>
+      );
+    return (
+      <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>
+        {inUnit(us, unit)}
+      </td>
+    );
   };
   const { skew, dropped_spans: dropped } = worker;
   return (
     <tr data-testid="worker-row" data-worker={worker.worker} data-pid={worker.pid}>
       <th scope="row">DataLoader worker {worker.worker}</th>
-      <td class="num" data-column="pid" data-value={worker.pid}>{worker.pid}</td>
-      <td class="num" data-column="batches" data-value={worker.batches}>{formatCount(worker.batches)}</td>
+      <td class="num" data-column="pid" data-value={worker.pid}>
+        {worker.pid}
+      </td>
+      <td class="num" data-column="batches" data-value={worker.batches}>
+        {formatCount(worker.batches)}
+      </td>
       {time("busy_us")}
       <td class="num">{shareWords(worker.busy_us, worker.busy_us + worker.idle_us)}</td>
       {time("idle_us")}
       {time("starved_us")}
       {time("startup_us")}
       <td class="num" data-column="skew" data-value={skew} title={skew === undefined ? undefined : String(skew)}>
-        {skew === undefined ? <Unknown reason="There is no other DataLoader worker to compare with." /> : ratioWords(skew)}
+        {skew === undefined ? (
+          <Unknown reason="There is no other DataLoader worker to compare with." />
+        ) : (
+          ratioWords(skew)
+        )}
       </td>
       <td class="num" data-column="dropped_spans" data-value={dropped}>
-        {dropped === undefined ? <Unknown reason="The capture does not tell whether spans were dropped." /> : formatCount(dropped)}
+        {dropped === undefined ? (
+          <Unknown reason="The capture does not tell whether spans were dropped." />
+        ) : (
+          formatCount(dropped)
+        )}
       </td>
     </tr>
   );

@@ -1,10 +1,10 @@
 import { useEffect } from "preact/hooks";
 import type { Capture } from "../../contract/report";
-import { batchLines, batchOfBox, batchKey, findBatch, linkOf } from "../../model/batches";
+import { batchKey, batchLines, batchOfBox, findBatch, linkOf } from "../../model/batches";
 import type { BoxInfo } from "../../model/hover";
 import { ownerOf } from "../../model/lanes";
 import { noWorkersReason, reasonFor } from "../../model/reasons";
-import { loaderNumbers, loaderPart, workersSentence, type LoaderPart } from "../../model/workers";
+import { type LoaderPart, loaderNumbers, loaderPart, workersSentence } from "../../model/workers";
 import { selectView } from "../../state/actions";
 import { batchRows, loaderNumber, selectedBatch } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
@@ -32,7 +32,9 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
   const part = loaderPart(capture, loaderNumber.value);
   return (
     <>
-      <p class="sentence" data-testid="workers-sentence">{workersSentence(capture, part)}</p>
+      <p class="sentence" data-testid="workers-sentence">
+        {workersSentence(capture, part)}
+      </p>
       <LoaderSelect numbers={loaderNumbers(capture)} chosen={part.loader} />
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
@@ -48,12 +50,23 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
 function NoWorkers({ capture }: { capture: Capture }) {
   const { loader } = capture;
   if (loader === undefined) {
-    return <UnavailableState title="This capture tells nothing of DataLoader workers." reason={reasonFor(capture, "loader")} />;
+    return (
+      <UnavailableState
+        title="This capture tells nothing of DataLoader workers."
+        reason={reasonFor(capture, "loader")}
+      />
+    );
   }
   if (capture.mode === "replay") {
-    return <MadeByTrainingThread why="A replay runs without DataLoader workers" note="It plays the loader alone, to tell what its stages cost when nothing else runs." />;
+    return (
+      <MadeByTrainingThread
+        why="A replay runs without DataLoader workers"
+        note="It plays the loader alone, to tell what its stages cost when nothing else runs."
+      />
+    );
   }
-  if (loader.num_workers === 0) return <MadeByTrainingThread why="This loader has no workers" note="It was made with num_workers=0." />;
+  if (loader.num_workers === 0)
+    return <MadeByTrainingThread why="This loader has no workers" note="It was made with num_workers=0." />;
   const count = loader.num_workers === undefined ? "" : `${loader.num_workers} `;
   return (
     <UnavailableState
@@ -68,7 +81,10 @@ function MadeByTrainingThread({ why, note }: { why: string; note: string }) {
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">
         {why}: the training thread makes the batches itself, see{" "}
-        <button type="button" class="link" onClick={() => selectView("stages")}>Stages</button>.
+        <button type="button" class="link" onClick={() => selectView("stages")}>
+          Stages
+        </button>
+        .
       </p>
       <p class="muted">{note}</p>
     </section>
@@ -86,8 +102,15 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
     <p>
       <label>
         DataLoader{" "}
-        <select data-testid="loader-select" value={chosen} onChange={(event) => choose(Number(event.currentTarget.value))}>
-          {numbers.map((loader) => <option key={loader} value={loader}>DataLoader {loader}</option>)}
+        <select
+          data-testid="loader-select"
+          value={chosen}
+          onChange={(event) => choose(Number(event.currentTarget.value))}>
+          {numbers.map((loader) => (
+            <option key={loader} value={loader}>
+              DataLoader {loader}
+            </option>
+          ))}
         </select>
       </label>
     </p>
@@ -102,7 +125,10 @@ function Picture({ capture, id, part }: { capture: Capture; id: string; part: Lo
     const batch = batchOfBox(part, box);
     if (batch === null) return [];
     const isBatch = box.token === "batch";
-    return [...(isBatch ? [] : [`batch ${batch.number}`]), ...(isBatch || box.token === "wait" ? batchLines(batch) : [])];
+    return [
+      ...(isBatch ? [] : [`batch ${batch.number}`]),
+      ...(isBatch || box.token === "wait" ? batchLines(batch) : []),
+    ];
   };
   const pick = (box: BoxInfo | null): void => {
     const batch = box === null ? null : batchOfBox(part, box);
