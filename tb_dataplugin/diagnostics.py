@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Topic = Literal["window", "device", "loader", "steps", "stages", "blame", "throughput", "workers", "file", "capture"]
+Topic = Literal[
+    "window", "device", "loader", "steps", "stages", "wait_by_stage", "throughput", "workers", "file", "capture"
+]
 """Which part of the report a diagnostic is about; `file`: oddities of the file, `capture`: notes of who captured."""
 
 

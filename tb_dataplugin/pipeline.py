@@ -29,7 +29,7 @@ from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
 from tb_dataplugin.report.timeline import TimelineSource, build_timeline_source
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,25 @@
-"""Numbers for people: three significant digits, one unit per table. Exact values stay in the report."""
+"""Numbers for people, in English typography: three significant digits, a unit at each number or once per table.
+
+The page has the same formatter (`frontend/src/model/format.ts`); both are tested against `tests/number_cases.json`.
+Exact values stay in the report.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
 
-UNKNOWN = "–"
+UNKNOWN: Final = "–"
+TOO_WIDE: Final = "too short to compare"
+
+DIGITS: Final = 3
+MOST_DECIMALS: Final = 4
+PERCENT_DECIMALS: Final = 2
+
+WIDEST_INTERVAL: Final = 1.0
+"""Half the width of a relative interval, above which it says nothing that is worth printing (100%)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,27 +28,34 @@ class TimeUnit:
     us: float  # microseconds in one
 
 
-US, MS, S = TimeUnit("µs", 1.0), TimeUnit("ms", 1e3), TimeUnit("s", 1e6)
+US, MS, S, MIN = TimeUnit("µs", 1.0), TimeUnit("ms", 1e3), TimeUnit("s", 1e6), TimeUnit("min", 6e7)
 
 
 def unit_for(values_us: Iterable[float | None]) -> TimeUnit:
     """The unit in which the largest of the values reads best; a table shows all its times in it."""
     largest = max((abs(value) for value in values_us if value is not None), default=0.0)
-    return S if largest >= 10 * S.us else MS if largest >= MS.us else US
+    return US if largest < 1e3 else MS if largest < 1e7 else S if largest < 6e8 else MIN
 
 
-def significant(value: float, digits: int = 3) -> str:
-    """``0.01234 -> "0.012"``, ``12.34 -> "12.3"``, ``1234.5 -> "1 234"``: whole digits are never rounded away.
-
-    What is less than can be shown never looks like nothing: ``0.0001 -> "<0.001"``.
-    """
-    if value == 0:
+def significant(value: float, most_decimals: int = MOST_DECIMALS) -> str:
+    """``12.34 -> "12.3"``, ``1234.5 -> "1,230"``. What is too small to show never looks like nothing: ``"<0.0001"``."""
+    if not value:
         return "0"
-    if 0 < value < 0.5 * 10**-digits:
-        return f"<{10**-digits:.{digits}f}"
-    magnitude = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    decimals = max(0, digits - magnitude) if magnitude else digits
-    return f"{value:,.{decimals}f}".replace(",", " ")
+    rounded = _rounded(value)
+    smallest = Decimal(1).scaleb(-most_decimals)
+    if abs(rounded) < smallest / 2:
+        return f"{'>−' if value < 0 else '<'}{smallest:f}"
+    return _grouped(rounded, min(most_decimals, max(0, DIGITS - 1 - rounded.adjusted())))
+
+
+def _rounded(value: float) -> Decimal:
+    """To three significant digits, ties away from zero (as JavaScript does)."""
+    exact = Decimal(value)
+    return exact.quantize(Decimal(1).scaleb(exact.adjusted() - DIGITS + 1), ROUND_HALF_UP) if value else exact
+
+
+def _grouped(value: Decimal, decimals: int) -> str:
+    return f"{value.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):,f}".replace("-", "−")
 
 
 def in_unit(value_us: float | None, unit: TimeUnit) -> str:
@@ -45,21 +66,59 @@ def duration(value_us: float | None) -> str:
     """A single duration with its own unit: ``"415 ms"``."""
     if value_us is None:
         return UNKNOWN
-    unit = S if abs(value_us) >= S.us else MS if abs(value_us) >= MS.us else US
-    return f"{significant(value_us / unit.us)} {unit.name}"
+    size = abs(_rounded(value_us))
+    unit = US if size < 1000 else MS if size < 1_000_000 else S if size < 120_000_000 else MIN
+    return f"{in_unit(value_us, unit)} {unit.name}"
 
 
-def plural(count: int, noun: str) -> str:
+def data_size(size: float) -> str:
+    """Bytes in decimal units: ``25_276_502_016 -> "25.3 GB"``."""
+    units = ("B", "kB", "MB", "GB", "TB")
+    place = 0
+    while abs(_rounded(size)) >= 1000 and place < len(units) - 1:
+        size, place = size / 1000, place + 1
+    return f"{significant(size, PERCENT_DECIMALS if place else 0)} {units[place]}"
+
+
+def count(number: int) -> str:
+    """Counts are exact: ``"7,739"``."""
+    return f"{number:,}".replace("-", "−")
+
+
+def plural(number: int, noun: str) -> str:
     """``(1, "step") -> "1 step"``, ``(2, "batch") -> "2 batches"``."""
-    ending = "" if count == 1 else "es" if noun.endswith(("s", "ch", "x")) else "s"
-    grouped = f"{count:,}".replace(",", " ")
-    return f"{grouped} {noun}{ending}"
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch", "x")) else "s"
+    return f"{count(number)} {noun}{ending}"
 
 
 def percent(share: float | None) -> str:
-    """``0.4396 -> "44.0 %"``."""
-    if share is None:
-        return UNKNOWN
-    if 0 < share < 1e-5:
-        return "<0.001 %"
-    return f"{significant(share * 100)} %"
+    """``0.4396 -> "44.0%"``."""
+    return UNKNOWN if share is None else f"{significant(share * 100, PERCENT_DECIMALS)}%"
+
+
+def ratio(value: float) -> str:
+    """How many times as much: ``3.04 -> "3.0x"``, ``12.3 -> "12x"``."""
+    return f"{significant(value, 2 if value < 0.1 else 1 if value < 10 else 0)}x"
+
+
+def change(share: float) -> str:
+    """A relative change with its sign: ``0.104 -> "+10%"``, ``-0.031 -> "−3.1%"``. More digits would pretend."""
+    text = magnitude(share)
+    return text if text == "0.0%" else ("+" if share > 0 else "−") + text
+
+
+def magnitude(share: float) -> str:
+    """The same without its sign."""
+    size = abs(Decimal(share) * 100)
+    if size >= 1000:
+        return f"{significant(float(size))}%"
+    return f"{_grouped(size, 1 if size < Decimal('9.95') else 0)}%"
+
+
+def is_too_wide(low: float, high: float) -> bool:
+    return (high - low) / 2 > WIDEST_INTERVAL
+
+
+def interval(low: float, high: float) -> str:
+    """Ends of a 95% interval of a relative change: ``"−5.0% to +12%"``."""
+    return TOO_WIDE if is_too_wide(low, high) else f"{change(low)} to {change(high)}"

@@ -102,7 +102,7 @@ def _share_out(
     trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | Unavailable
 ) -> _Shares | Unavailable:
     if not len(waits) or trace.training_track is None:
-        return Unavailable("blame", "no_data_wait", "There is no data wait to pass on to stages")
+        return Unavailable("wait_by_stage", "no_data_wait", "There is no data wait to pass on to stages")
     parts: list[tuple[str, Intervals]] = []
     by_track: dict[int, Intervals] = {}
     own = waits
@@ -131,7 +131,7 @@ def _no_stages() -> Unavailable:
         "No stage stands inside the data wait, so the wait cannot be passed on to a stage: annotate the loader with "
         "annotate.loader(loader) and capture again with annotate.profile"
     )
-    return Unavailable("blame", "no_stages_in_wait", message)
+    return Unavailable("wait_by_stage", "no_stages_in_wait", message)
 
 
 def _by_track(trace: Trace, workers: Workers) -> dict[int, WorkerTimes]:

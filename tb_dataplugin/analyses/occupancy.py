@@ -17,7 +17,7 @@ from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.trace import Trace
 
-Limit = Literal["cpu", "starved", "blocked"]
+StageLimit = Literal["cpu", "no_cpu", "blocked"]
 
 RUNNING: Final = 0.8
 """Share of a stage's time on a core from which it is limited by its own computing: what remains to be gained elsewhere
@@ -29,14 +29,14 @@ TOO_SHORT_NS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Of a stage's self time: `cpu_ns` running (measured), `starved_ns` without a core and `blocked_ns` waiting (shared
-    out). None: not known. `limited_by` is what takes most; None when that cannot be told.
+    """Of a stage's self time: `cpu_ns` running (measured), `run_delay_ns` waiting for a CPU and `blocked_ns` blocked
+    (both estimated). None: not known. `limited_by` is what takes most; None when that cannot be told.
     """
 
     cpu_ns: int
-    starved_ns: int | None
+    run_delay_ns: int | None
     blocked_ns: int | None
-    limited_by: Limit | None
+    limited_by: StageLimit | None
 
 
 def find_occupancies(
@@ -61,18 +61,18 @@ def find_occupancy(row: StageRow, delay_per_cpu: float | None) -> Occupancy | No
         return None
     cpu = min(row.cpu_self_ns, row.self_ns)
     rest = row.self_ns - cpu
-    starved = blocked = None
+    run_delay = blocked = None
     if delay_per_cpu is not None:
-        starved = min(rest, round(cpu * delay_per_cpu))
-        blocked = rest - starved
-    return Occupancy(cpu, starved, blocked, _limit(row, cpu, starved, blocked))
+        run_delay = min(rest, round(cpu * delay_per_cpu))
+        blocked = rest - run_delay
+    return Occupancy(cpu, run_delay, blocked, _limit(row, cpu, run_delay, blocked))
 
 
-def _limit(row: StageRow, cpu: int, starved: int | None, blocked: int | None) -> Limit | None:
+def _limit(row: StageRow, cpu: int, run_delay: int | None, blocked: int | None) -> StageLimit | None:
     if row.self_ns < TOO_SHORT_NS * row.count:
         return None
     if cpu >= RUNNING * row.self_ns:
         return "cpu"
-    if starved is None or blocked is None:
+    if run_delay is None or blocked is None:
         return None
-    return "starved" if starved >= blocked else "blocked"
+    return "no_cpu" if run_delay >= blocked else "blocked"

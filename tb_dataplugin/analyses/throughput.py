@@ -23,7 +23,7 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 
-Limit = Literal["read", "prepare", "device"]
+SlowestPart = Literal["read", "prepare", "device"]
 
 BATCHED_FETCH = ".__getitems__"
 """Ends the label of a `sample` span that stands for a whole batch fetched at once."""
@@ -41,7 +41,7 @@ class Throughput:
     device: float | None
 
     @property
-    def limited_by(self) -> Limit | None:
+    def slowest_part(self) -> SlowestPart | None:
         """The slowest part; of reading and preparation the slower one, when the loader is slower than the device."""
         if self.load is None or self.device is None:
             return None

@@ -1,8 +1,8 @@
 """DataLoader workers: what each did, and what became of every batch that they made.
 
 *busy* is making batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
-batch of that worker was drawn and unfinished. *delay* is how long a batch lay ready before the training thread asked
-for it; *blocked* (head of line) is how long it lay ready while the training thread waited for an earlier one.
+batch of that worker was drawn and unfinished. *in queue* is a finished batch until the training thread asks for it;
+*head of line* is the part of that in which the training thread waits for an earlier batch.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class BatchTimes:
     table: BatchTable
     wait_start_ns: Int64Array
     wait_end_ns: Int64Array
-    delay_ns: Int64Array
-    blocked_ns: Int64Array
+    in_queue_ns: Int64Array
+    head_of_line_ns: Int64Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _from_before(table: BatchTable, loader: int, window: Window) -> int:
 def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTimes:
     """The wait that received a batch is the one in which it was consumed."""
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
-    delay, blocked = start.copy(), start.copy()
+    in_queue, head_of_line = start.copy(), start.copy()
     waits = EMPTY if isinstance(loader, Unavailable) else loader.waits
     consumed = known(table.consumed_ns)
     if len(waits) and consumed.any():
@@ -130,10 +130,10 @@ def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTi
         inside = consumed & (row >= 0) & (table.consumed_ns <= waits.end[np.maximum(row, 0)])
         start[inside], end[inside] = waits.start[row[inside]], waits.end[row[inside]]
         ready = inside & known(table.finished_ns)
-        delay[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
+        in_queue[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
         asked = np.maximum(start[ready], table.finished_ns[ready])
-        blocked[ready] = waits.overlap(table.finished_ns[ready], asked)
-    return BatchTimes(table, start, end, delay, blocked)
+        head_of_line[ready] = waits.overlap(table.finished_ns[ready], asked)
+    return BatchTimes(table, start, end, in_queue, head_of_line)
 
 
 def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> WorkerTimes:

@@ -25,7 +25,7 @@ from tb_dataplugin.compare.verdict import ALARM, TimeChange, judge, relative
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 BUSY: Final = 0.1
 """Starvation (a logarithm) from which the reader is told of it."""
@@ -47,7 +47,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         after=(_run(run, unit) for run in second),
         outcome=verdict.outcome,
         sentence=verdict.sentence,
-        evidence=verdict.evidence,
+        evidence=(pb.Evidence(text=line) for line in verdict.evidence),
         unit=unit,
         time=_time(time) if time else None,
         parts=map(_part, parts),
@@ -96,7 +96,9 @@ def _interval(one: Change) -> tuple[float | None, float | None]:
     return (None, None) if reach is None else (one.value - reach, one.value + reach)
 
 
-def _difference(before_us: float, after_us: float, one: Change, reach: float | None, told_apart: bool) -> pb.Difference:
+def _difference(
+    before_us: float, after_us: float, one: Change, reach: float | None, significant: bool
+) -> pb.Difference:
     low, high = _interval(one)
     return pb.Difference(
         before_us=before_us,
@@ -105,7 +107,7 @@ def _difference(before_us: float, after_us: float, one: Change, reach: float | N
         low=None if low is None else relative(low),
         high=None if high is None else relative(high),
         detectable=None if reach is None else relative(reach),
-        told_apart=told_apart,
+        significant=significant,
     )
 
 
@@ -130,17 +132,17 @@ def _stage(stage: StageChange) -> pb.StageDifference:
     before, after, found = stage.before, stage.after, stage.typical
     typical = None
     if found is not None:
-        typical = _difference(found.before_us, found.after_us, found.change, stage.reach, stage.told_apart)
+        typical = _difference(found.before_us, found.after_us, found.change, stage.reach, stage.significant)
     return pb.StageDifference(
         stage=stage.name,
         before_us=before.per_call_us if before else None,
         after_us=after.per_call_us if after else None,
         before_calls=before.calls if before else None,
         after_calls=after.calls if after else None,
-        weight_us=stage.weight_us,
+        change_us=stage.change_us,
         typical=typical,
         measure=found.measure if found else "",
-        beside=found is not None and found.beside,
+        speed_adjusted=found is not None and found.speed_adjusted,
     )
 
 

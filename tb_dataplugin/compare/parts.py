@@ -52,7 +52,7 @@ def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
         _Part("rest", _rest, lambda step: step.duration_us - step.data_wait_us),
         _Part("device_busy", _device_busy, lambda step: step.device_busy_us),
         *(_Part(f"idle:{cause}", _idle(cause), _idle_of_step(cause)) for cause in causes),
-        *(_Part(f"wait:{stage}", _blamed(stage)) for stage in stages),
+        *(_Part(f"data_wait:{stage}", _blamed(stage)) for stage in stages),
     ]
 
 

@@ -67,7 +67,7 @@ def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Di
         notes.append(Diagnostic("capture", "ranks_left_aside", len(ranks) - 1, message))
     grouped: dict[tuple[str, str], list[pb.Capture]] = {}
     for capture in known:
-        process = _WINDOW.sub("", capture.name) if capture.mode != "foreign" else capture.file
+        process = _WINDOW.sub("", capture.name) if capture.mode != "unannotated" else capture.file
         grouped.setdefault((capture.host, process), []).append(capture)
     return tuple(Run(found[0].name, tuple(found)) for found in grouped.values()), notes
 

@@ -53,8 +53,8 @@ class Side:
 class Typical:
     """Self time per call in a typical batch (us), and the change of its logarithm.
 
-    `part` of the stage's alarm is for this measure. `beside`: less what the machine's speed explains, as the other
-    stages tell it; `after_us` too is what it would have been at the same speed.
+    `part` of the stage's alarm is for this measure. `speed_adjusted`: less what the machine's speed explains, by the
+    other stages' times; `after_us` too is what it would have been at the same speed.
     """
 
     change: Change
@@ -62,7 +62,7 @@ class Typical:
     part: float
     before_us: float
     after_us: float
-    beside: bool = False
+    speed_adjusted: bool = False
 
     @property
     def probability(self) -> float:
@@ -79,10 +79,10 @@ class StageChange:
     after: Side | None
     typical: Typical | None
     reach: float | None
-    told_apart: bool
+    significant: bool
 
     @property
-    def weight_us(self) -> float | None:
+    def change_us(self) -> float | None:
         """Change of its self time per unit."""
         sides = [side.per_unit_us if side else 0.0 for side in (self.before, self.after)]
         return None if sides[0] is None or sides[1] is None else sides[1] - sides[0]
@@ -104,7 +104,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
         means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
         reach = one.change.reach(ALARM * shares[name] * one.part) if one and shares[name] else None
         found.append(StageChange(name, means[0], means[1], one, reach, name in named))
-    return sorted(found, key=lambda one: (-abs(one.weight_us or 0.0), one.name))
+    return sorted(found, key=lambda one: (-abs(one.change_us or 0.0), one.name))
 
 
 def _share(sides: list[list[dict[str, StageFigures]]], name: str) -> float:
@@ -167,7 +167,7 @@ def _both(
         change=beside,
         part=plain.part * BESIDE,
         after_us=plain.before_us * math.exp(beside.value),
-        beside=True,
+        speed_adjusted=True,
     )
     return [first, replace(plain, part=plain.part * (1 - BESIDE))]
 

@@ -14,7 +14,7 @@ from tb_dataplugin.compare.sides import Measure, Unit
 from tb_dataplugin.compare.stages import StageChange, Typical
 from tb_dataplugin.units import duration
 
-Outcome = Literal["faster", "slower", "same", "unknown"]
+Outcome = Literal["faster", "slower", "not_significant", "unknown"]
 
 ALARM: Final = 0.02
 """Probability of "faster" or "slower" between equal sides."""
@@ -48,12 +48,12 @@ def judge(
     parts: Sequence[PartChange],
     settings: Sequence[SettingChange],
 ) -> Verdict:
-    named = [one for one in stages if one.told_apart]
+    named = [one for one in stages if one.significant]
     evidence = (*_stage_evidence(stages), *_part_evidence(parts, unit), *_setting_evidence(settings))
     if time is None or time.change.reach(ALARM) is None:
         return Verdict("unknown", _unknown(time, unit) + _but(named), evidence)
     if time.change.probability > ALARM:
-        return Verdict("same", _same(time, unit) + _but(named), evidence)
+        return Verdict("not_significant", _same(time, unit) + _but(named), evidence)
     outcome: Outcome = "slower" if time.change.value > 0 else "faster"
     reasons = [one for one in named if one.typical and (one.typical.change.value > 0) == (time.change.value > 0)]
     return Verdict(outcome, _differs(outcome, time, unit) + _because(reasons, stages, settings), evidence)
@@ -102,7 +102,7 @@ def _told(stage: StageChange) -> str:
 
 
 def _per_call(typical: Typical) -> str:
-    return f"{MEASURES[typical.measure]} per call{' (at equal machine speed)' if typical.beside else ''}"
+    return f"{MEASURES[typical.measure]} per call{' (at equal machine speed)' if typical.speed_adjusted else ''}"
 
 
 def _come_and_gone(stages: Sequence[StageChange]) -> list[str]:
@@ -145,7 +145,7 @@ def _but(named: Sequence[StageChange]) -> str:
 def _stage_evidence(stages: Sequence[StageChange]) -> list[str]:
     lines = []
     for one in stages:
-        if not one.told_apart or one.typical is None or one.before is None or one.after is None:
+        if not one.significant or one.typical is None or one.before is None or one.after is None:
             continue
         found = one.typical.change
         lines.append(

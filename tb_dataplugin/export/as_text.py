@@ -23,14 +23,14 @@ def as_text(report: pb.Report, style: Style = PLAIN) -> str:
 
 
 def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
-    mode = "foreign trace" if capture.mode == "foreign" else capture.mode
+    mode = "plain capture" if capture.mode == "unannotated" else capture.mode
     facts = (mode, f"torch {capture.torch_version}" if capture.torch_version else "", capture.host)
     title = " · ".join((_full_name(capture), *filter(None, facts)))
     yield style.bold(_fit(title, WIDTH))
     yield style.rule * WIDTH
     yield from map(style.bold, _wrap(capture.verdict.sentence, ""))
-    for line in capture.verdict.evidence:
-        yield from _wrap(line, "  ")
+    for fact in capture.verdict.evidence:
+        yield from _wrap(fact.text, "  ")
     yield ""
     yield from _numbers(capture)
     for section in (_idle_causes, _steps, _stages, _workers, _slow_samples, _gaps, _findings):
@@ -102,7 +102,7 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
         "training step": rates.device_per_s if rates.HasField("device_per_s") else None,
     }
     known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
-    slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.limited_by, "")
+    slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.slowest_part, "")
     told = (f"alone: {', '.join(known)}" if known else "", f"the limit is {slowest}" if slowest else "")
     yield line("samples per second", significant(rates.samples_per_s), *told)
 
@@ -216,7 +216,7 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
         skew = f"{worker.skew:.2f}" if worker.HasField("skew") else "–"
         bar = _bar([(worker.busy_us, style.full)], window, WIDTH - 70)
         yield f"  {name:<10}{worker.pid:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
-    blocked = sum(batch.blocked_us for batch in capture.batches)
+    blocked = sum(batch.head_of_line_us for batch in capture.batches)
     if blocked:
         yield f"  ready batches waited {duration(blocked)} behind an earlier one (head of line)"
 
@@ -279,7 +279,7 @@ def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from (f"      {line}" for line in finding.code.splitlines())
         if finding.HasField("gain_us_per_step"):
             yield f"    Gains at most {duration(finding.gain_us_per_step)} per step."
-        yield from _wrap("Seen: " + "; ".join(finding.evidence) + ".", "    ")
+        yield from _wrap("Seen: " + "; ".join(fact.text for fact in finding.evidence) + ".", "    ")
         if finding.confidence_reason:
             yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}.", "    ")
 

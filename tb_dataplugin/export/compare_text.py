@@ -26,8 +26,8 @@ def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         yield style.bold(_fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", WIDTH))
     yield style.rule * WIDTH
     yield from map(style.bold, _wrap(comparison.sentence, ""))
-    for line in comparison.evidence:
-        yield from _wrap(line, "  ", "    ")
+    for fact in comparison.evidence:
+        yield from _wrap(fact.text, "  ", "    ")
 
 
 def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     title = f"What the time went to   {unit.name} per {comparison.unit}; change: of the whole time before"
     yield from _heading(title, style)
     yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{'change':>10}   19 times of 20"
-    parts.sort(key=lambda part: (part.name.startswith("wait:"), -max(part.before_us, part.after_us)))
+    parts.sort(key=lambda part: (part.name.startswith("data_wait:"), -max(part.before_us, part.after_us)))
     for part in parts[:MAX_PARTS]:
         before = in_unit(part.before_us if part.HasField("before_us") else None, unit)
         after = in_unit(part.after_us if part.HasField("after_us") else None, unit)
@@ -75,9 +75,9 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
         name = f"{_fit(row.stage, NAMES):<{NAMES}}"
         yield f"  {style.paint(row.stage.split('::')[0], name)}{before:>9}{after:>9}{_stage_change(row)}"
-    if any(row.typical.told_apart for row in rows):
+    if any(row.typical.significant for row in rows):
         yield "  *: more than the noise would make"
-    if any(row.beside for row in rows):
+    if any(row.speed_adjusted for row in rows):
         yield "  ~: less what the machine's speed explains, which the other stages tell"
     more = len(comparison.stages) - len(rows)
     if more:
@@ -88,8 +88,8 @@ def _stage_change(row: pb.StageDifference) -> str:
     if not row.HasField("typical"):
         gone, new = row.HasField("before_us"), row.HasField("after_us")
         return f"{UNKNOWN if gone and new else 'gone' if gone else 'new':>10}"
-    marked = " *" if row.typical.told_apart else ""
-    measure = ("CPU" if row.measure == "cpu" else "wall") + ("~" if row.beside else "")
+    marked = " *" if row.typical.significant else ""
+    measure = ("CPU" if row.measure == "cpu" else "wall") + ("~" if row.speed_adjusted else "")
     return f"{_change(row.typical.change):>10}   {_interval(row.typical)} {measure}{marked}"
 
 

@@ -14,7 +14,7 @@ MOST_NAMED = 5
 
 LIMITS = {
     "cpu": "limited by computing",
-    "starved": "limited by a missing core (by their share of the CPU time)",
+    "no_cpu": "waiting for a CPU (estimated)",
     "blocked": "limited by storage, a lock or another process",
 }
 

@@ -13,7 +13,7 @@ from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
 from tb_dataplugin.model.intervals import Int64Array, Window
 
-Mode = Literal["train", "replay", "foreign"]
+Mode = Literal["train", "replay", "unannotated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class TraceInfo:
 
     @property
     def mode(self) -> Mode:
-        return self.pipeline.mode if self.pipeline else "foreign"
+        return self.pipeline.mode if self.pipeline else "unannotated"
 
 
 @dataclass(frozen=True, slots=True)

@@ -192,7 +192,7 @@ def _stage(row: StageRow, evidence: Evidence) -> pb.Stage:
         blame_us=_maybe_us(row.blame_ns),
         path=(stage.name for stage in row.path),
         cpu_self_us=_maybe_us(row.cpu_self_ns),
-        starved_us=_maybe_us(spent.starved_ns) if spent else None,
+        run_delay_us=_maybe_us(spent.run_delay_ns) if spent else None,
         limited_by=(spent.limited_by or "") if spent else "",
     )
 
@@ -210,13 +210,17 @@ def _throughput(rates: Throughput) -> pb.Throughput:
         read_per_s=rates.read,
         prepare_per_s=rates.prepare,
         load_per_s=rates.load,
-        limited_by=rates.limited_by or "",
+        slowest_part=rates.slowest_part or "",
         device_per_s=rates.device,
     )
 
 
+def _evidence(lines: Iterable[str]) -> Iterator[pb.Evidence]:
+    return (pb.Evidence(text=line) for line in lines)
+
+
 def _verdict(verdict: Verdict) -> pb.Verdict:
-    return pb.Verdict(bound=verdict.bound, sentence=verdict.sentence, evidence=verdict.evidence)
+    return pb.Verdict(bound=verdict.bound, sentence=verdict.sentence, evidence=_evidence(verdict.evidence))
 
 
 def _finding(finding: Finding) -> pb.Finding:
@@ -227,7 +231,7 @@ def _finding(finding: Finding) -> pb.Finding:
         advice=finding.advice,
         stage=finding.stage,
         gain_us_per_step=finding.gain_us_per_step,
-        evidence=finding.evidence,
+        evidence=_evidence(finding.evidence),
         code=finding.code,
         confidence=finding.confidence,
         confidence_reason=finding.confidence_reason,

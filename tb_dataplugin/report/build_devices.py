@@ -67,7 +67,7 @@ def _gaps(
             cause=max((cause for cause in CAUSES if cause in causes), key=lambda cause: int(causes[cause][i])),
             stage=blamed.gap_stage[i],
             step=None if isinstance(steps, Unavailable) else _step_at(steps, start),
-            data_wait_us=int(waited[i]) / 1e3 if "data_wait" in causes else None,
+            exposed_wait_us=int(waited[i]) / 1e3 if "data_wait" in causes else None,
             idle_by_cause_us=causes_at(causes, i),
             chain=_chain(finder, lanes, i),
         )

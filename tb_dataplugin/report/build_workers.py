@@ -64,8 +64,8 @@ def _batches(found: BatchTimes) -> Iterator[pb.Batch]:
             arrived_us=at(table.arrived_ns),
             consumed_us=at(table.consumed_ns),
             wait_us=None if start is None or end is None else end - start,
-            delay_us=at(found.delay_ns),
-            blocked_us=at(found.blocked_ns),
+            in_queue_us=at(found.in_queue_ns),
+            head_of_line_us=at(found.head_of_line_ns),
         )
 
 

@@ -8,9 +8,12 @@ capture's first event. A field that cannot be known is absent (declared `optiona
 `diagnostics` says why; it is never 0 or NaN. Counts are int32 so that JSON carries them as numbers.
 
 A stage is named "<kind>::<label>" ("transform::RandomCrop"), as in the trace; kinds: wait, sample, read, decode,
-transform, collate, transfer, h2d, user. Besides stages, blame may name "startup" (the
-DataLoader worker was not ready), "starved" (it had no index), "transfer", "other" (between stages), "unrecorded" (a
-batch without a record).
+transform, collate, transfer, h2d, user. Data wait by stage may also name what is no stage: "startup" (the DataLoader
+worker was not running yet), "starved" (it had no index in its queue), "transfer", "other" (between stages),
+"unrecorded" (a batch without a record).
+
+Fields named *sentence or *_text are for people: full sentences, or words that stand beside a number. They may be
+reworded at any time; programs read the numbers beside them.
 """
 
 from collections import abc as _abc
@@ -35,7 +38,7 @@ class Report(_message.Message):
     SCHEMA_VERSION_FIELD_NUMBER: _builtins.int
     CAPTURES_FIELD_NUMBER: _builtins.int
     schema_version: _builtins.int
-    """1"""
+    """2"""
     @_builtins.property
     def captures(self) -> _containers.RepeatedCompositeFieldContainer[Global___Capture]:
         """one per trace file, in the order given"""
@@ -86,10 +89,14 @@ class Capture(_message.Message):
     WORKER_COSTS_FIELD_NUMBER: _builtins.int
     HOST_LOAD_FIELD_NUMBER: _builtins.int
     ABSTAINED_FIELD_NUMBER: _builtins.int
+    STAGE_SUMMARY_FIELD_NUMBER: _builtins.int
+    WORKER_SUMMARIES_FIELD_NUMBER: _builtins.int
+    LOAD_ROWS_FIELD_NUMBER: _builtins.int
+    FINDINGS_SENTENCE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
-    """"train" | "replay" | "foreign" (a trace that annotate did not write)"""
+    """"train" | "replay" | "unannotated" (a plain capture, not written by annotate)"""
     rank: _builtins.int
     """distributed rank, when the trace says so"""
     world_size: _builtins.int
@@ -105,6 +112,8 @@ class Capture(_message.Message):
     """the trace file, as it was found"""
     batch_count: _builtins.int
     """absent when no batches were recorded"""
+    findings_sentence: _builtins.str
+    """how many findings and the largest gain; or why there is nothing to change"""
     @_builtins.property
     def steps(self) -> Global___Steps:
         """absent when the trace has no ProfilerStep"""
@@ -115,7 +124,7 @@ class Capture(_message.Message):
 
     @_builtins.property
     def loader(self) -> Global___Loader:
-        """absent when no span tells of a loader"""
+        """absent when the trace has no span of a loader"""
 
     @_builtins.property
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___Stage]:
@@ -123,7 +132,7 @@ class Capture(_message.Message):
 
     @_builtins.property
     def workers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Worker]:
-        """DataLoader workers with spans of their own in the trace"""
+        """DataLoader workers that left records, one entry per process"""
 
     @_builtins.property
     def throughput(self) -> Global___Throughput:
@@ -163,7 +172,19 @@ class Capture(_message.Message):
 
     @_builtins.property
     def abstained(self) -> _containers.RepeatedCompositeFieldContainer[Global___Abstention]:
-        """rules that could not tell, in the order of the rules"""
+        """inconclusive checks, in the order of the rules"""
+
+    @_builtins.property
+    def stage_summary(self) -> Global___StageSummary:
+        """absent when there are no stages"""
+
+    @_builtins.property
+    def worker_summaries(self) -> _containers.RepeatedCompositeFieldContainer[Global___WorkerSummary]:
+        """one per loader with DataLoader workers, by loader"""
+
+    @_builtins.property
+    def load_rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___LoadRow]:
+        """host_load as a table: all cores as one row, known counters first"""
 
     def __init__(
         self,
@@ -194,10 +215,14 @@ class Capture(_message.Message):
         worker_costs: Global___WorkerCosts | None = ...,
         host_load: _abc.Iterable[Global___CounterSummary] | None = ...,
         abstained: _abc.Iterable[Global___Abstention] | None = ...,
+        stage_summary: Global___StageSummary | None = ...,
+        worker_summaries: _abc.Iterable[Global___WorkerSummary] | None = ...,
+        load_rows: _abc.Iterable[Global___LoadRow] | None = ...,
+        findings_sentence: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "environment", b"environment", "file", b"file", "findings", b"findings", "host", b"host", "host_load", b"host_load", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -227,12 +252,17 @@ class Steps(_message.Message):
     P50_US_FIELD_NUMBER: _builtins.int
     P95_US_FIELD_NUMBER: _builtins.int
     ITEMS_FIELD_NUMBER: _builtins.int
+    SAWTOOTH_FIELD_NUMBER: _builtins.int
     count: _builtins.int
     mean_us: _builtins.float
     p50_us: _builtins.float
     p95_us: _builtins.float
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___Step]: ...
+    @_builtins.property
+    def sawtooth(self) -> Global___Sawtooth:
+        """absent when no such pattern stands out"""
+
     def __init__(
         self,
         *,
@@ -241,14 +271,55 @@ class Steps(_message.Message):
         p50_us: _builtins.float = ...,
         p95_us: _builtins.float = ...,
         items: _abc.Iterable[Global___Step] | None = ...,
+        sawtooth: Global___Sawtooth | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["sawtooth", b"sawtooth"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "items", b"items", "mean_us", b"mean_us", "p50_us", b"p50_us", "p95_us", b"p95_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "items", b"items", "mean_us", b"mean_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "sawtooth", b"sawtooth"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Steps: _TypeAlias = Steps  # noqa: Y015
+
+@_typing.final
+class Sawtooth(_message.Message):
+    """Every `period`-th step waits because all DataLoader workers finish their batches at about the same time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PERIOD_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_US_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    period: _builtins.int
+    """the number of DataLoader workers"""
+    data_wait_us: _builtins.float
+    """data wait of every `period`-th step, from the step that has most of it"""
+    share: _builtins.float
+    """data_wait_us over the data wait of all steps"""
+    sentence: _builtins.str
+    """"1 step in 4 has 92.1% of the data wait: ..." """
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """numbers of the steps that stand out"""
+
+    def __init__(
+        self,
+        *,
+        period: _builtins.int = ...,
+        data_wait_us: _builtins.float = ...,
+        share: _builtins.float = ...,
+        steps: _abc.Iterable[_builtins.int] | None = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["data_wait_us", b"data_wait_us", "period", b"period", "sentence", b"sentence", "share", b"share", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Sawtooth: _TypeAlias = Sawtooth  # noqa: Y015
 
 @_typing.final
 class Step(_message.Message):
@@ -425,6 +496,7 @@ class Device(_message.Message):
     GAPS_FIELD_NUMBER: _builtins.int
     IDLE_QUEUED_US_FIELD_NUMBER: _builtins.int
     H2D_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     name: _builtins.str
     """"" when the trace does not say"""
@@ -439,11 +511,13 @@ class Device(_message.Message):
     longest_gap_us: _builtins.float
     idle_queued_us: _builtins.float
     """part of launch: what ended the gap had been launched before the gap began, so"""
+    sentence: _builtins.str
+    """how long it was idle, of what, in how many gaps, and the largest cause"""
     @_builtins.property
     def idle_by_cause_us(self) -> Global___IdleByCause: ...
     @_builtins.property
     def idle_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """the data_wait part of idle by blamed stage; sums to it. Empty when unknown"""
+        """the data_wait part of idle by stage; sums to it. Empty when unknown"""
 
     @_builtins.property
     def gaps(self) -> _containers.RepeatedCompositeFieldContainer[Global___Gap]:
@@ -470,10 +544,11 @@ class Device(_message.Message):
         gaps: _abc.Iterable[Global___Gap] | None = ...,
         idle_queued_us: _builtins.float | None = ...,
         h2d: Global___Copies | None = ...,
+        sentence: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "h2d", b"h2d", "idle_by_cause_us", b"idle_by_cause_us", "idle_queued_us", b"idle_queued_us", "kernel_busy_us", b"kernel_busy_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "h2d", b"h2d", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_queued_us", b"idle_queued_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "longest_gap_us", b"longest_gap_us", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "h2d", b"h2d", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_queued_us", b"idle_queued_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "longest_gap_us", b"longest_gap_us", "name", b"name", "sentence", b"sentence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_queued_us: _TypeAlias = _typing.Literal["idle_queued_us"]  # noqa: Y015
     _WhichOneofArgType__idle_queued_us: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us"]  # noqa: Y015
@@ -571,7 +646,7 @@ class Gap(_message.Message):
     CAUSE_FIELD_NUMBER: _builtins.int
     STAGE_FIELD_NUMBER: _builtins.int
     STEP_FIELD_NUMBER: _builtins.int
-    DATA_WAIT_US_FIELD_NUMBER: _builtins.int
+    EXPOSED_WAIT_US_FIELD_NUMBER: _builtins.int
     IDLE_BY_CAUSE_US_FIELD_NUMBER: _builtins.int
     CHAIN_FIELD_NUMBER: _builtins.int
     start_us: _builtins.float
@@ -582,11 +657,11 @@ class Gap(_message.Message):
     """the stage with the largest share of the gap's data wait; "" when none"""
     step: _builtins.int
     """number of the step in which the gap starts"""
-    data_wait_us: _builtins.float
-    """how much of the gap the training thread waited for data (mere overlap, so at"""
+    exposed_wait_us: _builtins.float
+    """data wait that overlaps the gap, so at least idle_by_cause_us.data_wait; absent"""
     @_builtins.property
     def idle_by_cause_us(self) -> Global___IdleByCause:
-        """least idle_by_cause_us.data_wait); absent when not known
+        """when not known
         sums to duration_us
         """
 
@@ -602,20 +677,20 @@ class Gap(_message.Message):
         cause: _builtins.str = ...,
         stage: _builtins.str = ...,
         step: _builtins.int | None = ...,
-        data_wait_us: _builtins.float | None = ...,
+        exposed_wait_us: _builtins.float | None = ...,
         idle_by_cause_us: Global___IdleByCause | None = ...,
         chain: Global___Chain | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "chain", b"chain", "data_wait_us", b"data_wait_us", "idle_by_cause_us", b"idle_by_cause_us", "step", b"step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us", "_step", b"_step", "chain", b"chain", "exposed_wait_us", b"exposed_wait_us", "idle_by_cause_us", b"idle_by_cause_us", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_step", b"_step", "cause", b"cause", "chain", b"chain", "data_wait_us", b"data_wait_us", "duration_us", b"duration_us", "idle_by_cause_us", b"idle_by_cause_us", "stage", b"stage", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us", "_step", b"_step", "cause", b"cause", "chain", b"chain", "duration_us", b"duration_us", "exposed_wait_us", b"exposed_wait_us", "idle_by_cause_us", b"idle_by_cause_us", "stage", b"stage", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
-    _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
+    _WhichOneofReturnType__exposed_wait_us: _TypeAlias = _typing.Literal["exposed_wait_us"]  # noqa: Y015
+    _WhichOneofArgType__exposed_wait_us: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__step: _TypeAlias = _typing.Literal["step"]  # noqa: Y015
     _WhichOneofArgType__step: _TypeAlias = _typing.Literal["_step", b"_step"]  # noqa: Y015
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__exposed_wait_us) -> _WhichOneofReturnType__exposed_wait_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__step) -> _WhichOneofReturnType__step | None: ...
 
@@ -775,6 +850,7 @@ class Loader(_message.Message):
     IN_ORDER_FIELD_NUMBER: _builtins.int
     START_METHOD_FIELD_NUMBER: _builtins.int
     DATASET_FIELD_NUMBER: _builtins.int
+    WAIT_SENTENCE_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
     wait_count: _builtins.int
@@ -797,6 +873,8 @@ class Loader(_message.Message):
     """fork | spawn | forkserver; "" when not known"""
     dataset: _builtins.str
     """class name; "" when not known"""
+    wait_sentence: _builtins.str
+    """how data wait, exposed data wait and idle: data wait relate"""
     @_builtins.property
     def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """sums to wait_us; empty when the stages are not in the trace"""
@@ -820,10 +898,11 @@ class Loader(_message.Message):
         in_order: _builtins.bool | None = ...,
         start_method: _builtins.str = ...,
         dataset: _builtins.str = ...,
+        wait_sentence: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -894,8 +973,10 @@ class Stage(_message.Message):
     REPLAY_MEAN_US_FIELD_NUMBER: _builtins.int
     REPLAY_RATIO_FIELD_NUMBER: _builtins.int
     CPU_SELF_US_FIELD_NUMBER: _builtins.int
-    STARVED_US_FIELD_NUMBER: _builtins.int
+    RUN_DELAY_US_FIELD_NUMBER: _builtins.int
     LIMITED_BY_FIELD_NUMBER: _builtins.int
+    BLOCKED_US_FIELD_NUMBER: _builtins.int
+    LIMITED_BY_TEXT_FIELD_NUMBER: _builtins.int
     BLOCK_COUNT_FIELD_NUMBER: _builtins.int
     BLOCK_SELF_US_FIELD_NUMBER: _builtins.int
     BLOCK_CPU_US_FIELD_NUMBER: _builtins.int
@@ -917,25 +998,32 @@ class Stage(_message.Message):
     bytes: _builtins.float
     """size of the stage's results, when recorded"""
     blame_us: _builtins.float
-    """its share of the data wait; absent when not known"""
+    """data wait that it caused: its part of Loader.wait_by_stage_us; absent when unknown"""
     replay_mean_us: _builtins.float
     """mean self time per call in a replay of the same dataset, when one is at hand"""
     replay_ratio: _builtins.float
     """live mean self time over the replay's: what contention costs"""
     cpu_self_us: _builtins.float
     """thread CPU time less that of child stages"""
-    starved_us: _builtins.float
-    """part of self_us without a core (an estimate: run-queue delay, by CPU time)"""
+    run_delay_us: _builtins.float
+    """part of self_us in which it waited for a CPU (estimated: run-queue delay, by CPU"""
     limited_by: _builtins.str
-    """what most of self_us went to: cpu (running) | starved (no core) | blocked (storage,"""
+    """time)
+    what most of self_us went to: cpu (running) | no_cpu (waiting for a CPU) | blocked
+    """
+    blocked_us: _builtins.float
+    """(storage, locks, other processes); "" when mixed or unknown
+    self_us less cpu_self_us and run_delay_us; absent without cpu_self_us
+    """
+    limited_by_text: _builtins.str
+    """how self_us divides, as a sentence; "" when unknown"""
     @_builtins.property
     def path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """enclosing stages, outermost first, ending with this one"""
 
     @_builtins.property
     def block_count(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """locks, other processes); "" when it cannot be told
-        What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
+        """What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
         workers: of steps), by time; about 64 of them.
         calls
         """
@@ -950,7 +1038,7 @@ class Stage(_message.Message):
 
     @_builtins.property
     def block_worker(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """tells the workers apart; no worker id"""
+        """numbers the workers of the blocks; no worker id"""
 
     def __init__(
         self,
@@ -971,19 +1059,23 @@ class Stage(_message.Message):
         replay_mean_us: _builtins.float | None = ...,
         replay_ratio: _builtins.float | None = ...,
         cpu_self_us: _builtins.float | None = ...,
-        starved_us: _builtins.float | None = ...,
+        run_delay_us: _builtins.float | None = ...,
         limited_by: _builtins.str = ...,
+        blocked_us: _builtins.float | None = ...,
+        limited_by_text: _builtins.str = ...,
         block_count: _abc.Iterable[_builtins.int] | None = ...,
         block_self_us: _abc.Iterable[_builtins.float] | None = ...,
         block_cpu_us: _abc.Iterable[_builtins.float] | None = ...,
         block_worker: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_starved_us", b"_starved_us", "blame_us", b"blame_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "starved_us", b"starved_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_starved_us", b"_starved_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "self_us", b"self_us", "starved_us", b"starved_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015
+    _WhichOneofReturnType__blocked_us: _TypeAlias = _typing.Literal["blocked_us"]  # noqa: Y015
+    _WhichOneofArgType__blocked_us: _TypeAlias = _typing.Literal["_blocked_us", b"_blocked_us"]  # noqa: Y015
     _WhichOneofReturnType__bytes: _TypeAlias = _typing.Literal["bytes"]  # noqa: Y015
     _WhichOneofArgType__bytes: _TypeAlias = _typing.Literal["_bytes", b"_bytes"]  # noqa: Y015
     _WhichOneofReturnType__cpu_self_us: _TypeAlias = _typing.Literal["cpu_self_us"]  # noqa: Y015
@@ -994,10 +1086,12 @@ class Stage(_message.Message):
     _WhichOneofArgType__replay_mean_us: _TypeAlias = _typing.Literal["_replay_mean_us", b"_replay_mean_us"]  # noqa: Y015
     _WhichOneofReturnType__replay_ratio: _TypeAlias = _typing.Literal["replay_ratio"]  # noqa: Y015
     _WhichOneofArgType__replay_ratio: _TypeAlias = _typing.Literal["_replay_ratio", b"_replay_ratio"]  # noqa: Y015
-    _WhichOneofReturnType__starved_us: _TypeAlias = _typing.Literal["starved_us"]  # noqa: Y015
-    _WhichOneofArgType__starved_us: _TypeAlias = _typing.Literal["_starved_us", b"_starved_us"]  # noqa: Y015
+    _WhichOneofReturnType__run_delay_us: _TypeAlias = _typing.Literal["run_delay_us"]  # noqa: Y015
+    _WhichOneofArgType__run_delay_us: _TypeAlias = _typing.Literal["_run_delay_us", b"_run_delay_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__blame_us) -> _WhichOneofReturnType__blame_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__blocked_us) -> _WhichOneofReturnType__blocked_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__bytes) -> _WhichOneofReturnType__bytes | None: ...
     @_typing.overload
@@ -1009,9 +1103,71 @@ class Stage(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__replay_ratio) -> _WhichOneofReturnType__replay_ratio | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__starved_us) -> _WhichOneofReturnType__starved_us | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__run_delay_us) -> _WhichOneofReturnType__run_delay_us | None: ...
 
 Global___Stage: _TypeAlias = Stage  # noqa: Y015
+
+@_typing.final
+class StageSummary(_message.Message):
+    """The stages together, without the training thread's wait spans."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class SelfByKindUsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SELF_US_FIELD_NUMBER: _builtins.int
+    SELF_BY_KIND_US_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    WAIT_TEXT_FIELD_NUMBER: _builtins.int
+    self_us: _builtins.float
+    """self time of all stages, all DataLoader workers together"""
+    samples: _builtins.int
+    """`sample` spans that start in the window; absent without any"""
+    sentence: _builtins.str
+    """which stage has the highest self time, and of what whole"""
+    wait_text: _builtins.str
+    """what the stages have of the data wait, and what has the rest"""
+    @_builtins.property
+    def self_by_kind_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """sums to self_us"""
+
+    def __init__(
+        self,
+        *,
+        self_us: _builtins.float = ...,
+        self_by_kind_us: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        samples: _builtins.int | None = ...,
+        sentence: _builtins.str = ...,
+        wait_text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "samples", b"samples"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "samples", b"samples", "self_by_kind_us", b"self_by_kind_us", "self_us", b"self_us", "sentence", b"sentence", "wait_text", b"wait_text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__samples: _TypeAlias = _typing.Literal["samples"]  # noqa: Y015
+    _WhichOneofArgType__samples: _TypeAlias = _typing.Literal["_samples", b"_samples"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__samples) -> _WhichOneofReturnType__samples | None: ...
+
+Global___StageSummary: _TypeAlias = StageSummary  # noqa: Y015
 
 @_typing.final
 class Worker(_message.Message):
@@ -1035,13 +1191,13 @@ class Worker(_message.Message):
     batches: _builtins.int
     """batches it finished in the window"""
     busy_us: _builtins.float
-    """making batches: from a batch's start to its finish"""
+    """building batches: from a batch's start to its finish"""
     idle_us: _builtins.float
     """window - busy"""
     starved_us: _builtins.float
-    """part of idle: it had no index to work on"""
+    """part of idle: it had no index in its queue"""
     startup_us: _builtins.float
-    """part of idle: the process was not ready yet"""
+    """part of idle: the process was not running yet"""
     loader: _builtins.int
     """which loader: 0 is the first that the capture recorded"""
     skew: _builtins.float
@@ -1086,6 +1242,85 @@ class Worker(_message.Message):
 Global___Worker: _TypeAlias = Worker  # noqa: Y015
 
 @_typing.final
+class WorkerSummary(_message.Message):
+    """The DataLoader workers of one loader together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOADER_FIELD_NUMBER: _builtins.int
+    WORKERS_FIELD_NUMBER: _builtins.int
+    PROCESSES_FIELD_NUMBER: _builtins.int
+    BATCHES_FIELD_NUMBER: _builtins.int
+    BUSY_US_FIELD_NUMBER: _builtins.int
+    STARVED_US_FIELD_NUMBER: _builtins.int
+    STARTUP_US_FIELD_NUMBER: _builtins.int
+    HEAD_OF_LINE_US_FIELD_NUMBER: _builtins.int
+    WAIT_US_FIELD_NUMBER: _builtins.int
+    READY_WAIT_SHARE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    loader: _builtins.int
+    workers: _builtins.int
+    """processes that followed one another under one worker id count once"""
+    processes: _builtins.int
+    batches: _builtins.int
+    """finished in the window"""
+    busy_us: _builtins.float
+    """mean per DataLoader worker"""
+    starved_us: _builtins.float
+    """mean per DataLoader worker"""
+    startup_us: _builtins.float
+    """the longest of all processes"""
+    head_of_line_us: _builtins.float
+    """summed over the loader's batches"""
+    wait_us: _builtins.float
+    """data wait for this loader's batches; absent when not known"""
+    ready_wait_share: _builtins.float
+    """part of the batches' waits spent on batches that were finished before"""
+    sentence: _builtins.str
+    """how busy they are, whether they keep up, which one has more work"""
+    def __init__(
+        self,
+        *,
+        loader: _builtins.int = ...,
+        workers: _builtins.int = ...,
+        processes: _builtins.int = ...,
+        batches: _builtins.int = ...,
+        busy_us: _builtins.float = ...,
+        starved_us: _builtins.float | None = ...,
+        startup_us: _builtins.float | None = ...,
+        head_of_line_us: _builtins.float | None = ...,
+        wait_us: _builtins.float | None = ...,
+        ready_wait_share: _builtins.float | None = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "head_of_line_us", b"head_of_line_us", "ready_wait_share", b"ready_wait_share", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "batches", b"batches", "busy_us", b"busy_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__head_of_line_us: _TypeAlias = _typing.Literal["head_of_line_us"]  # noqa: Y015
+    _WhichOneofArgType__head_of_line_us: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us"]  # noqa: Y015
+    _WhichOneofReturnType__ready_wait_share: _TypeAlias = _typing.Literal["ready_wait_share"]  # noqa: Y015
+    _WhichOneofArgType__ready_wait_share: _TypeAlias = _typing.Literal["_ready_wait_share", b"_ready_wait_share"]  # noqa: Y015
+    _WhichOneofReturnType__startup_us: _TypeAlias = _typing.Literal["startup_us"]  # noqa: Y015
+    _WhichOneofArgType__startup_us: _TypeAlias = _typing.Literal["_startup_us", b"_startup_us"]  # noqa: Y015
+    _WhichOneofReturnType__starved_us: _TypeAlias = _typing.Literal["starved_us"]  # noqa: Y015
+    _WhichOneofArgType__starved_us: _TypeAlias = _typing.Literal["_starved_us", b"_starved_us"]  # noqa: Y015
+    _WhichOneofReturnType__wait_us: _TypeAlias = _typing.Literal["wait_us"]  # noqa: Y015
+    _WhichOneofArgType__wait_us: _TypeAlias = _typing.Literal["_wait_us", b"_wait_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__head_of_line_us) -> _WhichOneofReturnType__head_of_line_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ready_wait_share) -> _WhichOneofReturnType__ready_wait_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__startup_us) -> _WhichOneofReturnType__startup_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__starved_us) -> _WhichOneofReturnType__starved_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_us) -> _WhichOneofReturnType__wait_us | None: ...
+
+Global___WorkerSummary: _TypeAlias = WorkerSummary  # noqa: Y015
+
+@_typing.final
 class Batch(_message.Message):
     """One batch made by a DataLoader worker. Times on the capture's clock; absent: it did not happen before the window closed,
     or happened before the recording began.
@@ -1103,8 +1338,9 @@ class Batch(_message.Message):
     ARRIVED_US_FIELD_NUMBER: _builtins.int
     CONSUMED_US_FIELD_NUMBER: _builtins.int
     WAIT_US_FIELD_NUMBER: _builtins.int
-    DELAY_US_FIELD_NUMBER: _builtins.int
-    BLOCKED_US_FIELD_NUMBER: _builtins.int
+    IN_QUEUE_US_FIELD_NUMBER: _builtins.int
+    HEAD_OF_LINE_US_FIELD_NUMBER: _builtins.int
+    BUILD_US_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """0-based in its epoch"""
     epoch: _builtins.int
@@ -1123,10 +1359,12 @@ class Batch(_message.Message):
     """the training thread got it"""
     wait_us: _builtins.float
     """the whole wait that received it; consumed_us lies inside"""
-    delay_us: _builtins.float
-    """how long it lay ready before that wait began; 0 when it was waited for"""
-    blocked_us: _builtins.float
-    """head of line: it was ready while the training thread waited for an earlier one"""
+    in_queue_us: _builtins.float
+    """finished and not yet asked for: until that wait began; 0 when it was waited for"""
+    head_of_line_us: _builtins.float
+    """part of in_queue_us in which the training thread waited for an earlier batch"""
+    build_us: _builtins.float
+    """started_us to finished_us; absent when one of them is"""
     def __init__(
         self,
         *,
@@ -1140,25 +1378,28 @@ class Batch(_message.Message):
         arrived_us: _builtins.float | None = ...,
         consumed_us: _builtins.float | None = ...,
         wait_us: _builtins.float | None = ...,
-        delay_us: _builtins.float | None = ...,
-        blocked_us: _builtins.float | None = ...,
+        in_queue_us: _builtins.float | None = ...,
+        head_of_line_us: _builtins.float | None = ...,
+        build_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us", "_blocked_us", b"_blocked_us", "_consumed_us", b"_consumed_us", "_delay_us", b"_delay_us", "_drawn_us", b"_drawn_us", "_finished_us", b"_finished_us", "_started_us", b"_started_us", "_wait_us", b"_wait_us", "arrived_us", b"arrived_us", "blocked_us", b"blocked_us", "consumed_us", b"consumed_us", "delay_us", b"delay_us", "drawn_us", b"drawn_us", "finished_us", b"finished_us", "started_us", b"started_us", "wait_us", b"wait_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us", "_build_us", b"_build_us", "_consumed_us", b"_consumed_us", "_drawn_us", b"_drawn_us", "_finished_us", b"_finished_us", "_head_of_line_us", b"_head_of_line_us", "_in_queue_us", b"_in_queue_us", "_started_us", b"_started_us", "_wait_us", b"_wait_us", "arrived_us", b"arrived_us", "build_us", b"build_us", "consumed_us", b"consumed_us", "drawn_us", b"drawn_us", "finished_us", b"finished_us", "head_of_line_us", b"head_of_line_us", "in_queue_us", b"in_queue_us", "started_us", b"started_us", "wait_us", b"wait_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us", "_blocked_us", b"_blocked_us", "_consumed_us", b"_consumed_us", "_delay_us", b"_delay_us", "_drawn_us", b"_drawn_us", "_finished_us", b"_finished_us", "_started_us", b"_started_us", "_wait_us", b"_wait_us", "arrived_us", b"arrived_us", "blocked_us", b"blocked_us", "consumed_us", b"consumed_us", "delay_us", b"delay_us", "drawn_us", b"drawn_us", "epoch", b"epoch", "finished_us", b"finished_us", "loader", b"loader", "number", b"number", "started_us", b"started_us", "wait_us", b"wait_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us", "_build_us", b"_build_us", "_consumed_us", b"_consumed_us", "_drawn_us", b"_drawn_us", "_finished_us", b"_finished_us", "_head_of_line_us", b"_head_of_line_us", "_in_queue_us", b"_in_queue_us", "_started_us", b"_started_us", "_wait_us", b"_wait_us", "arrived_us", b"arrived_us", "build_us", b"build_us", "consumed_us", b"consumed_us", "drawn_us", b"drawn_us", "epoch", b"epoch", "finished_us", b"finished_us", "head_of_line_us", b"head_of_line_us", "in_queue_us", b"in_queue_us", "loader", b"loader", "number", b"number", "started_us", b"started_us", "wait_us", b"wait_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__arrived_us: _TypeAlias = _typing.Literal["arrived_us"]  # noqa: Y015
     _WhichOneofArgType__arrived_us: _TypeAlias = _typing.Literal["_arrived_us", b"_arrived_us"]  # noqa: Y015
-    _WhichOneofReturnType__blocked_us: _TypeAlias = _typing.Literal["blocked_us"]  # noqa: Y015
-    _WhichOneofArgType__blocked_us: _TypeAlias = _typing.Literal["_blocked_us", b"_blocked_us"]  # noqa: Y015
+    _WhichOneofReturnType__build_us: _TypeAlias = _typing.Literal["build_us"]  # noqa: Y015
+    _WhichOneofArgType__build_us: _TypeAlias = _typing.Literal["_build_us", b"_build_us"]  # noqa: Y015
     _WhichOneofReturnType__consumed_us: _TypeAlias = _typing.Literal["consumed_us"]  # noqa: Y015
     _WhichOneofArgType__consumed_us: _TypeAlias = _typing.Literal["_consumed_us", b"_consumed_us"]  # noqa: Y015
-    _WhichOneofReturnType__delay_us: _TypeAlias = _typing.Literal["delay_us"]  # noqa: Y015
-    _WhichOneofArgType__delay_us: _TypeAlias = _typing.Literal["_delay_us", b"_delay_us"]  # noqa: Y015
     _WhichOneofReturnType__drawn_us: _TypeAlias = _typing.Literal["drawn_us"]  # noqa: Y015
     _WhichOneofArgType__drawn_us: _TypeAlias = _typing.Literal["_drawn_us", b"_drawn_us"]  # noqa: Y015
     _WhichOneofReturnType__finished_us: _TypeAlias = _typing.Literal["finished_us"]  # noqa: Y015
     _WhichOneofArgType__finished_us: _TypeAlias = _typing.Literal["_finished_us", b"_finished_us"]  # noqa: Y015
+    _WhichOneofReturnType__head_of_line_us: _TypeAlias = _typing.Literal["head_of_line_us"]  # noqa: Y015
+    _WhichOneofArgType__head_of_line_us: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us"]  # noqa: Y015
+    _WhichOneofReturnType__in_queue_us: _TypeAlias = _typing.Literal["in_queue_us"]  # noqa: Y015
+    _WhichOneofArgType__in_queue_us: _TypeAlias = _typing.Literal["_in_queue_us", b"_in_queue_us"]  # noqa: Y015
     _WhichOneofReturnType__started_us: _TypeAlias = _typing.Literal["started_us"]  # noqa: Y015
     _WhichOneofArgType__started_us: _TypeAlias = _typing.Literal["_started_us", b"_started_us"]  # noqa: Y015
     _WhichOneofReturnType__wait_us: _TypeAlias = _typing.Literal["wait_us"]  # noqa: Y015
@@ -1166,15 +1407,17 @@ class Batch(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__arrived_us) -> _WhichOneofReturnType__arrived_us | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__blocked_us) -> _WhichOneofReturnType__blocked_us | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__build_us) -> _WhichOneofReturnType__build_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__consumed_us) -> _WhichOneofReturnType__consumed_us | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__delay_us) -> _WhichOneofReturnType__delay_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__drawn_us) -> _WhichOneofReturnType__drawn_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__finished_us) -> _WhichOneofReturnType__finished_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__head_of_line_us) -> _WhichOneofReturnType__head_of_line_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__in_queue_us) -> _WhichOneofReturnType__in_queue_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__started_us) -> _WhichOneofReturnType__started_us | None: ...
     @_typing.overload
@@ -1221,9 +1464,9 @@ Global___QueueDepth: _TypeAlias = QueueDepth  # noqa: Y015
 
 @_typing.final
 class WorkerCosts(_message.Message):
-    """What making the batches that were begun and finished in the window cost the DataLoader workers. Shares are of the time
-    from a batch's start to its finish, summed; absent: the system did not tell.
-    counts and bytes: of all batches, estimated from those that were measured
+    """What building the batches that were begun and finished in the window cost the DataLoader workers. Shares are of the
+    build time of all of them; absent: not measured by the system. Counts and bytes are of all batches, estimated from those
+    that were measured.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1240,12 +1483,15 @@ class WorkerCosts(_message.Message):
     VOLUNTARY_SWITCHES_FIELD_NUMBER: _builtins.int
     INVOLUNTARY_SWITCHES_FIELD_NUMBER: _builtins.int
     MAJOR_FAULTS_FIELD_NUMBER: _builtins.int
+    BLOCKED_SHARE_FIELD_NUMBER: _builtins.int
+    BUILD_US_FIELD_NUMBER: _builtins.int
     batches: _builtins.int
     wall_us: _builtins.float
+    """build time of all these batches"""
     cpu_share: _builtins.float
     """the worker's main thread ran"""
     run_delay_share: _builtins.float
-    """it was ready to run and had no core"""
+    """it was waiting for a CPU"""
     process_cpu_share: _builtins.float
     """CPU time of all threads of the process; may exceed 1"""
     threads: _builtins.float
@@ -1257,11 +1503,15 @@ class WorkerCosts(_message.Message):
     cached_share: _builtins.float
     """of read_chars, what did not come from storage"""
     voluntary_switches: _builtins.float
-    """the main thread gave its core away: it waited for something"""
+    """voluntary context switches of the main thread: it waited for something"""
     involuntary_switches: _builtins.float
-    """its core was taken away"""
+    """involuntary context switches: another thread got the CPU"""
     major_faults: _builtins.float
-    """page faults that went to storage"""
+    """major page faults: those that went to storage"""
+    blocked_share: _builtins.float
+    """neither ran nor waited for a CPU: 1 - cpu_share - run_delay_share"""
+    build_us: _builtins.float
+    """wall_us / batches"""
     def __init__(
         self,
         *,
@@ -1277,11 +1527,15 @@ class WorkerCosts(_message.Message):
         voluntary_switches: _builtins.float | None = ...,
         involuntary_switches: _builtins.float | None = ...,
         major_faults: _builtins.float | None = ...,
+        blocked_share: _builtins.float | None = ...,
+        build_us: _builtins.float = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share", "_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "blocked_share", b"blocked_share", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "batches", b"batches", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches", "wall_us", b"wall_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share", "_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "batches", b"batches", "blocked_share", b"blocked_share", "build_us", b"build_us", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches", "wall_us", b"wall_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__blocked_share: _TypeAlias = _typing.Literal["blocked_share"]  # noqa: Y015
+    _WhichOneofArgType__blocked_share: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share"]  # noqa: Y015
     _WhichOneofReturnType__cached_share: _TypeAlias = _typing.Literal["cached_share"]  # noqa: Y015
     _WhichOneofArgType__cached_share: _TypeAlias = _typing.Literal["_cached_share", b"_cached_share"]  # noqa: Y015
     _WhichOneofReturnType__cpu_share: _TypeAlias = _typing.Literal["cpu_share"]  # noqa: Y015
@@ -1302,6 +1556,8 @@ class WorkerCosts(_message.Message):
     _WhichOneofArgType__threads: _TypeAlias = _typing.Literal["_threads", b"_threads"]  # noqa: Y015
     _WhichOneofReturnType__voluntary_switches: _TypeAlias = _typing.Literal["voluntary_switches"]  # noqa: Y015
     _WhichOneofArgType__voluntary_switches: _TypeAlias = _typing.Literal["_voluntary_switches", b"_voluntary_switches"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__blocked_share) -> _WhichOneofReturnType__blocked_share | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cached_share) -> _WhichOneofReturnType__cached_share | None: ...
     @_typing.overload
@@ -1337,6 +1593,8 @@ class CounterSummary(_message.Message):
     MEAN_FIELD_NUMBER: _builtins.int
     LOW_FIELD_NUMBER: _builtins.int
     HIGH_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
     counter: _builtins.str
     """"host::cpu", as in the trace"""
     series: _builtins.str
@@ -1345,6 +1603,10 @@ class CounterSummary(_message.Message):
     mean: _builtins.float
     low: _builtins.float
     high: _builtins.float
+    title: _builtins.str
+    """the counter in words: "Disk busy"; its name when it is not one of annotate's"""
+    unit: _builtins.str
+    """"%", "bytes", "bytes/s", "us/s"; "" when it is not one of annotate's"""
     def __init__(
         self,
         *,
@@ -1354,14 +1616,54 @@ class CounterSummary(_message.Message):
         mean: _builtins.float = ...,
         low: _builtins.float = ...,
         high: _builtins.float = ...,
+        title: _builtins.str = ...,
+        unit: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["counter", b"counter", "high", b"high", "low", b"low", "mean", b"mean", "samples", b"samples", "series", b"series"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counter", b"counter", "high", b"high", "low", b"low", "mean", b"mean", "samples", b"samples", "series", b"series", "title", b"title", "unit", b"unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CounterSummary: _TypeAlias = CounterSummary  # noqa: Y015
+
+@_typing.final
+class LoadRow(_message.Message):
+    """One line of the table of host load."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COUNTER_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    MEAN_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    counter: _builtins.str
+    title: _builtins.str
+    """"CPU, mean of 8 cores", "Disk: read" """
+    unit: _builtins.str
+    """as in CounterSummary"""
+    mean: _builtins.float
+    low: _builtins.float
+    high: _builtins.float
+    def __init__(
+        self,
+        *,
+        counter: _builtins.str = ...,
+        title: _builtins.str = ...,
+        unit: _builtins.str = ...,
+        mean: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counter", b"counter", "high", b"high", "low", b"low", "mean", b"mean", "title", b"title", "unit", b"unit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LoadRow: _TypeAlias = LoadRow  # noqa: Y015
 
 @_typing.final
 class SlowSample(_message.Message):
@@ -1407,7 +1709,7 @@ Global___SlowSample: _TypeAlias = SlowSample  # noqa: Y015
 
 @_typing.final
 class Throughput(_message.Message):
-    """Samples per second. A rate that the trace does not tell is absent."""
+    """Samples per second. A rate that is not known is absent."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1417,7 +1719,7 @@ class Throughput(_message.Message):
     DEVICE_PER_S_FIELD_NUMBER: _builtins.int
     SAMPLES_FIELD_NUMBER: _builtins.int
     LOAD_PER_S_FIELD_NUMBER: _builtins.int
-    LIMITED_BY_FIELD_NUMBER: _builtins.int
+    SLOWEST_PART_FIELD_NUMBER: _builtins.int
     samples_per_s: _builtins.float
     """what the run reached"""
     read_per_s: _builtins.float
@@ -1430,8 +1732,8 @@ class Throughput(_message.Message):
     """samples in the window"""
     load_per_s: _builtins.float
     """reading and preparation by turns: 1 / (1 / F + 1 / P)"""
-    limited_by: _builtins.str
-    """read | prepare | device: the slowest part; "" when not known. The run is"""
+    slowest_part: _builtins.str
+    """read | prepare | device; "" when not known. The run is input-bound when it is not"""
     def __init__(
         self,
         *,
@@ -1441,11 +1743,11 @@ class Throughput(_message.Message):
         device_per_s: _builtins.float | None = ...,
         samples: _builtins.float | None = ...,
         load_per_s: _builtins.float | None = ...,
-        limited_by: _builtins.str = ...,
+        slowest_part: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "limited_by", b"limited_by", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__device_per_s: _TypeAlias = _typing.Literal["device_per_s"]  # noqa: Y015
     _WhichOneofArgType__device_per_s: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s"]  # noqa: Y015
@@ -1482,17 +1784,17 @@ class Verdict(_message.Message):
     SENTENCE_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
     bound: _builtins.str
-    """read | cpu | transfer | host | device | comm | balanced | unknown"""
+    """read | cpu | transfer | sampler | wrapper | host | device | comm | balanced | unknown"""
     sentence: _builtins.str
     """one sentence with its numbers"""
     @_builtins.property
-    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
     def __init__(
         self,
         *,
         bound: _builtins.str = ...,
         sentence: _builtins.str = ...,
-        evidence: _abc.Iterable[_builtins.str] | None = ...,
+        evidence: _abc.Iterable[Global___Evidence] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
@@ -1501,6 +1803,54 @@ class Verdict(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Verdict: _TypeAlias = Verdict  # noqa: Y015
+
+@_typing.final
+class Evidence(_message.Message):
+    """One measured fact that a verdict or a finding rests on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    UNIT_FIELD_NUMBER: _builtins.int
+    WHOLE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    IN_SENTENCE_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """stable identifier: "idle_by_cause", "wait_by_stage", "workers_busy", ..."""
+    value: _builtins.float
+    """in `unit`; absent where the text names several values or none"""
+    unit: _builtins.str
+    """us | share (1 is the whole) | count | bytes | bytes/s | ratio | cores; "" without a value"""
+    whole: _builtins.str
+    """what a share is of, or an amount is per: "window", "data wait", "batch"; "" otherwise"""
+    text: _builtins.str
+    """the fact in words, with its number; no full stop"""
+    stage: _builtins.str
+    """the stage (or "starved", "transfer", ...) that it is about; "" when none"""
+    in_sentence: _builtins.bool
+    """the verdict's sentence, or the finding's title, says it already"""
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        value: _builtins.float | None = ...,
+        unit: _builtins.str = ...,
+        whole: _builtins.str = ...,
+        text: _builtins.str = ...,
+        stage: _builtins.str = ...,
+        in_sentence: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "value", b"value"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "in_sentence", b"in_sentence", "kind", b"kind", "stage", b"stage", "text", b"text", "unit", b"unit", "value", b"value", "whole", b"whole"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__value: _TypeAlias = _typing.Literal["value"]  # noqa: Y015
+    _WhichOneofArgType__value: _TypeAlias = _typing.Literal["_value", b"_value"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__value) -> _WhichOneofReturnType__value | None: ...
+
+Global___Evidence: _TypeAlias = Evidence  # noqa: Y015
 
 @_typing.final
 class Finding(_message.Message):
@@ -1516,8 +1866,13 @@ class Finding(_message.Message):
     CODE_FIELD_NUMBER: _builtins.int
     CONFIDENCE_FIELD_NUMBER: _builtins.int
     CONFIDENCE_REASON_FIELD_NUMBER: _builtins.int
+    GAIN_STEP_SHARE_FIELD_NUMBER: _builtins.int
+    SPEEDUP_FIELD_NUMBER: _builtins.int
+    GAIN_US_FIELD_NUMBER: _builtins.int
+    GAIN_WINDOW_SHARE_FIELD_NUMBER: _builtins.int
+    GAIN_TEXT_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
-    """file name of the rule"""
+    """stable identifier of the rule"""
     severity: _builtins.str
     """high | medium | low"""
     title: _builtins.str
@@ -1527,15 +1882,25 @@ class Finding(_message.Message):
     stage: _builtins.str
     """"" when it is about no single stage"""
     gain_us_per_step: _builtins.float
-    """upper bound (Amdahl on the blamed time); absent when it cannot be bounded"""
+    """upper bound (Amdahl on the data wait that it causes); absent when unknown"""
     code: _builtins.str
     """copyable change; "" when there is none"""
     confidence: _builtins.str
-    """measured (the figures are the finding) | likely (they point to it) | possible"""
+    """measured (measured directly) | likely (the numbers point to it) | possible"""
     confidence_reason: _builtins.str
-    """why no more than that; "" when measured"""
+    """why no more than that, as a sentence; "" when measured"""
+    gain_step_share: _builtins.float
+    """gain_us_per_step of the mean step; absent without steps"""
+    speedup: _builtins.float
+    """1 / (1 - gain_step_share): how many times as fast; absent where nothing would be left"""
+    gain_us: _builtins.float
+    """over all steps of the window; absent without steps"""
+    gain_window_share: _builtins.float
+    """gain_us of the window"""
+    gain_text: _builtins.str
+    """"saves up to 58.7 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" """
     @_builtins.property
-    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
     def __init__(
         self,
         *,
@@ -1545,42 +1910,70 @@ class Finding(_message.Message):
         advice: _builtins.str = ...,
         stage: _builtins.str = ...,
         gain_us_per_step: _builtins.float | None = ...,
-        evidence: _abc.Iterable[_builtins.str] | None = ...,
+        evidence: _abc.Iterable[Global___Evidence] | None = ...,
         code: _builtins.str = ...,
         confidence: _builtins.str = ...,
         confidence_reason: _builtins.str = ...,
+        gain_step_share: _builtins.float | None = ...,
+        speedup: _builtins.float | None = ...,
+        gain_us: _builtins.float | None = ...,
+        gain_window_share: _builtins.float | None = ...,
+        gain_text: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step", "gain_us_per_step", b"gain_us_per_step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "speedup", b"speedup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_us_per_step", b"gain_us_per_step", "rule", b"rule", "severity", b"severity", "stage", b"stage", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__gain_step_share: _TypeAlias = _typing.Literal["gain_step_share"]  # noqa: Y015
+    _WhichOneofArgType__gain_step_share: _TypeAlias = _typing.Literal["_gain_step_share", b"_gain_step_share"]  # noqa: Y015
+    _WhichOneofReturnType__gain_us: _TypeAlias = _typing.Literal["gain_us"]  # noqa: Y015
+    _WhichOneofArgType__gain_us: _TypeAlias = _typing.Literal["_gain_us", b"_gain_us"]  # noqa: Y015
     _WhichOneofReturnType__gain_us_per_step: _TypeAlias = _typing.Literal["gain_us_per_step"]  # noqa: Y015
     _WhichOneofArgType__gain_us_per_step: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step"]  # noqa: Y015
+    _WhichOneofReturnType__gain_window_share: _TypeAlias = _typing.Literal["gain_window_share"]  # noqa: Y015
+    _WhichOneofArgType__gain_window_share: _TypeAlias = _typing.Literal["_gain_window_share", b"_gain_window_share"]  # noqa: Y015
+    _WhichOneofReturnType__speedup: _TypeAlias = _typing.Literal["speedup"]  # noqa: Y015
+    _WhichOneofArgType__speedup: _TypeAlias = _typing.Literal["_speedup", b"_speedup"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_step_share) -> _WhichOneofReturnType__gain_step_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_us) -> _WhichOneofReturnType__gain_us | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_us_per_step) -> _WhichOneofReturnType__gain_us_per_step | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_window_share) -> _WhichOneofReturnType__gain_window_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__speedup) -> _WhichOneofReturnType__speedup | None: ...
 
 Global___Finding: _TypeAlias = Finding  # noqa: Y015
 
 @_typing.final
 class Abstention(_message.Message):
-    """A rule that could not tell, and why. Rules that looked and found nothing are not listed."""
+    """An inconclusive check: the rule applies, but the capture lacks what decides it. Rules that looked and found nothing are
+    not listed.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     RULE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
-    """file name of the rule"""
+    """stable identifier of the rule"""
     reason: _builtins.str
-    """what the trace lacks"""
+    """what the capture lacks, as a sentence"""
+    title: _builtins.str
+    """what is checked: "Too few DataLoader workers" """
     def __init__(
         self,
         *,
         rule: _builtins.str = ...,
         reason: _builtins.str = ...,
+        title: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "rule", b"rule"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "rule", b"rule", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1594,13 +1987,18 @@ class Diagnostic(_message.Message):
     COUNT_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
     TOPIC_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
     code: _builtins.str
     """stable identifier"""
     count: _builtins.int
     message: _builtins.str
-    """what, why, what to do"""
+    """what, why, what to do: full sentences"""
     topic: _builtins.str
-    """window | device | loader | steps | stages | blame | throughput | workers | file |"""
+    """window | device | loader | steps | stages | wait_by_stage | throughput | workers |"""
+    title: _builtins.str
+    """file | capture
+    the message's first clause, where there is little room
+    """
     def __init__(
         self,
         *,
@@ -1608,10 +2006,11 @@ class Diagnostic(_message.Message):
         count: _builtins.int = ...,
         message: _builtins.str = ...,
         topic: _builtins.str = ...,
+        title: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "count", b"count", "message", b"message", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "count", b"count", "message", b"message", "title", b"title", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1788,8 +2187,7 @@ Global___Timeline: _TypeAlias = Timeline  # noqa: Y015
 
 @_typing.final
 class Lane(_message.Message):
-    """Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "counter:<name>";
-    "device:<id>"; "gaps:<id>". A lane holds rows of boxes, or (kind `counter`) lines.
+    """Ids are opaque; Link.lane points to them. A lane holds rows of boxes, or (kind `counter`) lines.
 
     Spans that are too short to draw are joined with their neighbours into one box, which has the name of the longest. The
     columns are equally long; they hold the boxes of row 0, then of row 1, and so on, each row by start.
@@ -1810,15 +2208,30 @@ class Lane(_message.Message):
     LINES_FIELD_NUMBER: _builtins.int
     UNIT_FIELD_NUMBER: _builtins.int
     TOP_FIELD_NUMBER: _builtins.int
+    WORKER_FIELD_NUMBER: _builtins.int
+    LOADER_FIELD_NUMBER: _builtins.int
+    DEVICE_FIELD_NUMBER: _builtins.int
+    TRAINING_THREAD_FIELD_NUMBER: _builtins.int
+    LOADER_TITLE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     kind: _builtins.str
     """steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches"""
     title: _builtins.str
-    """what to write beside the lane"""
+    """what to write beside the lane; ends in `worker` or `device` where the lane has one"""
     unit: _builtins.str
     """of a counter: "%", "bytes", "bytes/s", "us/s" """
     top: _builtins.float
     """of a counter: the value at the lane's upper edge (0: none is above 0); the lower is 0"""
+    worker: _builtins.int
+    """of kind `worker`: worker id within its loader"""
+    loader: _builtins.int
+    """of kind `worker`: its loader"""
+    device: _builtins.int
+    """of kinds `device` and `gaps`"""
+    training_thread: _builtins.bool
+    """of kind `stages`: this is the training thread"""
+    loader_title: _builtins.str
+    """of kind `worker`: "loader 1", to append where several loaders are on screen; "" when"""
     @_builtins.property
     def boxes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """per row, outermost first, how many boxes it has"""
@@ -1869,14 +2282,32 @@ class Lane(_message.Message):
         lines: _abc.Iterable[Global___CounterLine] | None = ...,
         unit: _builtins.str = ...,
         top: _builtins.float | None = ...,
+        worker: _builtins.int | None = ...,
+        loader: _builtins.int | None = ...,
+        device: _builtins.int | None = ...,
+        training_thread: _builtins.bool = ...,
+        loader_title: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_top", b"_top", "top", b"top"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_device", b"_device", "_loader", b"_loader", "_top", b"_top", "_worker", b"_worker", "device", b"device", "loader", b"loader", "top", b"top", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_top", b"_top", "boxes", b"boxes", "covered", b"covered", "duration_ns", b"duration_ns", "id", b"id", "index", b"index", "kind", b"kind", "lines", b"lines", "merged", b"merged", "name", b"name", "start_ns", b"start_ns", "title", b"title", "top", b"top", "unit", b"unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device", b"_device", "_loader", b"_loader", "_top", b"_top", "_worker", b"_worker", "boxes", b"boxes", "covered", b"covered", "device", b"device", "duration_ns", b"duration_ns", "id", b"id", "index", b"index", "kind", b"kind", "lines", b"lines", "loader", b"loader", "loader_title", b"loader_title", "merged", b"merged", "name", b"name", "start_ns", b"start_ns", "title", b"title", "top", b"top", "training_thread", b"training_thread", "unit", b"unit", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__device: _TypeAlias = _typing.Literal["device"]  # noqa: Y015
+    _WhichOneofArgType__device: _TypeAlias = _typing.Literal["_device", b"_device"]  # noqa: Y015
+    _WhichOneofReturnType__loader: _TypeAlias = _typing.Literal["loader"]  # noqa: Y015
+    _WhichOneofArgType__loader: _TypeAlias = _typing.Literal["_loader", b"_loader"]  # noqa: Y015
     _WhichOneofReturnType__top: _TypeAlias = _typing.Literal["top"]  # noqa: Y015
     _WhichOneofArgType__top: _TypeAlias = _typing.Literal["_top", b"_top"]  # noqa: Y015
+    _WhichOneofReturnType__worker: _TypeAlias = _typing.Literal["worker"]  # noqa: Y015
+    _WhichOneofArgType__worker: _TypeAlias = _typing.Literal["_worker", b"_worker"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__device) -> _WhichOneofReturnType__device | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__loader) -> _WhichOneofReturnType__loader | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__top) -> _WhichOneofReturnType__top | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__worker) -> _WhichOneofReturnType__worker | None: ...
 
 Global___Lane: _TypeAlias = Lane  # noqa: Y015
 
@@ -1944,9 +2375,9 @@ class Comparison(_message.Message):
     SETTINGS_FIELD_NUMBER: _builtins.int
     DIAGNOSTICS_FIELD_NUMBER: _builtins.int
     schema_version: _builtins.int
-    """1"""
+    """2"""
     outcome: _builtins.str
-    """faster | slower | same (no difference that the noise would not make) | unknown"""
+    """faster | slower | not_significant | unknown"""
     sentence: _builtins.str
     """the verdict with its numbers"""
     unit: _builtins.str
@@ -1956,8 +2387,8 @@ class Comparison(_message.Message):
     @_builtins.property
     def after(self) -> _containers.RepeatedCompositeFieldContainer[Global___ComparedRun]: ...
     @_builtins.property
-    def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """what it rests on, most weighty first"""
+    def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]:
+        """what it rests on: changed stages, parts, settings"""
 
     @_builtins.property
     def time(self) -> Global___Difference:
@@ -1983,7 +2414,7 @@ class Comparison(_message.Message):
         after: _abc.Iterable[Global___ComparedRun] | None = ...,
         outcome: _builtins.str = ...,
         sentence: _builtins.str = ...,
-        evidence: _abc.Iterable[_builtins.str] | None = ...,
+        evidence: _abc.Iterable[Global___Evidence] | None = ...,
         unit: _builtins.str = ...,
         time: Global___Difference | None = ...,
         parts: _abc.Iterable[Global___PartDifference] | None = ...,
@@ -2037,8 +2468,8 @@ Global___ComparedRun: _TypeAlias = ComparedRun  # noqa: Y015
 
 @_typing.final
 class Difference(_message.Message):
-    """A figure on both sides. A change is relative to before: 0.1 is 10 % more. The interval holds the true change in 19 of
-    20 cases, luck of the runs included; absent when the noise is not known.
+    """A quantity on both sides. A change is relative to before: 0.1 is 10% more. `low` and `high` bound its 95% interval, run
+    to run variation included; absent when the noise is not known. An interval wider than +-100% is not for printing.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -2049,16 +2480,16 @@ class Difference(_message.Message):
     LOW_FIELD_NUMBER: _builtins.int
     HIGH_FIELD_NUMBER: _builtins.int
     DETECTABLE_FIELD_NUMBER: _builtins.int
-    TOLD_APART_FIELD_NUMBER: _builtins.int
+    SIGNIFICANT_FIELD_NUMBER: _builtins.int
     before_us: _builtins.float
     after_us: _builtins.float
     change: _builtins.float
     low: _builtins.float
     high: _builtins.float
     detectable: _builtins.float
-    """the smallest increase that these captures could have told from noise"""
-    told_apart: _builtins.bool
-    """more than the noise would make, all comparisons made taken into account"""
+    """smallest detectable change: the smallest increase that would have been significant"""
+    significant: _builtins.bool
+    """all comparisons made are taken into account (Holm)"""
     def __init__(
         self,
         *,
@@ -2068,11 +2499,11 @@ class Difference(_message.Message):
         low: _builtins.float | None = ...,
         high: _builtins.float | None = ...,
         detectable: _builtins.float | None = ...,
-        told_apart: _builtins.bool = ...,
+        significant: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "detectable", b"detectable", "high", b"high", "low", b"low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "detectable", b"detectable", "high", b"high", "low", b"low", "told_apart", b"told_apart"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "detectable", b"detectable", "high", b"high", "low", b"low", "significant", b"significant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__detectable: _TypeAlias = _typing.Literal["detectable"]  # noqa: Y015
     _WhichOneofArgType__detectable: _TypeAlias = _typing.Literal["_detectable", b"_detectable"]  # noqa: Y015
@@ -2099,15 +2530,21 @@ class PartDifference(_message.Message):
     CHANGE_FIELD_NUMBER: _builtins.int
     LOW_FIELD_NUMBER: _builtins.int
     HIGH_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    BY_STAGE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """"data_wait", "device_busy", "idle:<cause>", "wait:<stage>", "rest" """
+    """"data_wait", "device_busy", "idle:<cause>", "data_wait:<stage>", "rest" """
     before_us: _builtins.float
-    """per unit; absent when that side does not tell"""
+    """per unit; absent when not known on that side"""
     after_us: _builtins.float
     change: _builtins.float
     """as a share of the whole time per unit before; absent unless both are known"""
     low: _builtins.float
     high: _builtins.float
+    title: _builtins.str
+    """the name in words: "idle: data wait", "data wait: decode::PIL.Image" """
+    by_stage: _builtins.bool
+    """a part of the data wait by stage, not of the time itself"""
     def __init__(
         self,
         *,
@@ -2117,10 +2554,12 @@ class PartDifference(_message.Message):
         change: _builtins.float | None = ...,
         low: _builtins.float | None = ...,
         high: _builtins.float | None = ...,
+        title: _builtins.str = ...,
+        by_stage: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "high", b"high", "low", b"low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "high", b"high", "low", b"low", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "by_stage", b"by_stage", "change", b"change", "high", b"high", "low", b"low", "name", b"name", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_us: _TypeAlias = _typing.Literal["after_us"]  # noqa: Y015
     _WhichOneofArgType__after_us: _TypeAlias = _typing.Literal["_after_us", b"_after_us"]  # noqa: Y015
@@ -2154,10 +2593,11 @@ class StageDifference(_message.Message):
     AFTER_US_FIELD_NUMBER: _builtins.int
     BEFORE_CALLS_FIELD_NUMBER: _builtins.int
     AFTER_CALLS_FIELD_NUMBER: _builtins.int
-    WEIGHT_US_FIELD_NUMBER: _builtins.int
+    CHANGE_US_FIELD_NUMBER: _builtins.int
     TYPICAL_FIELD_NUMBER: _builtins.int
     MEASURE_FIELD_NUMBER: _builtins.int
-    BESIDE_FIELD_NUMBER: _builtins.int
+    SPEED_ADJUSTED_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
     """"<kind>::<label>", all its places in the tree together"""
     before_us: _builtins.float
@@ -2166,12 +2606,14 @@ class StageDifference(_message.Message):
     before_calls: _builtins.float
     """per unit"""
     after_calls: _builtins.float
-    weight_us: _builtins.float
+    change_us: _builtins.float
     """change of self time per unit, all DataLoader workers together"""
     measure: _builtins.str
-    """of `typical`: "cpu" (thread CPU time) or "wall", whichever tells more"""
-    beside: _builtins.bool
-    """`typical` is less what the machine's speed explains, as the other stages tell it"""
+    """of `typical`: "cpu" (thread CPU time) or "wall", whichever is more precise"""
+    speed_adjusted: _builtins.bool
+    """`typical` is less what the machine's speed explains, by the other stages' times"""
+    outcome: _builtins.str
+    """faster | slower | not_significant | new | gone"""
     @_builtins.property
     def typical(self) -> Global___Difference:
         """self time per call in a typical batch; absent without noise on both sides"""
@@ -2184,14 +2626,15 @@ class StageDifference(_message.Message):
         after_us: _builtins.float | None = ...,
         before_calls: _builtins.float | None = ...,
         after_calls: _builtins.float | None = ...,
-        weight_us: _builtins.float | None = ...,
+        change_us: _builtins.float | None = ...,
         typical: Global___Difference | None = ...,
         measure: _builtins.str = ...,
-        beside: _builtins.bool = ...,
+        speed_adjusted: _builtins.bool = ...,
+        outcome: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_weight_us", b"_weight_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "typical", b"typical", "weight_us", b"weight_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_change_us", b"_change_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "change_us", b"change_us", "typical", b"typical"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_weight_us", b"_weight_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "beside", b"beside", "measure", b"measure", "stage", b"stage", "typical", b"typical", "weight_us", b"weight_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_change_us", b"_change_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "change_us", b"change_us", "measure", b"measure", "outcome", b"outcome", "speed_adjusted", b"speed_adjusted", "stage", b"stage", "typical", b"typical"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_calls: _TypeAlias = _typing.Literal["after_calls"]  # noqa: Y015
     _WhichOneofArgType__after_calls: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls"]  # noqa: Y015
@@ -2201,8 +2644,8 @@ class StageDifference(_message.Message):
     _WhichOneofArgType__before_calls: _TypeAlias = _typing.Literal["_before_calls", b"_before_calls"]  # noqa: Y015
     _WhichOneofReturnType__before_us: _TypeAlias = _typing.Literal["before_us"]  # noqa: Y015
     _WhichOneofArgType__before_us: _TypeAlias = _typing.Literal["_before_us", b"_before_us"]  # noqa: Y015
-    _WhichOneofReturnType__weight_us: _TypeAlias = _typing.Literal["weight_us"]  # noqa: Y015
-    _WhichOneofArgType__weight_us: _TypeAlias = _typing.Literal["_weight_us", b"_weight_us"]  # noqa: Y015
+    _WhichOneofReturnType__change_us: _TypeAlias = _typing.Literal["change_us"]  # noqa: Y015
+    _WhichOneofArgType__change_us: _TypeAlias = _typing.Literal["_change_us", b"_change_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__after_calls) -> _WhichOneofReturnType__after_calls | None: ...
     @_typing.overload
@@ -2212,7 +2655,7 @@ class StageDifference(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__before_us) -> _WhichOneofReturnType__before_us | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__weight_us) -> _WhichOneofReturnType__weight_us | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__change_us) -> _WhichOneofReturnType__change_us | None: ...
 
 Global___StageDifference: _TypeAlias = StageDifference  # noqa: Y015
 
@@ -2223,21 +2666,25 @@ class SettingChange(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     BEFORE_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """"num_workers", "torch (version)", ..."""
     before: _builtins.str
-    """in words; "–" when not known"""
+    """in words, with its unit; "–" when not known"""
     after: _builtins.str
+    title: _builtins.str
+    """the setting in words: "DataLoader workers" """
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         before: _builtins.str = ...,
         after: _builtins.str = ...,
+        title: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "name", b"name", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

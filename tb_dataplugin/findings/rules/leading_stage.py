@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
-from tb_dataplugin.analyses.occupancy import Limit, Occupancy
+from tb_dataplugin.analyses.occupancy import Occupancy, StageLimit
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.rules import small_reads
 from tb_dataplugin.findings.signals import BlamedStage, Signals
@@ -58,17 +58,17 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
-LIMIT_ADVICE: Final[dict[Limit | None, str]] = {
+LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
     "cpu": "",
-    "starved": " Part of its time it only waits for a core, so its own cost is less than its time.",
+    "no_cpu": " Part of its time it only waits for a core, so its own cost is less than its time.",
     "blocked": " Part of its time it waits, for storage, a lock or another process, which more workers can do at the "
     "same time.",
     None: "",
 }
 
-LIMIT_WORDS: Final[dict[Limit, str]] = {
+LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "cpu": "of its time it computes",
-    "starved": "of its time it wants a core and has none (by its share of the CPU time)",
+    "no_cpu": "of its time it wants a core and has none (by its share of the CPU time)",
     "blocked": "of its time it waits for something else than a core",
 }
 
@@ -84,7 +84,7 @@ def _spent(signals: Signals, leader: BlamedStage) -> Occupancy | None:
     return None if most is None else signals.evidence.occupancy[most.path]
 
 
-def _limit(signals: Signals, leader: BlamedStage) -> Limit | None:
+def _limit(signals: Signals, leader: BlamedStage) -> StageLimit | None:
     spent = _spent(signals, leader)
     return None if spent is None else spent.limited_by
 
@@ -93,8 +93,8 @@ def _limit_evidence(signals: Signals, leader: BlamedStage) -> str:
     spent = _spent(signals, leader)
     if spent is None or spent.limited_by is None:
         return ""
-    parts = {"cpu": spent.cpu_ns, "starved": spent.starved_ns or 0, "blocked": spent.blocked_ns or 0}
-    whole = spent.cpu_ns + (spent.starved_ns or 0) + (spent.blocked_ns or 0)
+    parts = {"cpu": spent.cpu_ns, "no_cpu": spent.run_delay_ns or 0, "blocked": spent.blocked_ns or 0}
+    whole = spent.cpu_ns + (spent.run_delay_ns or 0) + (spent.blocked_ns or 0)
     return f"{percent(parts[spent.limited_by] / whole)} {LIMIT_WORDS[spent.limited_by]}"
 
 
