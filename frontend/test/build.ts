@@ -1,43 +1,54 @@
 // Builders of report parts: defaults first, what a test is about on top.
 
-import { Batch, Capture, Device, Finding, Gap, Stage, Step, Worker } from "../src/contract/report";
+import * as contract from "../src/contract/report";
 import type { CaptureEntry, Runs } from "../src/data/runs";
 import type { LaneColumns, TimelineSlice } from "../src/data/timeline";
 
-export function stage(path: string[], over: Partial<Stage>): Stage {
+/** As much of a message as a test is about; the rest is proto3's defaults. */
+export type Part<T> = T extends readonly (infer Item)[]
+  ? readonly Part<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]?: Part<T[Key]> }
+    : T;
+
+export function stage(path: string[], over: Part<contract.Stage>): contract.Stage {
   const [kind = "", label = ""] = (path.at(-1) ?? "").split("::");
   const times = { total_us: 1, self_us: 1, p50_us: 1, p95_us: 1, max_us: 1 };
-  return { ...Stage.fromJSON({ kind, label, parent: path.at(-2), count: 1, path, ...times }), ...over };
+  return contract.Stage.fromJSON({ kind, label, parent: path.at(-2), count: 1, path, ...times, ...over });
 }
 
-export function step(over: Partial<Step>): Step {
-  return { ...Step.fromJSON({ number: 1, duration_us: 100, data_wait_us: 10 }), ...over };
+export function step(over: Part<contract.Step>): contract.Step {
+  return contract.Step.fromJSON({ number: 1, duration_us: 100, data_wait_us: 10, ...over });
 }
 
-export function gap(over: Partial<Gap>): Gap {
-  return { ...Gap.fromJSON({ duration_us: 1, cause: "unknown", data_wait_us: 0 }), ...over };
+export function gap(over: Part<contract.Gap>): contract.Gap {
+  return contract.Gap.fromJSON({ duration_us: 1, cause: "unknown", exposed_wait_us: 0, ...over });
 }
 
-export function device(over: Partial<Device>): Device {
+export function device(over: Part<contract.Device>): contract.Device {
   const times = { busy_us: 60, kernel_busy_us: 50, idle_us: 40, gap_count: 2, longest_gap_us: 30 };
-  return { ...Device.fromJSON({ ...times, idle_by_cause_us: { data_wait: 30, unknown: 10 } }), ...over };
+  return contract.Device.fromJSON({ ...times, idle_by_cause_us: { data_wait: 30, unknown: 10 }, ...over });
 }
 
-export function finding(over: Partial<Finding>): Finding {
+export function finding(over: Part<contract.Finding>): contract.Finding {
   const texts = { rule: "r", severity: "high", title: "t", advice: "a", confidence: "measured" };
-  return { ...Finding.fromJSON(texts), ...over };
+  return contract.Finding.fromJSON({ ...texts, gain_text: "gain unknown", ...over });
 }
 
-export function worker(over: Partial<Worker>): Worker {
-  return { ...Worker.fromJSON({ pid: 1, batches: 1, busy_us: 60, idle_us: 40 }), ...over };
+export function worker(over: Part<contract.Worker>): contract.Worker {
+  return contract.Worker.fromJSON({ pid: 1, batches: 1, busy_us: 60, idle_us: 40, ...over });
 }
 
-export function batch(over: Partial<Batch>): Batch {
-  return { ...Batch.fromJSON({}), ...over };
+export function batch(over: Part<contract.Batch>): contract.Batch {
+  return contract.Batch.fromJSON(over);
 }
 
-export function capture(over: Partial<Capture>): Capture {
-  return { ...Capture.fromJSON({ name: "c", mode: "train", window_us: 100 }), ...over };
+export function costs(over: Part<contract.WorkerCosts>): contract.WorkerCosts {
+  return contract.WorkerCosts.fromJSON({ batches: 4, wall_us: 1000, build_us: 250, ...over });
+}
+
+export function capture(over: Part<contract.Capture>): contract.Capture {
+  return contract.Capture.fromJSON({ name: "c", mode: "train", window_us: 100, ...over });
 }
 
 export function lane(boxes: ReadonlyArray<readonly [start: number, duration: number, depth?: number]>): LaneColumns {
@@ -56,6 +67,8 @@ export function lane(boxes: ReadonlyArray<readonly [start: number, duration: num
     lines: [],
     unit: "",
     top: 1,
+    training_thread: false,
+    loader_title: "",
   };
 }
 

@@ -1,11 +1,10 @@
 // Draws a counter's lane: a line per series, and the spread of what its points stand for as a band.
 
-import type { CounterLine } from "../data/timeline";
 import { valueWords } from "../model/counters";
 import { type PlacedLane, ROW_PX } from "../model/lane-layout";
-import type { Chart, LaneRows } from "../model/lanes";
+import type { Chart, CounterLine, LaneRows } from "../model/lanes";
 import { usToPx } from "../model/time-scale";
-import type { Frame } from "./timeline-painter";
+import type { Frame } from "./frame";
 
 const PAD_PX = 3;
 /** Lines of one counter are told apart by their dashes. */
@@ -53,7 +52,10 @@ export function paintCounter(
 
 function trace(context: CanvasRenderingContext2D, xs: readonly number[], ys: readonly number[]): void {
   context.beginPath();
-  xs.forEach((x, i) => (i === 0 ? context.moveTo(x, ys[i] ?? 0) : context.lineTo(x, ys[i] ?? 0)));
+  for (const [i, x] of xs.entries()) {
+    if (i === 0) context.moveTo(x, ys[i] ?? 0);
+    else context.lineTo(x, ys[i] ?? 0);
+  }
 }
 
 function paintBand(

@@ -2,7 +2,7 @@
 
 import type { Link } from "../model/batches";
 import type { Place } from "../model/chain";
-import { type BoxInfo, boxAt, buildHover, type HoverInfo } from "../model/hover";
+import { addressAt, type BoxAddress, type BoxInfo, boxAt, buildHover, type HoverInfo } from "../model/hover";
 import { gutterPx, type Layout, placeLanes, rowAt } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
 import {
@@ -17,7 +17,8 @@ import {
 } from "../model/time-scale";
 import type { Palette } from "../theme/tokens";
 import { CanvasView } from "./canvas-view";
-import { type Frame, type Hit, hitAt, paintTimeline } from "./timeline-painter";
+import type { Frame } from "./frame";
+import { paintTimeline } from "./timeline-painter";
 
 export type TimelineInput = {
   readonly whole: TimelineModel;
@@ -54,7 +55,7 @@ const REVEAL_PX = 32;
 export class TimelineView extends CanvasView {
   private input: TimelineInput | null = null;
   private layout: Layout = { lanes: [], heightPx: 0 };
-  private hover: Hit | null = null;
+  private hover: BoxAddress | null = null;
   private dragFromPx: number | null = null;
   private draggedPx = 0;
 
@@ -204,11 +205,11 @@ export class TimelineView extends CanvasView {
     this.setHover(this.hitOf(event), event.clientX, event.clientY);
   };
 
-  private hitOf({ offsetX, offsetY }: MouseEvent): Hit | null {
+  private hitOf({ offsetX, offsetY }: MouseEvent): BoxAddress | null {
     const { input } = this;
     const at = input === null || offsetX < this.gutterPx ? null : rowAt(this.layout, offsetY);
     if (input === null || at === null) return null;
-    return hitAt({ model: this.modelFor(input), scale: this.scale(input) }, at.placed.lane.id, at.row, offsetX);
+    return addressAt(this.modelFor(input), this.scale(input), at.placed.lane.id, at.row, offsetX);
   }
 
   private foldableAt({ offsetX, offsetY }: MouseEvent): string | null {
@@ -221,7 +222,7 @@ export class TimelineView extends CanvasView {
     const { input } = this;
     if (input === null || this.draggedPx > CLICK_SLACK_PX) return;
     const laneId = this.foldableAt(event);
-    if (laneId !== null) return this.events.onTitle(laneId);
+    if (laneId !== null) this.events.onTitle(laneId);
     if (event.offsetX < this.gutterPx) return;
     const found = this.hitOf(event);
     this.events.onPick(found === null ? null : boxAt(this.modelFor(input), found));
@@ -237,7 +238,7 @@ export class TimelineView extends CanvasView {
     if (this.dragFromPx === null) this.setHover(null, 0, 0);
   };
 
-  private setHover(next: Hit | null, clientX: number, clientY: number): void {
+  private setHover(next: BoxAddress | null, clientX: number, clientY: number): void {
     const { hover, input } = this;
     if (next === null && hover === null) return;
     this.hover = next;
@@ -256,13 +257,15 @@ export class TimelineView extends CanvasView {
 
   /** Also what the buttons beside the timeline do. */
   act(action: TimelineAction): void {
-    if (action === "whole") return this.change((_, bounds) => bounds);
-    if (action === "left" || action === "right") {
+    if (action === "whole") {
+      this.change((_, bounds) => bounds);
+    } else if (action === "left" || action === "right") {
       const sign = action === "left" ? -1 : 1;
-      return this.change((range, bounds) => panBy(range, sign * KEY_PAN * lengthUs(range), bounds));
+      this.change((range, bounds) => panBy(range, sign * KEY_PAN * lengthUs(range), bounds));
+    } else {
+      const factor = action === "in" ? KEY_ZOOM : 1 / KEY_ZOOM;
+      this.change((range, bounds) => zoomAround(range, factor, (range.startUs + range.endUs) / 2, bounds));
     }
-    const factor = action === "in" ? KEY_ZOOM : 1 / KEY_ZOOM;
-    this.change((range, bounds) => zoomAround(range, factor, (range.startUs + range.endUs) / 2, bounds));
   }
 }
 

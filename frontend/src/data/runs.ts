@@ -1,7 +1,9 @@
 // The answer of the `runs` route (http_api.md).
 
+import { MODES } from "../contract/words";
+
 export type CaptureState = "queued" | "loading" | "ready" | "error";
-export type CaptureMode = "train" | "replay" | "foreign";
+export type CaptureMode = (typeof MODES)[number]["id"];
 
 export type CaptureEntry = {
   readonly id: string;
@@ -23,7 +25,6 @@ export type Runs = {
 };
 
 const STATES: readonly CaptureState[] = ["queued", "loading", "ready", "error"];
-const MODES: readonly CaptureMode[] = ["train", "replay", "foreign"];
 
 /** An object from outside; {} for what is none. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -43,7 +44,7 @@ export function listIn(value: unknown, key: string): readonly unknown[] {
 
 /** A mode that this page does not know is none. */
 export function modeOf(name: string): CaptureMode | null {
-  return MODES.find((mode) => mode === name) ?? null;
+  return MODES.find(({ id }) => id === name)?.id ?? null;
 }
 
 function entry(value: unknown): CaptureEntry {

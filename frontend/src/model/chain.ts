@@ -1,13 +1,13 @@
 // From an idle gap back to its origin: launch, wait, batch, DataLoader worker, sample, stage. Each link is a place in the
 // timeline.
 
-import type { Batch, Capture, Device, Gap, Link } from "../contract/report";
+import type { Batch, Capture, Gap, Link } from "../contract/report";
 import type { Cause } from "./causes";
 import { formatCount, formatDuration } from "./format";
 import type { BoxInfo } from "./hover";
 import { hit, type LaneRows, type TimelineModel } from "./lanes";
-import { blameWords } from "./summary";
 import type { TimeRange } from "./time-scale";
+import { stageLabel } from "./words";
 
 export type ChainKey = "gap" | "launch" | "wait" | "batch" | "worker" | "sample" | "stage";
 
@@ -32,7 +32,7 @@ export type ChainRow = {
 const LABELS: Readonly<Record<ChainKey, string>> = {
   gap: "Gap",
   launch: "Launch",
-  wait: "Wait",
+  wait: "Data wait",
   batch: "Batch",
   worker: "DataLoader worker",
   sample: "Sample",
@@ -40,9 +40,9 @@ const LABELS: Readonly<Record<ChainKey, string>> = {
 };
 
 /** All links of a gap in their order, also those that are absent: the list keeps its shape from gap to gap. */
-export function chainRows(gap: Gap, device: Device): ChainRow[] {
+export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
   const { chain } = gap;
-  const gapPlace = { laneId: `gaps:${device.id}`, name: "", startUs: gap.start_us, endUs: endOf(gap) };
+  const gapPlace = { laneId: gapLaneId, name: "", startUs: gap.start_us, endUs: endOf(gap) };
   const number = chain?.batch_number === undefined ? "" : String(chain.batch_number);
   const sample = chain?.sample_index === undefined ? (chain?.sample?.name ?? "") : `index ${chain.sample_index}`;
   return [
@@ -98,7 +98,7 @@ function linked(key: ChainKey, link: Link | undefined, name: string, reason: str
 function workerRow(gap: Gap): ChainRow {
   const { worker, batch, wait } = gap.chain ?? {};
   const reason =
-    batch !== undefined && worker === undefined ? "The training thread made this batch itself." : batchReason(gap);
+    batch !== undefined && worker === undefined ? "The training thread built this batch itself." : batchReason(gap);
   if (worker === undefined || batch === undefined) return linked("worker", undefined, "", reason);
   const place = { laneId: batch.lane, name: "", startUs: batch.start_us, endUs: endOf(batch) };
   const made = row("worker", batch, `number ${worker}`, place, "", wait === undefined ? undefined : endOf(wait));
@@ -119,7 +119,7 @@ function launchReason({ cause }: Gap): string {
     : "The launch of what ended this gap is not in the trace.";
 }
 
-function waitReason({ data_wait_us: waited = 0 }: Gap): string {
+function waitReason({ exposed_wait_us: waited = 0 }: Gap): string {
   return waited > 0
     ? "The training thread waited in this gap, but that is not what kept the device idle."
     : "The training thread did not wait for data in this gap.";
@@ -128,19 +128,19 @@ function waitReason({ data_wait_us: waited = 0 }: Gap): string {
 function batchReason(gap: Gap): string {
   if (gap.chain?.wait === undefined) return waitReason(gap);
   return gap.chain.sample === undefined && gap.chain.stage === undefined
-    ? "The trace has no record of the batch that this wait received."
-    : "The training thread made the batch itself, within its wait.";
+    ? "The trace has no record of the batch that this data wait received."
+    : "The training thread built the batch itself, within its data wait.";
 }
 
 function sampleReason(gap: Gap): string {
-  return gap.chain?.wait === undefined ? waitReason(gap) : "No sample's span lies where the wait went to.";
+  return gap.chain?.wait === undefined ? waitReason(gap) : "No sample was recorded in this part of the data wait.";
 }
 
 function stageReason(gap: Gap): string {
   if (gap.chain?.wait === undefined) return waitReason(gap);
   return gap.stage === ""
-    ? "No stage of the loader is in the trace here."
-    : `The wait went to ${blameWords(gap.stage)}: that is no span.`;
+    ? "No stage was recorded here."
+    : `The data wait went to ${stageLabel(gap.stage)}, which has no span.`;
 }
 
 /** The gap that a click in the gap lane means: of those in the report, the longest that the box stands for. */
@@ -156,12 +156,12 @@ export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
 /** Why a click on `box` chooses none of `shown`; `gaps` are all that the report lists, the longest of `count`. */
 export function whyNotChosen(gaps: readonly Gap[], count: number, box: BoxInfo): string {
   if (gapOfBox(gaps, box) !== null)
-    return "That gap has another main cause than the one chosen above: show all causes to choose it.";
+    return "That gap has another main cause than the one chosen above. Show all causes to choose it.";
   const what =
     box.merged > 1
       ? `Those ${formatCount(box.merged)} gaps are`
       : `That gap of ${formatDuration(box.durationUs)} (${box.name}) is`;
-  return `${what} not among the ${formatCount(gaps.length)} longest of ${formatCount(count)}, for which the report keeps what led to them.`;
+  return `${what} not among the ${formatCount(gaps.length)} longest of ${formatCount(count)}, and the report keeps the chain for those only.`;
 }
 
 export function gapsOfCause(gaps: readonly Gap[], cause: Cause | null): readonly Gap[] {

@@ -34,15 +34,3 @@ export function suggestBefore(captures: readonly CaptureEntry[], after: CaptureE
   const found = pool.find((item) => item.run !== after.run) ?? pool[0];
   return found === undefined ? null : sideOfCapture(found.id);
 }
-
-/** "+10.4 %", with a real minus. */
-export function changeWords(share: number): string {
-  const size = Math.abs(share * 100);
-  const digits = size < 9.95 ? size.toFixed(1) : size.toFixed(0);
-  const sign = Number(digits) === 0 ? "" : share > 0 ? "+" : "−";
-  return `${sign}${digits}\u00a0%`;
-}
-
-export function intervalWords(low: number | undefined, high: number | undefined): string {
-  return low === undefined || high === undefined ? "" : `${changeWords(low)} to ${changeWords(high)}`;
-}

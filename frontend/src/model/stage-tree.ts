@@ -1,7 +1,7 @@
 // The stage table: rows nested by path, siblings sorted, branches folded.
 
 import type { Stage } from "../contract/report";
-import { bytesPerCall } from "./evidence";
+import { bytesPerCall } from "./costs";
 
 export type StageColumn =
   | "count"
@@ -85,15 +85,4 @@ export function flatRows(stages: readonly Stage[], sort: StageSort): StageRow[] 
   return stages
     .toSorted(compare)
     .map((stage) => ({ stage, key: stageKey(stage), depth: 0, childCount: 0, folded: false }));
-}
-
-/** Waiting is not work: the sums of stage time leave the training thread's wait spans out. */
-export function isWork(stage: Stage): boolean {
-  return stage.kind !== "wait";
-}
-
-export function selfByKind(stages: readonly Stage[]): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const stage of stages) if (isWork(stage)) sums.set(stage.kind, (sums.get(stage.kind) ?? 0) + stage.self_us);
-  return new Map([...sums].filter(([, us]) => us > 0).sort((a, b) => b[1] - a[1]));
 }

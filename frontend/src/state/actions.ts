@@ -11,6 +11,7 @@ import {
   deviceIndex,
   EMPTY_TIMELINE,
   entry,
+  FIRST_ROWS,
   gapRows,
   goneId,
   lanesTurned,
@@ -62,12 +63,12 @@ function forgetCaptureState(): void {
   chainLink.value = null;
   causeFilter.value = null;
   deviceIndex.value = 0;
-  gapRows.value = 50;
+  gapRows.value = FIRST_ROWS;
   stagesFolded.value = new Set();
   shownStage.value = null;
   loaderNumber.value = 0;
   selectedBatch.value = null;
-  batchRows.value = 50;
+  batchRows.value = FIRST_ROWS;
   lanesTurned.value = new Set();
   sideAfter.value = null;
 }

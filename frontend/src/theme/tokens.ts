@@ -66,3 +66,8 @@ export function cssName(token: string): string {
 export function cssColor(token: string): string {
   return `var(${cssName(token)}, ${MISSING_COLOR})`;
 }
+
+/** CSS custom property of the ink that can be read on a token. */
+export function inkName(token: string): string {
+  return `--on-${token.replace(":", "-")}`;
+}

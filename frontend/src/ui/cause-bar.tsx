@@ -1,8 +1,10 @@
 import type { Device } from "../contract/report";
-import { asCause, type Cause, type CausePart, causeMeaning, causeParts, causeToken, type Part } from "../model/causes";
+import { CAUSES } from "../contract/words";
+import { asCause, type Cause, type CausePart, causeParts, causeToken, type Part } from "../model/causes";
 import { chooseTimeUnit, exactUs, formatDuration, inUnit, type TimeUnit } from "../model/format";
+import { deviceName } from "../model/parts";
 import { shareWords } from "../model/shares";
-import { deviceName } from "../model/summary";
+import { meaningOf } from "../model/words";
 import { ShareBar } from "./share-bar";
 import { fillClass, fillStyle, Swatch } from "./swatch";
 
@@ -65,7 +67,7 @@ type ItemProps = {
 };
 
 function CauseItem({ part, unit, wholeUs, device, pressed, choose }: ItemProps) {
-  const title = `${causeMeaning(part.cause)}${queuedWords(part, device)}`;
+  const title = `${meaningOf(CAUSES, part.cause)}${queuedWords(part, device)}`;
   const numbers = <Numbers part={part} unit={unit} wholeUs={wholeUs} idleUs={device.idle_us} />;
   if (choose === undefined)
     return (

@@ -1,11 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { Part } from "../model/causes";
-import { inkOn } from "../model/color";
 import { exactUs } from "../model/format";
 import { shareWords } from "../model/shares";
-import { theme } from "../state/atoms";
-import { paletteOf } from "../theme/theme";
-import { colorOf, isHatched } from "../theme/tokens";
+import { inkName, isHatched } from "../theme/tokens";
 import { fillClass, fillStyle } from "./swatch";
 import { useWidth } from "./use-width";
 
@@ -54,10 +51,9 @@ function Label({ part, text, roomPx }: { part: Part; text: string; roomPx: numbe
   const share = text.slice(part.name.length + 1);
   const fitting = [text, share].find((words) => words.length * CHAR_PX + PAD_PX <= roomPx);
   if (fitting === undefined) return null;
-  const palette = paletteOf(theme.value);
-  const color = isHatched(part.token) ? palette.ink : inkOn(colorOf(palette, part.token), [palette.paper, palette.ink]);
+  const style = { color: `var(${inkName(part.token)})` };
   return (
-    <span class={isHatched(part.token) ? "share-label on-hatch" : "share-label"} style={{ color }}>
+    <span class={isHatched(part.token) ? "share-label on-hatch" : "share-label"} style={style}>
       {fitting}
     </span>
   );

@@ -4,8 +4,19 @@ import type { CaptureEntry, Runs } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import { formatBytes } from "../model/format";
-import { refreshNow } from "../state/actions";
-import { captureId, entry, goneId, report, runs, runsError, view } from "../state/atoms";
+import { refreshNow, selectCapture, selectView } from "../state/actions";
+import {
+  captureId,
+  capturesOpen,
+  entry,
+  goneId,
+  report,
+  runs,
+  runsError,
+  VIEWS,
+  type View,
+  view,
+} from "../state/atoms";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
@@ -18,15 +29,37 @@ import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
 import { Workers } from "./workers/workers";
 
+const LABELS: Readonly<Record<View, string>> = {
+  overview: "Overview",
+  findings: "Findings",
+  stages: "Stages",
+  workers: "DataLoader workers",
+  gaps: "Idle gaps",
+  compare: "Compare",
+  trace: "Trace",
+};
+
 export function App() {
   const known = runs.value;
   const bare = known === null || known.captures.length === 0;
   return (
     <div class={bare ? "page bare" : "page"}>
-      <CaptureList />
+      <CaptureList
+        captures={known?.captures ?? []}
+        current={entry.value}
+        open={capturesOpen.value}
+        turn={() => {
+          capturesOpen.value = !capturesOpen.value;
+        }}
+        choose={selectCapture}
+      />
       <main class={view.value === "trace" ? "filled" : ""}>
         <header class="top">
-          {bare ? <h1>Data Pipeline</h1> : <Tabs />}
+          {bare ? (
+            <h1>Data Pipeline</h1>
+          ) : (
+            <Tabs names={VIEWS} labels={LABELS} current={view.value} choose={selectView} />
+          )}
           {source().live && (
             <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>
               Refresh
@@ -44,11 +77,7 @@ export function App() {
           </p>
         )}
         <Boundary resetKey={`${captureId.value} ${view.value}`}>
-          <div
-            id="view"
-            class="view"
-            role={bare ? undefined : "tabpanel"}
-            aria-labelledby={bare ? undefined : `tab-${view.value}`}>
+          <div id="view" class="view" {...(bare ? {} : { role: "tabpanel", "aria-labelledby": `tab-${view.value}` })}>
             <Content known={known} />
           </div>
         </Boundary>
@@ -86,7 +115,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   return (
     <>
       <CaptureHead capture={state.capture} name={fullName(item)} />
-      <View capture={state.capture} item={item} perfetto={perfetto} />
+      <Shown capture={state.capture} item={item} perfetto={perfetto} />
     </>
   );
 }
@@ -106,7 +135,7 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   );
 }
 
-function View({ capture, item, perfetto }: { capture: Capture; item: CaptureEntry; perfetto: boolean }) {
+function Shown({ capture, item, perfetto }: { capture: Capture; item: CaptureEntry; perfetto: boolean }) {
   switch (view.value) {
     case "overview":
       return <Overview capture={capture} />;

@@ -15,7 +15,9 @@ it("waits the delay of the moment after each turn, goes on after a failure, and 
     },
   };
   const stop = poll(
-    async () => void (turns += 1),
+    async () => {
+      turns += 1;
+    },
     () => turns * 100,
     timers,
   );

@@ -3,7 +3,7 @@ import type { Chain } from "../../src/contract/report";
 import { batchOfChain, chainRows, gapOfBox, gapsOfCause, rowOfPlace, whyNotChosen } from "../../src/model/chain";
 import type { BoxInfo } from "../../src/model/hover";
 import { buildTimeline } from "../../src/model/lanes";
-import { batch, capture, device, gap, lane, timeline } from "../build";
+import { batch, gap, lane, timeline } from "../build";
 
 const link = (name: string, start_us: number, duration_us: number, laneId: string) => ({
   name,
@@ -29,12 +29,12 @@ const whole = gap({
   cause: "data_wait",
   stage: "decode::PIL",
   step: 2,
-  data_wait_us: 25,
+  exposed_wait_us: 25,
   chain,
 });
 
 it("follows a gap to the sample, every link a place in a lane", () => {
-  const rows = chainRows(whole, device({ id: 1 }));
+  const rows = chainRows(whole, "gaps:1");
   expect(rows.map((row) => row.key)).toEqual(["gap", "launch", "wait", "batch", "worker", "sample", "stage"]);
   expect(rows.map((row) => row.place?.laneId)).toEqual([
     "gaps:1",
@@ -57,33 +57,37 @@ it("follows a gap to the sample, every link a place in a lane", () => {
 });
 
 it("shows a launch with what it led to, and a worker with the wait for its batch", () => {
-  const of = (key: string) => chainRows(whole, device({})).find((row) => row.key === key)?.range;
+  const of = (key: string) => chainRows(whole, "gaps:0").find((row) => row.key === key)?.range;
   expect(of("launch")).toEqual({ startUs: 38, endUs: 40 });
   expect(of("worker")).toEqual({ startUs: 2, endUs: 37 });
   expect(of("stage")).toEqual({ startUs: 8, endUs: 23 });
 });
 
 it("keeps all rows where links are absent, each with its reason", () => {
-  const rows = chainRows(gap({ cause: "launch", data_wait_us: 0 }), device({}));
+  const rows = chainRows(gap({ cause: "launch", exposed_wait_us: 0 }), "gaps:0");
   expect(rows.length).toBe(7);
   expect(rows.slice(1).every((row) => row.place === null && row.reason.endsWith("."))).toBe(true);
   expect(rows[2]?.reason).toContain("did not wait for data");
 });
 
-it("says that a loader without workers makes its batches in the wait itself", () => {
+it("says that a loader without workers builds its batches in the wait itself", () => {
   const { wait, sample, stage } = chain;
   const rows = chainRows(
-    gap({ data_wait_us: 9, stage: "decode::PIL", chain: { launch: undefined, wait, batch: undefined, sample, stage } }),
-    device({}),
+    gap({
+      exposed_wait_us: 9,
+      stage: "decode::PIL",
+      chain: { launch: undefined, wait, batch: undefined, sample, stage },
+    }),
+    "gaps:0",
   );
-  expect(rows.find((row) => row.key === "batch")?.reason).toContain("made the batch itself");
+  expect(rows.find((row) => row.key === "batch")?.reason).toContain("built the batch itself");
   expect(rows.find((row) => row.key === "stage")?.place).not.toBeNull();
 });
 
 it("says so when the wait went to what is no stage", () => {
   const rows = chainRows(
-    gap({ stage: "starved", data_wait_us: 9, chain: { ...chain, sample: undefined, stage: undefined } }),
-    device({}),
+    gap({ stage: "starved", exposed_wait_us: 9, chain: { ...chain, sample: undefined, stage: undefined } }),
+    "gaps:0",
   );
   expect(rows.at(-1)?.reason).toContain("starved (no index in its queue)");
 });
@@ -103,7 +107,7 @@ it("says why a click chooses no gap", () => {
   const gaps = [gap({ start_us: 10, duration_us: 30 })];
   const at = (startUs: number, merged = 1) => ({ startUs, durationUs: 2, merged, name: "launch" }) as BoxInfo;
   expect(whyNotChosen(gaps, 5000, at(100))).toBe(
-    "That gap of 2.00\u00a0µs (launch) is not among the 1 longest of 5,000, for which the report keeps what led to them.",
+    "That gap of 2.00\u00a0µs (launch) is not among the 1 longest of 5,000, and the report keeps the chain for those only.",
   );
   expect(whyNotChosen(gaps, 5000, at(100, 12))).toMatch(/^Those 12 gaps are not among/);
   expect(whyNotChosen(gaps, 5000, at(20))).toMatch(/another main cause/);
@@ -118,8 +122,8 @@ it("filters gaps by their main cause", () => {
 
 it("finds the chain's batch among those of the report", () => {
   const batches = [batch({ number: 4, worker: 3, epoch: 1 }), batch({ number: 4, worker: 3 })];
-  expect(batchOfChain(capture({ batches }), whole)).toBe(batches[1]);
-  expect(batchOfChain(capture({ batches: [] }), whole)).toBeNull();
+  expect(batchOfChain({ batches }, whole)).toBe(batches[1]);
+  expect(batchOfChain({ batches: [] }, whole)).toBeNull();
 });
 
 it("finds the row that shows a span, and none where it was joined with others", () => {

@@ -13,7 +13,10 @@ function firstRow(boxes: Parameters<typeof lane>[0], depth = 0): Row {
 describe("culling", () => {
   it("finds exactly the boxes that touch the range, as a slow search does", () => {
     let seed = 3;
-    const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
+    const random = (): number => {
+      seed = (seed * 48271) % 2147483647;
+      return seed / 2147483647;
+    };
     const boxes = Array.from({ length: 200 }, () => [random() * 100, random() * 3] as const);
     const row = firstRow(boxes);
     for (let n = 0; n < 50; n += 1) {
@@ -104,19 +107,26 @@ it("shows the dataset index of a sample, but not of several drawn as one", () =>
 });
 
 it("names the loader of a DataLoader worker only beside those of another", () => {
-  const titles = ["0, loader 0", "1, loader 0", "0, loader 1"];
-  const model = buildTimeline(
-    timeline(
-      titles.map((end, n) => ({
-        ...lane([[0, 1]]),
-        id: `worker:${n}`,
-        kind: "worker",
-        title: `DataLoader worker ${end}`,
-      })),
-    ),
-  );
-  const shown = (ids: string): string[] =>
-    keepLanes(model, ({ id }) => ids.includes(id.slice(-1))).lanes.map(({ title }) => title.slice(18));
-  expect(shown("01")).toEqual(["0", "1"]);
-  expect(shown("02")).toEqual(["0, loader 0", "0, loader 1"]);
+  const whose = [
+    [0, 0],
+    [1, 0],
+    [0, 1],
+  ] as const;
+  const lanes = whose.map(([worker, loader], n) => ({
+    ...lane([[0, 1]]),
+    id: `lane ${n}`,
+    kind: "worker",
+    title: `DataLoader worker ${worker}`,
+    worker,
+    loader,
+    loader_title: `loader ${loader}`,
+  }));
+  const model = buildTimeline(timeline(lanes));
+  const shown = (ids: string) => keepLanes(model, ({ id }) => ids.includes(id.slice(-1))).lanes;
+  expect(shown("01").map(({ title }) => title)).toEqual(["DataLoader worker 0", "DataLoader worker 1"]);
+  expect(shown("02").map(({ title }) => title)).toEqual([
+    "DataLoader worker 0, loader 0",
+    "DataLoader worker 0, loader 1",
+  ]);
+  expect(shown("02").map(({ tail }) => tail)).toEqual([" 0, loader 0", " 0, loader 1"]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildTree, flatRows, nestedRows, selfByKind, stageKey } from "../../src/model/stage-tree";
+import { buildTree, flatRows, nestedRows, stageKey } from "../../src/model/stage-tree";
 import { stage } from "../build";
 
 const stages = [
@@ -52,14 +52,4 @@ it("does not change the list it is given", () => {
 
 it("names a stage by its whole path", () => {
   expect(stageKey(stage(["sample::D", "read::open"], {}))).toBe("sample::D > read::open");
-});
-
-it("sums self time by kind without the wait", () => {
-  const sums = selfByKind([...stages, stage(["wait::DataLoader"], { self_us: 999 })]);
-  expect([...sums]).toEqual([
-    ["collate", 200],
-    ["transform", 50],
-    ["decode", 40],
-    ["sample", 10],
-  ]);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type StepPart, sawtoothOf, sawtoothWords, stackKeys, stepBars, stepStack } from "../../src/model/steps";
+import { type StepPart, stackKeys, stepBars, stepStack } from "../../src/model/steps";
 import { step } from "../build";
 
 const sum = (parts: readonly StepPart[]): number => parts.reduce((total, part) => total + part.us, 0);
@@ -42,32 +42,3 @@ it("keeps the longest step of each group when there are more steps than room", (
   expect(bars.some((bar) => bar.step.number === 42)).toBe(true);
   expect(bars.reduce((total, bar) => total + bar.of, 0)).toBe(100);
 });
-
-const waiting = (waits: readonly number[]) =>
-  waits.map((wait, n) => step({ number: 5 + n, duration_us: 100, data_wait_us: wait }));
-
-it("finds the teeth of DataLoader workers that are ready together", () => {
-  const teeth = sawtoothOf(waiting([1, 1, 50, 1, 1, 48, 1, 1, 52, 1, 1, 49]), 3);
-  expect(teeth?.period).toBe(3);
-  expect([...(teeth?.numbers ?? [])]).toEqual([7, 10, 13, 16]);
-  expect(sawtoothWords(teeth ?? fail()).replaceAll("\u00a0", " ")).toBe(
-    "1 step in 3 has 96.1 % of the data wait: the 3 DataLoader workers have their batches ready at about the same time.",
-  );
-});
-
-it("sees no teeth in even waits, in another period, in waits of no weight, or without workers", () => {
-  expect(sawtoothOf(waiting([9, 9, 9, 9, 9, 9, 9, 9, 9]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([1, 50, 1, 50, 1, 50, 1, 50, 1]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([0, 0, 0.5, 0, 0, 0.5, 0, 0, 0.5]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([1, 1, 50, 1, 1, 48]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([1, 50, 1, 50, 1, 50]), undefined)).toBeNull();
-  expect(sawtoothOf(waiting([10, 40, 10, 40, 10, 40]), 2)).toBeNull();
-});
-
-it("does not take one long stall for a pattern", () => {
-  expect(sawtoothOf(waiting([900, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]), 3)).toBeNull();
-});
-
-function fail(): never {
-  throw new Error("no teeth");
-}

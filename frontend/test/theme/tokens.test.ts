@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { contrast } from "../../src/model/color";
+import { contrast } from "../../src/theme/contrast";
 import { dark } from "../../src/theme/dark";
 import css from "../../src/theme/index.css?raw";
 import { light } from "../../src/theme/light";

@@ -8,7 +8,8 @@ import { after, before, comparisonKey, sides, watchComparison } from "../../stat
 import { Code } from "../../ui/code";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { CompareNumbers } from "./numbers";
-import { PartTable, SettingTable, StageChangeTable } from "./tables";
+import { StageChangeTable } from "./stage-changes";
+import { PartTable, SettingTable } from "./tables";
 
 const COMMAND = "tb-dataplugin compare BEFORE AFTER";
 
@@ -90,40 +91,41 @@ function Result() {
     return <ErrorState title="These captures cannot be compared." message={state.message} />;
   if (state.kind !== "ready" || state.key !== key)
     return <LoadingState title="Comparing" detail="Captures that were not read yet are read first." />;
-  return <Told comparison={state.value} />;
+  return <Outcome comparison={state.value} />;
 }
 
-export function Told({ comparison: told }: { comparison: Comparison }) {
+export function Outcome({ comparison }: { comparison: Comparison }) {
+  const { outcome, sentence, evidence } = comparison;
   return (
     <>
       <section>
-        <p class="sentence" data-testid="compare-sentence" data-value={told.outcome}>
-          {told.sentence}
+        <p class="sentence" data-testid="compare-sentence" data-value={outcome}>
+          {sentence}
         </p>
-        {told.evidence.length > 0 && (
+        {evidence.length > 0 && (
           <ul class="evidence" data-testid="compare-evidence">
-            {told.evidence.map((line) => (
-              <li key={line}>{line}</li>
+            {evidence.map(({ text }) => (
+              <li key={text}>{text}</li>
             ))}
           </ul>
         )}
       </section>
-      <CompareNumbers comparison={told} />
-      <StageChangeTable comparison={told} />
+      <CompareNumbers comparison={comparison} />
+      <StageChangeTable comparison={comparison} />
       <div class="columns">
-        <PartTable comparison={told} />
-        <SettingTable settings={told.settings} />
+        <PartTable comparison={comparison} />
+        <SettingTable settings={comparison.settings} />
       </div>
-      <Limits comparison={told} />
+      <Sources comparison={comparison} />
     </>
   );
 }
 
-function Limits({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {
+function Sources({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {
   return (
     <details class="diagnostics" data-testid="compare-diagnostics">
       <summary>
-        What this comparison rests on, and cannot tell <span class="muted">({formatCount(diagnostics.length)})</span>
+        Runs compared, missing data and warnings <span class="muted">({formatCount(diagnostics.length)})</span>
       </summary>
       <ul>
         <li>

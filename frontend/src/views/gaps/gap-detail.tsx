@@ -1,6 +1,6 @@
-import type { Capture, Device, Gap } from "../../contract/report";
+import type { Capture, Gap } from "../../contract/report";
 import { batchKey } from "../../model/batches";
-import { asCause, causeParts } from "../../model/causes";
+import { asCause, causeLabel, causeParts } from "../../model/causes";
 import { batchOfChain, type ChainRow, chainRows } from "../../model/chain";
 import { exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
@@ -11,10 +11,16 @@ import { ShareBar } from "../../ui/share-bar";
 import { Swatch } from "../../ui/swatch";
 import { showGap, showLink } from "./show-gap";
 
-type Props = { readonly capture: Capture; readonly device: Device; readonly gaps: readonly Gap[]; readonly gap: Gap };
+type Props = {
+  readonly capture: Capture;
+  readonly gaps: readonly Gap[];
+  readonly gap: Gap;
+  /** Lane of the gaps in the timeline. */
+  readonly laneId: string;
+};
 
 /** What led to one gap: its causes, and the chain back to the sample. It has the same shape for every gap. */
-export function GapDetail({ capture, device, gaps, gap }: Props) {
+export function GapDetail({ capture, gaps, gap, laneId }: Props) {
   const parts = causeParts(gap.idle_by_cause_us);
   const batch = batchOfChain(capture, gap);
   const openBatch = (): void => {
@@ -38,7 +44,7 @@ export function GapDetail({ capture, device, gaps, gap }: Props) {
         <Turn gaps={gaps} gap={gap} />
         {batch !== null && (
           <button type="button" class="link" data-testid="chain-batch" onClick={openBatch}>
-            Batch {batch.number} in Workers
+            Batch {batch.number} in DataLoader workers
           </button>
         )}
       </div>
@@ -46,7 +52,7 @@ export function GapDetail({ capture, device, gaps, gap }: Props) {
         parts={
           parts.length > 0
             ? parts
-            : [{ name: asCause(gap.cause), us: gap.duration_us, token: `idle:${asCause(gap.cause)}` }]
+            : [{ name: causeLabel(asCause(gap.cause)), us: gap.duration_us, token: `idle:${asCause(gap.cause)}` }]
         }
         wholeUs={gap.duration_us}
         of="the gap"
@@ -68,7 +74,7 @@ export function GapDetail({ capture, device, gaps, gap }: Props) {
           ))}
         </ul>
       </ShareBar>
-      <Chain rows={chainRows(gap, device)} gap={gap} />
+      <Chain rows={chainRows(gap, laneId)} gap={gap} />
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import type { Device, Gap } from "../../contract/report";
-import { asCause, type Cause, causeParts, causeWords } from "../../model/causes";
+import { asCause, type Cause, causeLabel, causeParts } from "../../model/causes";
 import { gapsOfCause } from "../../model/chain";
 import {
   chooseTimeUnit,
@@ -12,7 +12,7 @@ import {
   type TimeUnit,
 } from "../../model/format";
 import { shareWords } from "../../model/shares";
-import { blameWords } from "../../model/summary";
+import { stageLabel } from "../../model/words";
 import { gapRows, gapSort } from "../../state/atoms";
 import { GapCauses } from "../../ui/cause-bar";
 import { Unknown } from "../../ui/numbers";
@@ -22,7 +22,7 @@ import { showGap } from "./show-gap";
 
 type Units = { readonly start: TimeUnit; readonly startDecimals: number; readonly duration: TimeUnit };
 
-const NO_STAGE = "No stage is blamed: the training thread did not wait for data here, or the capture has no stages.";
+const NO_STAGE = "The training thread did not wait for data here, or the capture has no stage data.";
 
 type Props = { readonly device: Device; readonly cause: Cause | null; readonly chosen: Gap | null };
 
@@ -94,7 +94,7 @@ function coverWords({ gaps: listed, gap_count, idle_us }: Device, gaps: readonly
       : `The largest ${formatCount(listed.length)} of ${plural(gap_count, "gap")}`;
   const covered = `they make up ${shareWords(us, idle_us)} of the idle time`;
   if (cause !== null)
-    return `${all}; of these the ${formatCount(gaps.length)} whose main cause is ${causeWords(cause)}: ${covered}.`;
+    return `${all}; of these the ${formatCount(gaps.length)} whose main cause is ${causeLabel(cause)}: ${covered}.`;
   return listed.length >= gap_count ? `${all}.` : `${all}; ${covered}.`;
 }
 
@@ -135,11 +135,11 @@ function GapLine({ gap, units, idleUs, current }: LineProps) {
       </td>
       <td data-value-us={mainUs} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
         <Swatch token={`idle:${cause}`} />
-        {causeWords(cause)}
+        {causeLabel(cause)}
         {mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
       </td>
       <td class="mono gap-stage">
-        {gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={blameWords(gap.stage)}>{gap.stage}</span>}
+        {gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={stageLabel(gap.stage)}>{gap.stage}</span>}
       </td>
       <td class="num">{gap.step ?? <Unknown reason="The gap starts outside of all steps." />}</td>
     </tr>

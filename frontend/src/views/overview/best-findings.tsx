@@ -1,8 +1,8 @@
 import type { Capture } from "../../contract/report";
-import { isBlind, nothingFound } from "../../model/findings";
+import { findingKey } from "../../model/findings";
 import { formatCount } from "../../model/format";
 import { selectView } from "../../state/actions";
-import { FindingItem } from "../../ui/finding";
+import { Finding } from "../shared/finding";
 
 const BEST = 3;
 
@@ -19,17 +19,12 @@ export function BestFindings({ capture }: { capture: Capture }) {
       </div>
       {findings.length === 0 ? (
         <p class="muted" data-testid="no-findings">
-          {isBlind(capture) ? nothingFound(capture) : "No rule found anything to change in this capture."}
+          {capture.findings_sentence}
         </p>
       ) : (
         <ol class="findings">
           {findings.slice(0, BEST).map((finding) => (
-            <FindingItem
-              key={`${finding.rule} ${finding.stage} ${finding.title}`}
-              finding={finding}
-              capture={capture}
-              level="brief"
-            />
+            <Finding key={findingKey(finding)} finding={finding} capture={capture} level="brief" />
           ))}
         </ol>
       )}
@@ -37,7 +32,7 @@ export function BestFindings({ capture }: { capture: Capture }) {
   );
 }
 
-function linkWords(findings: number, untold: number): string {
+function linkWords(findings: number, notes: number): string {
   const all = findings > BEST ? `All ${formatCount(findings)} findings` : "Findings in full";
-  return untold === 0 ? all : `${all}, and what this capture cannot tell (${formatCount(untold)})`;
+  return notes === 0 ? all : `${all}, missing data and warnings (${formatCount(notes)})`;
 }

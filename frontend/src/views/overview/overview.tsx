@@ -1,6 +1,6 @@
 import type { Capture } from "../../contract/report";
+import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
-import { newEvidence, stageParts } from "../../model/summary";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
 import { BestFindings } from "./best-findings";
@@ -12,23 +12,25 @@ import { StepChart } from "./step-chart";
 /** Sentence, numbers, what to change; then the pictures that prove it, and tables. */
 export function Overview({ capture }: { capture: Capture }) {
   const [device] = capture.devices;
+  const wait = capture.loader?.wait_sentence ?? "";
   return (
     <>
       <Verdict capture={capture} />
       <OverviewNumbers capture={capture} />
+      {wait !== "" && (
+        <p class="muted" data-testid="wait-sentence">
+          {wait}
+        </p>
+      )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
       <BestFindings capture={capture} />
       {capture.steps === undefined ? (
         <section data-testid="steps-unavailable">
           <h2>Steps</h2>
-          <p class="muted reason">{reasonFor(capture, "steps")}</p>
+          <p class="muted reason">{reasonFor(capture, "steps").message}</p>
         </section>
       ) : (
-        <StepChart
-          steps={capture.steps}
-          waitKnown={capture.loader !== undefined}
-          workers={capture.loader?.num_workers}
-        />
+        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} />
       )}
       <Divisions capture={capture} />
       <Settings capture={capture} />
@@ -39,16 +41,16 @@ export function Overview({ capture }: { capture: Capture }) {
 function Verdict({ capture }: { capture: Capture }) {
   const { verdict } = capture;
   const sentence = verdict?.sentence ?? "";
-  const evidence = newEvidence(sentence, verdict?.evidence ?? []);
+  const evidence = newEvidence(verdict);
   return (
     <section>
       <p class="sentence" data-testid="verdict" data-value={verdict?.bound}>
-        {sentence === "" ? "This capture does not tell what held the run back." : sentence}
+        {sentence === "" ? "What limits this run is not known." : sentence}
       </p>
       {evidence.length > 0 && (
         <ul class="evidence" data-testid="verdict-evidence">
-          {evidence.map((line) => (
-            <li key={line}>{line}</li>
+          {evidence.map(({ text }) => (
+            <li key={text}>{text}</li>
           ))}
         </ul>
       )}

@@ -122,10 +122,10 @@ function Key({ name }: { name: "queue-ready" | "queue-flight" }) {
 
 function Readout({ queue, us }: { queue: QueueDepth; us: number }) {
   const row = rowAtTime(queue.time_us, us);
-  if (row < 0) return <p>Nothing is known of the queue at {exactUs(us)}.</p>;
+  if (row < 0) return <p>The queue at {exactUs(us)} was not recorded.</p>;
   return (
     <>
-      <p class="tooltip-title">{plural(queue.ready[row] ?? 0, "batch", "batches")} ready</p>
+      <p class="tooltip-title">{plural(queue.ready[row] ?? 0, "batch")} ready</p>
       <p>{formatCount(queue.in_flight[row] ?? 0)} in flight</p>
       <p>at {exactUs(us)}</p>
     </>

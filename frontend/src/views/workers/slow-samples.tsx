@@ -1,8 +1,9 @@
 import type { SlowSample } from "../../contract/report";
-import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, type TimeUnit } from "../../model/format";
+import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
-import { stageToken } from "../../model/summary";
 import type { LoaderPart } from "../../model/workers";
+import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { showBatch } from "./show-batch";
@@ -33,13 +34,13 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
               <th scope="col" class="num">
                 Epoch
               </th>
-              <th scope="col" title="The stage with most time of its own in this sample">
+              <th scope="col" title="The stage with the highest self time in this sample">
                 Slowest stage
               </th>
-              <th scope="col" class="num" title="That stage's own time">
+              <th scope="col" class="num" title="That stage's self time">
                 Stage<span class="unit">, {unit}</span>
               </th>
-              <th scope="col" class="num" title="That stage's own time, as a share of the sample">
+              <th scope="col" class="num" title="That stage's self time as a share of the sample">
                 of sample
               </th>
             </tr>
@@ -68,9 +69,7 @@ function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit
       <td class="num" data-column="index" data-value={index}>
         {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
       </td>
-      <td class="num" data-column="duration_us" data-value-us={sample.duration_us} title={exactUs(sample.duration_us)}>
-        {inUnit(sample.duration_us, unit)}
-      </td>
+      <TimeCell column="duration_us" us={sample.duration_us} unit={unit} reason="" />
       <td class="num" data-column="worker" data-value={worker}>
         {worker}
       </td>
@@ -100,9 +99,7 @@ function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit
           </>
         )}
       </td>
-      <td class="num" data-column="stage_us" data-value-us={sample.stage_us} title={exactUs(sample.stage_us)}>
-        {inUnit(sample.stage_us, unit)}
-      </td>
+      <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
       <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
     </tr>
   );
