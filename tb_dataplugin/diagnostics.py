@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tb_dataplugin.words import first_clause
+
 Topic = Literal[
     "window", "device", "loader", "steps", "stages", "wait_by_stage", "throughput", "workers", "file", "capture"
 ]
@@ -19,6 +21,11 @@ class Diagnostic:
     code: str
     count: int
     message: str
+
+    @property
+    def title(self) -> str:
+        """For where there is little room."""
+        return first_clause(self.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,28 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tb_dataplugin.analyses.attribution import attribute
-from tb_dataplugin.analyses.device_idle import find_device_idle
-from tb_dataplugin.analyses.evidence import find_evidence
-from tb_dataplugin.analyses.loader_wait import find_loader_wait
-from tb_dataplugin.analyses.samples import find_slow_samples
-from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
-from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
-from tb_dataplugin.analyses.steps import find_steps, find_window
-from tb_dataplugin.analyses.throughput import find_throughput
-from tb_dataplugin.analyses.workers import find_workers
+from tb_dataplugin.analyses.run import run_analyses
+from tb_dataplugin.analyses.steps import find_window
 from tb_dataplugin.cache import Store, cache_key, fingerprint
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import UnreadableTrace
-from tb_dataplugin.findings import find, judge, read_signals
+from tb_dataplugin.findings import judge
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.reader import read_trace
 from tb_dataplugin.reader.discovery import strip_suffix
-from tb_dataplugin.report.build import Results, build_capture
+from tb_dataplugin.report.build import build_capture
 from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
-from tb_dataplugin.report.timeline import TimelineSource, build_timeline_source
+from tb_dataplugin.timeline.lanes import TimelineSource, build_timeline_source
 
 SCHEMA_VERSION = 2
 
@@ -85,37 +77,8 @@ def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> Analyse
     window = find_window(trace)
     if isinstance(window, Unavailable):
         raise UnreadableTrace(trace.info.file, "it has no timed events", "capture again, with steps while it records")
-    steps, devices, tree = find_steps(trace), find_device_idle(trace, window), build_stage_tree(trace)
-    loader = find_loader_wait(trace, window, devices)
-    workers = find_workers(trace, window, loader)
-    attribution = attribute(trace, tree, loader, devices, workers)
-    stages = tabulate_stages(tree, trace.span_facts, window, attribution.waits_by_track)
-    evidence = find_evidence(trace, tree, window, devices, stages, loader, workers, attribution.devices)
-    throughput = find_throughput(trace, tree, window, loader, devices, attribution, workers)
-    slow_samples = find_slow_samples(trace, tree, window)
-    signals = read_signals(
-        trace, window, steps, devices, loader, attribution, stages, throughput, evidence, slow_samples
-    )
-    findings, abstained = find(signals)
-    results = Results(
-        window=window,
-        steps=steps,
-        devices=devices,
-        loader=loader,
-        attribution=attribution,
-        tree=tree,
-        stages=stages,
-        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps),
-        workers=workers,
-        slow_samples=slow_samples,
-        throughput=throughput,
-        evidence=evidence,
-        verdict=judge(signals),
-        findings=findings,
-        abstained=abstained,
-    )
-    timeline = build_timeline_source(trace, window, tree, devices, attribution, workers)
-    return AnalysedCapture(build_capture(trace, results, options), timeline)
+    results = run_analyses(trace, window, options)
+    return AnalysedCapture(build_capture(results, judge(results)), build_timeline_source(results))
 
 
 def as_report(captures: Sequence[Capture], beside: Sequence[Capture] = ()) -> Report:

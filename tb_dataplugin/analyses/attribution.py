@@ -1,4 +1,4 @@
-"""Who is to blame: every idle nanosecond gets one cause, every waiting nanosecond one stage.
+"""Data wait by stage, idle time by cause: every waiting nanosecond gets one stage, every idle nanosecond one cause.
 
 A wait for a batch that a DataLoader worker made is passed on to what that worker was in, until it had the batch ready:
 its deepest stage, ``startup`` while the process was not ready, ``starved`` while it had no index to work on, ``other``
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import Cause, IdleCauses, find_idle_causes
-from tb_dataplugin.analyses.launches import GapEnds
+from tb_dataplugin.analyses.launches import NONE, GapEnds
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree, stage_pieces
 from tb_dataplugin.analyses.workers import Workers, WorkerTimes, known
@@ -28,10 +28,10 @@ from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 from tb_dataplugin.model.trace import Trace
 
 OTHER, STARTUP, STARVED, TRANSFER = "other", "startup", "starved", "transfer"
-"""Blame for waiting time that no stage has."""
+"""Data wait that no stage caused."""
 
 UNRECORDED = "unrecorded"
-"""Blame for waits for a batch whose worker left no record."""
+"""Waits for a batch whose worker left no record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,24 @@ class DeviceAttribution:
     queued_ns: int
 
     @property
+    def has_launches(self) -> bool:
+        """Whether the launch of anything that ended a gap is in the trace."""
+        return bool((self.gap_ends.launch != NONE).any())
+
+    @property
     def by_cause_ns(self) -> dict[Cause, int]:
         return {cause: time.total_ns for cause, time in self.causes.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """`wait_by_stage_ns` is missing when the stages that made the batches are not in the trace.
+    """`wait_by_stage_ns` is None when the stages that built the batches are not in the trace; `why_not` says so.
 
     `waits_by_track`: per row of the trace, the waiting time that was passed on to what that row did.
     """
 
-    wait_by_stage_ns: dict[str, int] | Unavailable
+    wait_by_stage_ns: dict[str, int] | None
+    why_not: Unavailable | None
     waits_by_track: Mapping[int, Intervals]
     devices: tuple[DeviceAttribution, ...]
 
@@ -71,22 +77,20 @@ class Attribution:
 def attribute(
     trace: Trace,
     tree: StageTree,
-    loader: LoaderWait | Unavailable,
-    devices: tuple[DeviceIdle, ...] | Unavailable,
-    workers: Workers | Unavailable,
+    loader: LoaderWait | None,
+    devices: tuple[DeviceIdle, ...],
+    workers: Workers | None,
 ) -> Attribution:
-    waits = None if isinstance(loader, Unavailable) else loader.waits
+    waits = None if loader is None else loader.waits
     shares = _share_out(trace, tree, waits or EMPTY, workers)
-    by_stage = {} if isinstance(shares, Unavailable) else shares.by_stage
+    known = None if isinstance(shares, Unavailable) else shares
+    causes = find_idle_causes(trace, devices, waits)
+    by_stage = known.by_stage if known else {}
     return Attribution(
-        wait_by_stage_ns=shares if isinstance(shares, Unavailable) else _totals(shares.by_stage),
-        waits_by_track={} if isinstance(shares, Unavailable) else shares.by_track,
-        devices=()
-        if isinstance(devices, Unavailable)
-        else tuple(
-            _attribute_device(device, idle, by_stage)
-            for device, idle in zip(devices, find_idle_causes(trace, devices, waits), strict=True)
-        ),
+        wait_by_stage_ns=_totals(known.by_stage) if known else None,
+        why_not=shares if isinstance(shares, Unavailable) else None,
+        waits_by_track=known.by_track if known else {},
+        devices=tuple(_attribute_device(device, idle, by_stage) for device, idle in zip(devices, causes, strict=True)),
     )
 
 
@@ -98,15 +102,13 @@ class _Shares:
     by_track: dict[int, Intervals]
 
 
-def _share_out(
-    trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | Unavailable
-) -> _Shares | Unavailable:
+def _share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | None) -> _Shares | Unavailable:
     if not len(waits) or trace.training_track is None:
         return Unavailable("wait_by_stage", "no_data_wait", "There is no data wait to pass on to stages")
     parts: list[tuple[str, Intervals]] = []
     by_track: dict[int, Intervals] = {}
     own = waits
-    if not isinstance(workers, Unavailable):
+    if workers is not None:
         for track, times in _by_track(trace, workers).items():
             made, moved = _waits_for(workers, times)
             made = made.intersect(own)  # a wait may have received several batches: its time is given away once
@@ -118,7 +120,7 @@ def _share_out(
     here = _share_of_track(tree, trace.training_track, own)
     if not any(name != OTHER for name, _ in (*parts, *here)):
         return _no_stages()
-    if not isinstance(workers, Unavailable) and all(name == OTHER for name, _ in here):
+    if workers is not None and all(name == OTHER for name, _ in here):
         here = [(UNRECORDED, own)]
     by_stage: dict[str, list[Intervals]] = {}
     for name, part in (*parts, *here):

@@ -12,7 +12,6 @@ from tb_dataplugin.analyses.launches import NONE, Rows
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.workers import Workers
-from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
@@ -32,16 +31,30 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchLink:
+    """The batch that a wait received. `span` is its building, None where that is not in the trace; `number` is -1 when
+    it is not known.
+    """
+
+    number: int
+    epoch: int
+    loader: int
+    worker: int
+    pid: int
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
 class Chain:
     """What led to one gap. None: the gap has no such link, or the trace does not show it.
 
-    `batch` is a row of the batch table. `sample` and `stage` lie in the thread that made the batch; `index` is the
-    sample's dataset index, -1 when it is not known.
+    `sample` and `stage` lie in the thread that built the batch; `index` is the sample's dataset index, -1 when it is
+    not known.
     """
 
     launch: Span | None = None
     wait: Span | None = None
-    batch: int | None = None
+    batch: BatchLink | None = None
     sample: Span | None = None
     index: int = -1
     stage: Span | None = None
@@ -54,13 +67,13 @@ class ChainFinder:
         self,
         trace: Trace,
         tree: StageTree,
-        loader: LoaderWait | Unavailable,
-        workers: Workers | Unavailable,
+        loader: LoaderWait | None,
+        workers: Workers | None,
         device: DeviceIdle,
-        blamed: DeviceAttribution,
+        attributed: DeviceAttribution,
     ) -> None:
         self.trace, self.tree, self.loader, self.workers = trace, tree, loader, workers
-        self.device, self.blamed = device, blamed
+        self.device, self.attributed = device, attributed
         self._stages = np.array([path[-1].name for path in tree.paths], dtype=object)
         self._is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
         self._pieces: dict[int, Rows] = {}
@@ -74,20 +87,20 @@ class ChainFinder:
             return Chain(launch)
         batch = self._batch_received_in(wait)
         track = self._track_that_made(batch)
-        stage = self._stage_in(track, waited.clip(wait), self.blamed.gap_stage[gap])
+        stage = self._stage_in(track, waited.clip(wait), self.attributed.gap_stage[gap])
         sample = self._sample_around(track, stage, waited.clip(wait))
         training = self.trace.training_track
         return Chain(
             launch=launch,
             wait=Span("wait", wait.start_ns, wait.end_ns, training),
-            batch=batch,
+            batch=self._batch_link(batch),
             sample=None if sample is None else self._span(sample),
             index=-1 if sample is None else int(self.trace.span_facts.index[sample]),
             stage=None if stage is None else self._span(stage),
         )
 
     def _launch(self, gap: int) -> Span | None:
-        row, events = int(self.blamed.gap_ends.launch[gap]), self.trace.events
+        row, events = int(self.attributed.gap_ends.launch[gap]), self.trace.events
         if row == NONE:
             return None
         name = self.trace.names[int(events.name[row])]
@@ -95,11 +108,11 @@ class ChainFinder:
 
     def _waited(self, gap: int) -> Intervals:
         gaps = self.device.gaps
-        return self.blamed.causes.get("data_wait", EMPTY).clip(Window(int(gaps.start[gap]), int(gaps.end[gap])))
+        return self.attributed.causes.get("data_wait", EMPTY).clip(Window(int(gaps.start[gap]), int(gaps.end[gap])))
 
     def _longest_wait(self, waited: Intervals) -> Window | None:
         """The wait with most of the gap's data wait."""
-        if isinstance(self.loader, Unavailable) or not len(waited):
+        if self.loader is None or not len(waited):
             return None
         waits = self.loader.waits
         touched = np.flatnonzero((waits.end > waited.start[0]) & (waits.start < waited.end[-1]))
@@ -108,15 +121,30 @@ class ChainFinder:
 
     def _batch_received_in(self, wait: Window) -> int | None:
         """Of several batches that came in one wait, the last: it is what the wait ended with."""
-        if isinstance(self.workers, Unavailable):
+        if self.workers is None:
             return None
         batches = self.workers.batches
         consumed = np.where(batches.wait_start_ns == wait.start_ns, batches.table.consumed_ns, UNKNOWN_NS)
         last = int(consumed.argmax()) if len(consumed) else 0
         return last if len(consumed) and consumed[last] != UNKNOWN_NS else None
 
+    def _batch_link(self, row: int | None) -> BatchLink | None:
+        if row is None or self.workers is None:
+            return None
+        table, track = self.workers.batches.table, self._track_that_made(row)
+        number, start, end = int(table.number[row]), int(table.started_ns[row]), int(table.finished_ns[row])
+        name = f"batch {number}" if number >= 0 else "batch"
+        return BatchLink(
+            number=number,
+            epoch=int(table.epoch[row]),
+            loader=int(table.loader[row]),
+            worker=int(table.worker[row]),
+            pid=int(table.pid[row]),
+            span=None if UNKNOWN_NS in (start, end) else Span(name, start, end, track),
+        )
+
     def _track_that_made(self, batch: int | None) -> int | None:
-        if batch is None or isinstance(self.workers, Unavailable):
+        if batch is None or self.workers is None:
             return self.trace.training_track
         pid = int(self.workers.batches.table.pid[batch])
         return next((track for track, made in self.trace.worker_tracks().items() if made.pid == pid), None)

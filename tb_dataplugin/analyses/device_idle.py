@@ -24,6 +24,10 @@ class DeviceIdle:
     kernel_busy_ns: int | None  # None: no kernel of it was recorded at all
     gaps: Intervals
 
+    @property
+    def longest_gap_ns(self) -> int:
+        return int(self.gaps.durations.max(initial=0))
+
 
 def find_device_idle(trace: Trace, window: Window) -> tuple[DeviceIdle, ...] | Unavailable:
     devices = trace.device_ids()

@@ -1,7 +1,7 @@
-"""How batches flowed from the workers to the training thread: who was busy, what blocked, what epoch starts cost.
+"""How batches flowed from the workers to the training thread: who was busy, what was held back, what epoch starts cost.
 
-*Head of line* is the data wait during which a later batch already lay ready. An *epoch start* is the wait that follows
-``iter(loader)``: it includes starting the workers, unless they persist, and making the first batch.
+*Head of line* is the data wait during which a later batch was already finished. An *epoch start* is the wait that
+follows ``iter(loader)``: it includes starting the workers, unless they persist, and building the first batch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, known
-from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
@@ -52,10 +51,10 @@ class Flow:
     epoch_starts: tuple[EpochStart, ...]
 
 
-def find_flow(trace: Trace, window: Window, loader: LoaderWait | Unavailable, workers: Workers | Unavailable) -> Flow:
-    if isinstance(workers, Unavailable):
+def find_flow(trace: Trace, window: Window, loader: LoaderWait | None, workers: Workers | None) -> Flow:
+    if workers is None:
         return Flow(None, _epoch_starts(trace, window, None))
-    waits = EMPTY if isinstance(loader, Unavailable) else loader.waits
+    waits = EMPTY if loader is None else loader.waits
     return Flow(_worker_flow(workers, window, waits), _epoch_starts(trace, window, workers.batches))
 
 
@@ -88,7 +87,7 @@ def _drawing(batches: BatchTimes, loader: int) -> Intervals:
 
 
 def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
-    """Waits during which a batch lay ready that was asked for only later."""
+    """Waits during which a batch was finished that was asked for only later."""
     table = batches.table
     rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
     return Intervals.union(table.finished_ns[rows], batches.wait_start_ns[rows]).intersect(waits)

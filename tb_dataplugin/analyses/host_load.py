@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import CounterSeries, Trace
+from tb_dataplugin.words import counter_order, counter_term, series_label
+
+CPU: Final = "host::cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +29,28 @@ class SeriesSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadRow:
+    """One line of the table of host load. All cores are one line."""
+
+    counter: str
+    title: str
+    unit: str
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class HostLoad:
     """`cpu_busy` is a fraction, the mean over the cores that the process may use; None where it was not sampled.
 
-    `throttled` is CPU time that the cgroup's quota withheld, as seconds per second. `disk` is the busiest block device,
-    `disk_busy` the fraction of the time in which it had requests in flight.
+    `disk` is the busiest block device, `disk_busy` the fraction of the time in which it had requests in flight.
     """
 
     series: tuple[SeriesSummary, ...]
+    rows: tuple[LoadRow, ...]
     cpu_busy: float | None
     cores: int
-    throttled: float | None
     disk: str = ""
     disk_busy: float | None = None
 
@@ -44,17 +60,30 @@ def find_host_load(trace: Trace, window: Window) -> HostLoad | Unavailable:
     if not series:
         message = "The trace has no samples of the host in the window, so its load is unknown"
         return Unavailable("capture", "no_host_samples", message)
-    cores = [one.mean for one in series if one.counter == "host::cpu"]
-    throttled = [one.mean for one in series if one.counter == "host::throttled"]
+    cores = [one.mean for one in series if one.counter == CPU]
     busiest = max((one for one in series if one.counter == "host::disk_busy"), key=lambda one: one.mean, default=None)
     return HostLoad(
         series=series,
+        rows=tuple(_rows(series)),
         cpu_busy=float(np.mean(cores)) / 100 if cores else None,
         cores=len(cores),
-        throttled=throttled[0] / 1e6 if throttled else None,
         disk=busiest.series if busiest else "",
         disk_busy=busiest.mean / 100 if busiest else None,
     )
+
+
+def _rows(series: Sequence[SeriesSummary]) -> Iterator[LoadRow]:
+    """Known counters in their order, then the others."""
+    for counter in sorted({one.counter for one in series}, key=counter_order):
+        term, lines = counter_term(counter), [one for one in series if one.counter == counter]
+        if counter == CPU and len(lines) > 1:
+            mean = sum(one.mean for one in lines) / len(lines)
+            low, high = min(one.low for one in lines), max(one.high for one in lines)
+            yield LoadRow(counter, f"{term.label}, mean of {len(lines)} cores", term.unit, mean, low, high)
+            continue
+        for one in lines:
+            title = term.label if len(lines) == 1 else f"{term.label}: {series_label(one.series)}"
+            yield LoadRow(counter, title, term.unit, one.mean, one.low, one.high)
 
 
 def _summarise(counter: CounterSeries, window: Window) -> SeriesSummary | None:

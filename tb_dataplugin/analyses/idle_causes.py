@@ -60,6 +60,8 @@ class IdleCauses:
 
 def find_idle_causes(trace: Trace, devices: tuple[DeviceIdle, ...], waits: Intervals | None) -> tuple[IdleCauses, ...]:
     """Per device. `waits`: the data wait of the training thread, None when it is not known."""
+    if not devices:
+        return ()
     host = read_host_activity(trace)
     return tuple(_one_device(trace, host, device, waits) for device in devices)
 

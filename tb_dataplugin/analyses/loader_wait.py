@@ -1,4 +1,4 @@
-"""How long the training thread waited for batches, and how much of that the device felt."""
+"""How long the training thread waited for batches, and how much of that the device was idle for."""
 
 from __future__ import annotations
 
@@ -26,10 +26,25 @@ class LoaderWait:
     exposed: Intervals | None
     first_batch_ns: int | None
 
+    @property
+    def exposed_ns(self) -> int | None:
+        return None if self.exposed is None else self.exposed.total_ns
 
-def find_loader_wait(
-    trace: Trace, window: Window, devices: tuple[DeviceIdle, ...] | Unavailable
-) -> LoaderWait | Unavailable:
+    @property
+    def hidden_ns(self) -> int | None:
+        """The rest of the data wait: the device was busy."""
+        return None if self.exposed is None else self.waits.total_ns - self.exposed.total_ns
+
+    @property
+    def p50_ns(self) -> float:
+        return float(np.percentile(self.duration_ns, 50))
+
+    @property
+    def max_ns(self) -> int:
+        return int(self.duration_ns.max())
+
+
+def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ...]) -> LoaderWait | Unavailable:
     if trace.training_track is None:
         message = (
             "No thread carries steps or loader spans, so the data wait is unknown: "
@@ -52,7 +67,7 @@ def find_loader_wait(
     return LoaderWait(
         waits=waits,
         duration_ns=end - start,
-        exposed=None if isinstance(devices, Unavailable) else waits.intersect(devices[0].gaps),
+        exposed=waits.intersect(devices[0].gaps) if devices else None,
         first_batch_ns=_first_batches(trace, stage, end - start),
     )
 

@@ -1,8 +1,8 @@
-"""What a stage's time went to: running, wanting a core, or waiting for something else.
+"""What a stage's time went to: running, waiting for a CPU, or blocked.
 
-A stage's CPU time is measured. How long its thread wanted a core is measured per batch (workers) or window (training
-thread) only; it is shared out by CPU time, since a thread queues for a core as often as it uses one up. What remains is
-waiting for storage, a lock, or another process.
+A stage's CPU time is measured. How long its thread waited for a CPU is measured per batch (workers) or window
+(training thread) only; it is shared out by CPU time, since a thread queues for a CPU as often as it uses one up. What
+remains is blocked: waiting for storage, a lock, or another process.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import numpy as np
 
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
-from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.trace import Trace
 
 StageLimit = Literal["cpu", "no_cpu", "blocked"]
 
 RUNNING: Final = 0.8
-"""Share of a stage's time on a core from which it is limited by its own computing: what remains to be gained elsewhere
+"""Share of a stage's time on a CPU from which it is limited by its own computing: what remains to be gained elsewhere
 is less than what one reading of CPU time in five may be off."""
 
 TOO_SHORT_NS: Final = 100_000
@@ -30,7 +29,7 @@ TOO_SHORT_NS: Final = 100_000
 @dataclass(frozen=True, slots=True)
 class Occupancy:
     """Of a stage's self time: `cpu_ns` running (measured), `run_delay_ns` waiting for a CPU and `blocked_ns` blocked
-    (both estimated). None: not known. `limited_by` is what takes most; None when that cannot be told.
+    (both estimated). None: not known. `limited_by` is what takes most; None when mixed or unknown.
     """
 
     cpu_ns: int
@@ -40,10 +39,10 @@ class Occupancy:
 
 
 def find_occupancies(
-    trace: Trace, tree: StageTree, rows: tuple[StageRow, ...], costs: WorkerCosts | Unavailable
+    trace: Trace, tree: StageTree, rows: tuple[StageRow, ...], costs: WorkerCosts | None
 ) -> dict[Path, Occupancy]:
     """Of the stages whose CPU time is known."""
-    workers = None if isinstance(costs, Unavailable) else costs.delay_per_cpu
+    workers = None if costs is None else costs.delay_per_cpu
     own = trace.info.pipeline.training_thread if trace.info.pipeline else None
     training = None if own is None else own.delay_per_cpu
     mine = tree.track == (-1 if trace.training_track is None else trace.training_track)
@@ -55,7 +54,7 @@ def find_occupancies(
 def find_occupancy(row: StageRow, delay_per_cpu: float | None) -> Occupancy | None:
     """None for a stage without CPU times, and for a wait, whose own time is no stage's.
 
-    `delay_per_cpu`: time without a core for each of running, None when not known.
+    `delay_per_cpu`: time waiting for a CPU for each of running, None when not known.
     """
     if row.cpu_self_ns is None or not row.self_ns or row.stage.kind == "wait":
         return None

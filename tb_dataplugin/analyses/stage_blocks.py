@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.stages import Path, StageTree
 from tb_dataplugin.analyses.steps import Steps
-from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import SpanFacts
 
@@ -39,7 +38,7 @@ class StageBlocks:
 
 
 def find_stage_blocks(
-    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | Unavailable
+    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | None
 ) -> Mapping[Path, StageBlocks]:
     """Blocks of every stage that has a call in the window, by its path."""
     inside = np.flatnonzero((tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns))
@@ -70,7 +69,7 @@ def _without_children(tree: StageTree, cpu: Int64Array, number: int) -> Int64Arr
 
 
 def _blocks(
-    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | Unavailable, inside: npt.NDArray[np.intp]
+    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | None, inside: npt.NDArray[np.intp]
 ) -> tuple[Int64Array, Int64Array]:
     """For each span its block, and for each block its worker.
 
@@ -106,7 +105,7 @@ def _workers(track: npt.NDArray[np.int32], start: Int64Array) -> Int64Array:
     return int64(number[which])
 
 
-def _steps_or_slices(start: Int64Array, window: Window, steps: Steps | Unavailable) -> Int64Array:
-    if not isinstance(steps, Unavailable):
+def _steps_or_slices(start: Int64Array, window: Window, steps: Steps | None) -> Int64Array:
+    if steps is not None:
         return np.maximum(np.searchsorted(steps.start_ns, start, side="right") - 1, 0).astype(np.int64)
     return (start - window.start_ns) * SLICES // max(1, window.duration_ns)

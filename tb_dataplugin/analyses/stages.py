@@ -85,7 +85,8 @@ def _number_paths(trace: Trace, parent: Int64Array, depth: Int64Array) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `blame_ns` is its data wait.
+    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `data_wait_ns` is
+    the data wait that it caused.
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
     extrapolated from the calls of which it was measured. `offset_ns` is the mean time from the start of the enclosing
@@ -99,7 +100,7 @@ class StageRow:
     p50_ns: float
     p95_ns: float
     max_ns: int
-    blame_ns: int | None
+    data_wait_ns: int | None
     cpu_ns: int | None
     cpu_self_ns: int | None
     bytes: float | None
@@ -115,7 +116,7 @@ def tabulate_stages(
 ) -> tuple[StageRow, ...] | Unavailable:
     """Rows in depth-first order, the largest total first among siblings. Spans that start in the window count.
 
-    `waits_by_track`: the data wait to lay at the stages' door, per row of the trace; empty when the producing stages
+    `waits_by_track`: the data wait that each row of the trace caused; empty when the producing stages
     are not in it.
     """
     inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
@@ -125,11 +126,11 @@ def tabulate_stages(
             "the loop uses, enter annotate.profile before iter(loader), and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
-    blame = _blame_per_span(tree, waits_by_track)
+    waited = _data_wait_per_span(tree, waits_by_track)
     rows = {}
     for number in np.unique(tree.node[inside]).tolist():
         here = np.flatnonzero(inside & (tree.node == number))
-        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], blame)
+        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], waited)
     return tuple(_depth_first(rows))
 
 
@@ -139,18 +140,18 @@ def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _blame_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]) -> Int64Array | None:
+def _data_wait_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]) -> Int64Array | None:
     if not waits_by_track:
         return None
-    blame = np.zeros(len(tree.start_ns), dtype=np.int64)
+    waited = np.zeros(len(tree.start_ns), dtype=np.int64)
     for track, waits in waits_by_track.items():
         mine = np.flatnonzero(tree.pieces_of_track(track))
-        np.add.at(blame, tree.piece_span[mine], waits.overlap(tree.piece_start[mine], tree.piece_end[mine]))
-    return blame
+        np.add.at(waited, tree.piece_span[mine], waits.overlap(tree.piece_start[mine], tree.piece_end[mine]))
+    return waited
 
 
 def _row(
-    tree: StageTree, facts: SpanFacts, here: npt.NDArray[np.intp], path: Path, blame: Int64Array | None
+    tree: StageTree, facts: SpanFacts, here: npt.NDArray[np.intp], path: Path, waited: Int64Array | None
 ) -> StageRow:
     duration = tree.end_ns[here] - tree.start_ns[here]
     p50, p95 = np.percentile(duration, (50, 95)).tolist()
@@ -163,7 +164,7 @@ def _row(
         p50_ns=p50,
         p95_ns=p95,
         max_ns=int(duration.max()),
-        blame_ns=None if blame is None or path[-1].kind in ("wait", "h2d") else int(blame[here].sum()),
+        data_wait_ns=None if waited is None or path[-1].kind in ("wait", "h2d") else int(waited[here].sum()),
         cpu_ns=cpu,
         cpu_self_ns=None if cpu is None else max(0, cpu - _cpu_of_children(tree, facts, here)),
         bytes=_extrapolated(facts.bytes[here]),

@@ -37,7 +37,7 @@ class SyncFigures:
 
 
 def find_syncs(
-    trace: Trace, window: Window, devices: tuple[DeviceIdle, ...], blamed: tuple[DeviceAttribution, ...]
+    trace: Trace, window: Window, devices: tuple[DeviceIdle, ...], attributed: tuple[DeviceAttribution, ...]
 ) -> SyncFigures | None:
     """None without a device or without such calls."""
     events = trace.events
@@ -50,7 +50,7 @@ def find_syncs(
     gaps = devices[0].gaps
     drained = waiting.contains(gaps.start)
     whole = Intervals.union(gaps.start[drained], gaps.end[drained])
-    price = Intervals.union_of(blamed[0].causes.get(cause, EMPTY) for cause in PRICE)
+    price = Intervals.union_of(attributed[0].causes.get(cause, EMPTY) for cause in PRICE)
     return SyncFigures(
         calls=len(rows),
         waited_ns=waiting.total_ns,

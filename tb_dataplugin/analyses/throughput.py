@@ -31,7 +31,7 @@ BATCHED_FETCH = ".__getitems__"
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Rates in samples per second; None: the trace does not tell. `load` is reading and preparation by turns."""
+    """Rates in samples per second; None: not known. `load` is reading and preparation by turns."""
 
     samples: int
     reached: float
@@ -55,19 +55,19 @@ def find_throughput(
     trace: Trace,
     tree: StageTree,
     window: Window,
-    loader: LoaderWait | Unavailable,
-    devices: tuple[DeviceIdle, ...] | Unavailable,
+    loader: LoaderWait | None,
+    devices: tuple[DeviceIdle, ...],
     attribution: Attribution,
-    workers: Workers | Unavailable,
+    workers: Workers | None,
 ) -> Throughput | Unavailable:
     samples = count_samples(trace, tree, window, loader, workers)
-    if not samples or not window.duration_ns or isinstance(loader, Unavailable):
-        message = "The trace does not tell how many samples were loaded, so samples per second are unknown"
+    if not samples or not window.duration_ns or loader is None:
+        message = "The number of samples is not in the trace, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
     making = _making_in_workers(trace, tree, window)
     made, processes = (samples, 1) if making is None else (making.samples, making.processes)
     spent = _spent_waiting(attribution) if making is None else (making.read_ns, making.prepare_ns)
-    busy = 0 if isinstance(devices, Unavailable) else devices[0].busy.total_ns
+    busy = devices[0].busy.total_ns if devices else 0
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
     replaying = trace.info.mode == "replay"
     return Throughput(
@@ -91,7 +91,7 @@ def main_loader(trace: Trace) -> LoaderInfo | None:
 
 
 def count_samples(
-    trace: Trace, tree: StageTree, window: Window, loader: LoaderWait | Unavailable, workers: Workers | Unavailable
+    trace: Trace, tree: StageTree, window: Window, loader: LoaderWait | None, workers: Workers | None
 ) -> int:
     """Samples that the training thread got in the window; 0: unknown.
 
@@ -99,13 +99,13 @@ def count_samples(
     """
     settings = main_loader(trace)
     size = settings.batch_size if settings else None
-    if not isinstance(workers, Unavailable):
+    if workers is not None:
         received = workers.batches.table.consumed_ns
         return (size or 0) * int(((received >= window.start_ns) & (received < window.end_ns)).sum())
     samples = _sample_spans(tree, window)
     if samples.any():
         return int(samples.sum())
-    return 0 if isinstance(loader, Unavailable) else (size or 0) * len(loader.duration_ns)
+    return 0 if loader is None else (size or 0) * len(loader.duration_ns)
 
 
 def _sample_spans(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:
@@ -151,10 +151,10 @@ def _making_in_workers(trace: Trace, tree: StageTree, window: Window) -> _Making
 
 def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
     """Waiting time that went to reading, and to all other stages."""
-    blame = attribution.wait_by_stage_ns
-    if isinstance(blame, Unavailable):
+    if attribution.wait_by_stage_ns is None:
         return None
-    spent = [(stage.kind, time) for name, time in blame.items() if (stage := parse_span_name(name))]
+    waits = attribution.wait_by_stage_ns.items()
+    spent = [(stage.kind, time) for name, time in waits if (stage := parse_span_name(name))]
     reading = sum(time for kind, time in spent if kind == "read")
     return reading, sum(time for _, time in spent) - reading
 

@@ -1,8 +1,8 @@
-"""What making batches cost the DataLoader workers: running, ready but without a core, or waiting for something.
+"""What building batches cost the DataLoader workers: running, waiting for a CPU, or blocked.
 
-The wall-clock time of making a batch is CPU time of the worker's main thread, plus time in which that thread was ready
-to run and had no core (`run_delay`, from the kernel's schedstat), plus time in which it waited: for storage, a lock, or
-another process. More CPU time in the process than in its main thread is that of threads which libraries started.
+The build time of a batch is CPU time of the worker's main thread, plus time in which that thread waited for a CPU
+(`run_delay`, from the kernel's schedstat), plus time in which it was blocked: by storage, a lock, or another process.
+More CPU time in the process than in its main thread is that of threads which libraries started.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class WorkerCosts:
     """Of all batches that were begun and finished in the window. None: not recorded.
 
     `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
-    threads (may exceed 1), `run_delay` without a core. `read_chars` are bytes that reads returned, `read_bytes` the
+    threads (may exceed 1), `run_delay` waiting for a CPU. `read_chars` are bytes that reads returned, `read_bytes` the
     part that came from storage. Switches and faults are counts.
     """
 
@@ -39,22 +39,20 @@ class WorkerCosts:
     major_faults: int | None
 
     @property
-    def waiting(self) -> float | None:
-        """Share in which the main thread neither ran nor wanted to: storage, locks, other processes."""
+    def build_ns(self) -> float:
+        """Mean build time of a batch."""
+        return self.wall_ns / self.batches
+
+    @property
+    def blocked(self) -> float | None:
+        """Share in which the main thread neither ran nor waited for a CPU: storage, locks, other processes."""
         if self.cpu is None or self.run_delay is None:
             return None
         return max(0.0, 1.0 - self.cpu - self.run_delay)
 
     @property
-    def starved_share(self) -> float | None:
-        """Of the time in which the main thread did not run: the part in which it wanted to."""
-        if self.cpu is None or self.run_delay is None or self.cpu >= 1:
-            return None
-        return min(1.0, self.run_delay / (1.0 - self.cpu))
-
-    @property
     def delay_per_cpu(self) -> float | None:
-        """Time without a core for each of running."""
+        """Time waiting for a CPU for each of running."""
         return self.run_delay / self.cpu if self.run_delay is not None and self.cpu else None
 
     @property
@@ -97,7 +95,7 @@ def find_worker_costs(trace: Trace, tree: StageTree, window: Window) -> WorkerCo
 
 
 def _unavailable(message: str) -> Unavailable:
-    return Unavailable("workers", "no_worker_costs", f"{message}, so what making batches cost in CPU time is unknown")
+    return Unavailable("workers", "no_worker_costs", f"{message}, so what building batches cost in CPU time is unknown")
 
 
 def _main_thread_share(

@@ -1,6 +1,6 @@
 """DataLoader workers: what each did, and what became of every batch that they made.
 
-*busy* is making batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
+*busy* is building batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
 batch of that worker was drawn and unfinished. *in queue* is a finished batch until the training thread asks for it;
 *head of line* is the part of that in which the training thread waits for an earlier batch.
 """
@@ -8,6 +8,7 @@ batch of that worker was drawn and unfinished. *in queue* is a finished batch un
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace, WorkerProcess
+
+MAX_QUEUE_POINTS: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,23 @@ class BatchTimes:
     in_queue_ns: Int64Array
     head_of_line_ns: Int64Array
 
+    @property
+    def wait_ns(self) -> Int64Array:
+        """The whole wait that received it."""
+        return _between(self.wait_start_ns, self.wait_end_ns)
+
+    @property
+    def build_ns(self) -> Int64Array:
+        """From its start to its finish."""
+        return _between(self.table.started_ns, self.table.finished_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """Of one loader: batches ready and in flight from each time on."""
+    """Of one loader: batches ready and in flight from each time on.
+
+    Every change; where there are too many to draw, of each stretch the moments of fewest and of most ready.
+    """
 
     loader: int
     time_ns: Int64Array
@@ -72,7 +88,7 @@ class Workers:
     from_before: int
 
 
-def find_workers(trace: Trace, window: Window, loader: LoaderWait | Unavailable) -> Workers | Unavailable:
+def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Workers | Unavailable:
     pipeline = trace.info.pipeline
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
@@ -108,6 +124,11 @@ def known(times: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return mask
 
 
+def _between(start: Int64Array, end: Int64Array) -> Int64Array:
+    """Time from one to the other; `UNKNOWN_NS` where one of them is."""
+    return np.where(known(start) & known(end), end - start, UNKNOWN_NS)
+
+
 def _clock_violations(table: BatchTable) -> int:
     both = known(table.arrived_ns) & known(table.finished_ns)
     return int((both & (table.arrived_ns < table.finished_ns)).sum())
@@ -119,11 +140,11 @@ def _from_before(table: BatchTable, loader: int, window: Window) -> int:
     return int(taken.sum()) if (before | ~taken).all() else 0
 
 
-def _match_waits(table: BatchTable, loader: LoaderWait | Unavailable) -> BatchTimes:
+def _match_waits(table: BatchTable, loader: LoaderWait | None) -> BatchTimes:
     """The wait that received a batch is the one in which it was consumed."""
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
     in_queue, head_of_line = start.copy(), start.copy()
-    waits = EMPTY if isinstance(loader, Unavailable) else loader.waits
+    waits = EMPTY if loader is None else loader.waits
     consumed = known(table.consumed_ns)
     if len(waits) and consumed.any():
         row = np.searchsorted(waits.start, table.consumed_ns, side="right") - 1
@@ -189,4 +210,14 @@ def _queue(table: BatchTable, loader: int, window: Window) -> QueueDepth:
     ready_at = np.cumsum(np.bincount(position, ready, minlength=len(moments))).astype(np.int64)
     flying_at = np.cumsum(np.bincount(position, flying, minlength=len(moments))).astype(np.int64)
     inside = (moments >= window.start_ns) & (moments <= window.end_ns)
-    return QueueDepth(loader, moments[inside], ready_at[inside], flying_at[inside])
+    return _thinned(QueueDepth(loader, moments[inside], ready_at[inside], flying_at[inside]))
+
+
+def _thinned(depth: QueueDepth) -> QueueDepth:
+    count = len(depth.time_ns)
+    if count <= MAX_QUEUE_POINTS:
+        return depth
+    stretches = np.array_split(np.arange(count), MAX_QUEUE_POINTS // 2)
+    chosen = [(rows[depth.ready[rows].argmin()], rows[depth.ready[rows].argmax()]) for rows in stretches]
+    rows = np.unique(np.array(chosen))
+    return QueueDepth(depth.loader, depth.time_ns[rows], depth.ready[rows], depth.in_flight[rows])

@@ -18,10 +18,10 @@ from google.protobuf.message import DecodeError
 from isal import isal_zlib
 
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.report.counter_lanes import CounterLine
-from tb_dataplugin.report.pyramid import Boxes, Level, Row, Spans
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.timeline import Label, LaneSource, TimelineSource
+from tb_dataplugin.timeline.counters import CounterLine
+from tb_dataplugin.timeline.lanes import Label, LaneOwner, LaneSource, TimelineSource
+from tb_dataplugin.timeline.pyramid import Boxes, Level, Row, Spans
 
 Content: TypeAlias = bytes | bytearray
 
@@ -74,6 +74,7 @@ class LaneLayout(msgspec.Struct, array_like=True, frozen=True):
     lines: list[LineLayout]
     unit: str
     top: float
+    owner: LaneOwner
 
 
 class Header(msgspec.Struct, array_like=True, frozen=True):
@@ -109,7 +110,7 @@ class _Columns:
     def lane(self, lane: LaneSource) -> LaneLayout:
         rows = [self._row(row) for row in lane.rows]
         lines = [LineLayout(line.name, self.add(line.time_ns), self.add(line.value)) for line in lane.lines]
-        return LaneLayout(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top)
+        return LaneLayout(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top, lane.owner)
 
     def _row(self, row: Row) -> RowLayout:
         spans = row.spans
@@ -200,7 +201,7 @@ class _Reader:
     def lane(self, lane: LaneLayout) -> LaneSource:
         rows = tuple(self._row(row) for row in lane.rows)
         lines = tuple(CounterLine(line.name, self.column(line.time), self.column(line.value)) for line in lane.lines)
-        return LaneSource(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top)
+        return LaneSource(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top, lane.owner)
 
     def _row(self, row: RowLayout) -> Row:
         index = None if row.index is None else self.column(row.index)

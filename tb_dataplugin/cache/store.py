@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 
 from tb_dataplugin.cache import layout
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.timeline import TimelineSource
+from tb_dataplugin.timeline.lanes import TimelineSource
 
 ENVIRONMENT: Final = "TB_DATAPLUGIN_CACHE"
 OFF: Final = "off"

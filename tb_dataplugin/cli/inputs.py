@@ -12,7 +12,7 @@ from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport,
 from tb_dataplugin.pipeline import KeptCapture, analyse_file, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.timeline import TimelineSource
+from tb_dataplugin.timeline.lanes import TimelineSource
 
 
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.slicing import slice_timeline
-from tb_dataplugin.report.timeline import TimelineSource
+from tb_dataplugin.report.build_timeline import slice_timeline
+from tb_dataplugin.timeline.lanes import TimelineSource
 
 MAX_BYTES: Final = 5_000_000
 """Of a file: what still goes through mail and issue trackers. Timelines get what the report leaves."""

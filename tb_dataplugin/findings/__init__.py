@@ -1,8 +1,9 @@
-"""From figures to advice: named signals, one rule per file, every threshold in one place."""
+"""From results to advice: named signals, one rule per file, every threshold in one place."""
 
-from tb_dataplugin.findings.engine import find
-from tb_dataplugin.findings.finding import Abstention, Finding
-from tb_dataplugin.findings.signals import Signals, read_signals
-from tb_dataplugin.findings.verdict import Verdict, judge
+from tb_dataplugin.findings.evidence import Evidence
+from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
+from tb_dataplugin.findings.judgement import Judgement, judge
+from tb_dataplugin.findings.sentences import Sentences
+from tb_dataplugin.findings.verdict import Verdict
 
-__all__ = ["Abstention", "Finding", "Signals", "Verdict", "find", "judge", "read_signals"]
+__all__ = ["Evidence", "Judgement", "NamedAbstention", "NamedFinding", "Sentences", "Verdict", "judge"]

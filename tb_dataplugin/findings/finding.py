@@ -1,9 +1,12 @@
-"""What a rule says."""
+"""What a rule says, and what the engine makes of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from tb_dataplugin.findings.evidence import Evidence
+from tb_dataplugin.findings.gain import Gain
 
 Severity = Literal["high", "medium", "low"]
 Confidence = Literal["measured", "likely", "possible"]
@@ -11,17 +14,17 @@ Confidence = Literal["measured", "likely", "possible"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`gain_us_per_step` is an upper bound: the blamed time; None when the trace cannot bound it.
+    """`gain_us_per_step` is an upper bound: the data wait that would go; None when the trace cannot bound it.
 
-    `confidence`: `measured` when the figures in `evidence` are the finding itself, `likely` when they point to it,
-    `possible` when another reason would give the same figures; the last two with a `confidence_reason`.
+    `confidence`: `measured` when the numbers in `evidence` are the finding itself, `likely` when they point to it,
+    `possible` when another reason would give the same numbers; the last two with a `confidence_reason`.
+    `title` has no full stop, `advice` and `confidence_reason` are sentences.
     """
 
-    rule: str
     severity: Severity
     title: str
     advice: str
-    evidence: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
     stage: str = ""
     gain_us_per_step: float | None = None
     code: str = ""
@@ -31,7 +34,24 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """A rule that could not tell, and what the trace lacks."""
+    """An inconclusive check, and what the capture lacks."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFinding:
+    """A finding with the rule that made it, and its gain in every form that is shown."""
 
     rule: str
+    finding: Finding
+    gain: Gain
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAbstention:
+    """An inconclusive check with its rule; `title` says what is checked."""
+
+    rule: str
+    title: str
     reason: str

@@ -1,226 +1,285 @@
-"""The facts that rules may look at, under one name each. Times in microseconds, shares as fractions."""
+"""The facts that rules may look at, each under one name. Times are in microseconds, shares are fractions.
+
+This is the only place in `findings/` that knows nanoseconds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from annotate.trace_format import Stage, parse_span_name
-from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
-from tb_dataplugin.analyses.device_idle import DeviceIdle
-from tb_dataplugin.analyses.evidence import Evidence
+from annotate.trace_format import Stage
+from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
-from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.samples import SlowSample
-from tb_dataplugin.analyses.stages import StageRow
-from tb_dataplugin.analyses.steps import Steps
-from tb_dataplugin.analyses.throughput import Throughput, main_loader
-from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.analyses.occupancy import StageLimit
+from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.analyses.throughput import Throughput
+from tb_dataplugin.analyses.worker_costs import WorkerCosts
+from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.reasons import Reason, rank
-from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
-from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
-from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, Trace, WorkerProcess
+from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
 from tb_dataplugin.units import percent
 
 
 @dataclass(frozen=True, slots=True)
-class BlamedStage:
-    """`share` is of the data wait; `exposed_us` is the part that the device felt (the whole blame without a device)."""
+class StageWait:
+    """Data wait that one stage caused, or that no stage did ("starved", "transfer", "other", ...)."""
 
     name: str
-    stage: Stage | None  # None for "other", "starved" and what else is no stage
-    blame_us: float
-    exposed_us: float
+    """``"decode::PIL.Image"``, ``"starved"``."""
+    stage: Stage | None
+    """None for what is no stage."""
+    data_wait_us: float
+    """Its part of the data wait."""
+    cost_us: float
+    """Its part of `Signals.wait_cost_us`."""
     share: float
+    """`data_wait_us` as a share of the data wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """How the self time of a stage divides; estimated, but for `cpu_us`."""
+
+    cpu_us: float
+    """Running."""
+    run_delay_us: float
+    """Waiting for a CPU; 0 where that is not known."""
+    blocked_us: float
+    """Waiting for storage, a lock or another process; 0 where that is not known."""
+    limited_by: StageLimit | None
+    """What takes most of it; None when mixed or unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageCalls:
+    """All calls of one stage under one chain of parents that start in the window."""
+
+    path: Path
+    """The enclosing stages, outermost first, ending with its own."""
+    count: int
+    """Calls."""
+    total_us: float
+    """Their duration, with nested stages."""
+    self_us: float
+    """Their duration, without nested stages."""
+    p50_us: float
+    """Median duration of a call."""
+    max_us: float
+    """Longest duration of a call."""
+    data_wait_us: float | None
+    """Data wait that they caused; None when not known."""
+    bytes: float | None
+    """Size of all their results; None when not recorded."""
+    offset_us: float | None
+    """Mean time from the start of the enclosing stage to the call; None at the top."""
+    cpu_use: CpuUse | None
+    """None when their CPU time was not recorded."""
+
+    @property
+    def stage(self) -> Stage:
+        return self.path[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSignals:
+    """DataLoader workers of the loader with most batches. Shares are of the window, means over the workers."""
+
+    processes: int
+    """Worker processes."""
+    batches: float
+    """Batches that each finished in the window, on average."""
+    busy: float
+    """Share in which a worker builds batches."""
+    starved: float
+    """Share in which a worker has no index in its queue although the loader still has indices to give."""
+    slowest: int
+    """The worker with the largest skew."""
+    skew: float
+    """Its busy time over the mean of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopySignals:
+    """Copies from the host to the first device."""
+
+    count: int
+    """Copies that start in the window."""
+    pageable: int
+    """Those from pageable memory, by their name."""
+    pinned: int
+    """Those from pinned memory, by their name."""
+    launched: int
+    """Those whose runtime call is in the trace."""
+    blocking: int
+    """Of `launched`, those that the host waited for."""
+    copy_us: float
+    """Union of the copies on the device."""
+    overlapped_us: float | None
+    """Part of `copy_us` with a kernel on the device; None when no kernel was recorded."""
+    gigabytes_per_s: float | None
+    """Speed while copying; None when the sizes are not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSignals:
+    """Synchronising calls that start in the window."""
+
+    calls: int
+    """How many."""
+    waited_us: float
+    """How long the host was blocked in them."""
+    drained_us: float
+    """Idle time of the first device that follows from them."""
+    inside: tuple[tuple[str, int], ...]
+    """The operators that they stand in, with their number, the most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowSampleSignal:
+    """One of the slowest samples."""
+
+    index: int
+    """Dataset index, -1 for iterable datasets."""
+    duration_us: float
+    """From its start to its end."""
+    stage: str
+    """The stage with the highest self time in it."""
+    stage_us: float
+    """That self time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """None: not known from this trace. Devices: the first one.
-
-    `felt_us` is the idle time with cause `data_wait` with a device, the data wait without one; of it,
-    `waits_at_epoch_start_us` follow an ``iter(loader)``, `repeated_starts_us` that of an epoch after the first, and
-    `head_of_line_us` passed while a later batch lay ready. `idle_by_cause_us` is empty without a device; a cause that
-    the trace cannot tell is missing. `queued_us` is the part of `launch` in which the work had been launched before the
-    gap began; `long_pauses_us` is the part of `host` in gaps with at least `LONG_PAUSE_US` of it.
-    `longest_launch_us` is the most that one gap has of `launch`.
-    """
+    """None: not known from this capture. Devices: the first one."""
 
     mode: Mode
+    """Training, replay, or a capture without our record."""
     window_us: float
+    """Length of the window."""
     step_count: int | None
-    idle_us: float | None
+    """Steps in the window."""
+    mean_step_us: float | None
+    """Mean duration of a step."""
+    device_idle_us: float | None
+    """Idle time of the device; None without a device."""
     idle_by_cause_us: Mapping[Cause, float]
-    queued_us: float
+    """Idle time by cause; empty without a device, a cause that cannot be known is missing."""
+    launched_early_us: float
+    """Part of cause `launch` in which the work had been launched before the gap began: the host was not late."""
     long_pauses_us: float
+    """Part of cause `host` in gaps with at least `LONG_PAUSE_US` of it."""
     longest_launch_us: float
+    """The most that one gap has of cause `launch`."""
     gap_count: int
-    wait_us: float | None
-    exposed_us: float | None
-    felt_us: float | None
+    """Idle gaps."""
+    data_wait_us: float | None
+    """The data wait of the training thread."""
+    exposed_wait_us: float | None
+    """Data wait that overlaps idle time; None without a device."""
+    wait_cost_us: float | None
+    """What faster data could save: idle time with cause `data_wait`; without a device the data wait itself."""
     wait_count: int
-    blamed: tuple[BlamedStage, ...] | None  # largest first
-    rows: tuple[StageRow, ...]
-    loader: LoaderInfo | None
-    host: HostInfo
-    torch_version: str
-    worker_processes: tuple[WorkerProcess, ...]
-    throughput: Throughput | None
-    evidence: Evidence
-    slow_samples: tuple[SlowSample, ...]
-    waits_at_epoch_start_us: float
-    repeated_starts_us: float
+    """Waits in the window."""
+    epoch_starts_us: float
+    """Part of `wait_cost_us` that follows an ``iter(loader)``."""
+    repeated_epoch_starts_us: float
+    """Part of it that follows the ``iter(loader)`` of an epoch after the first."""
     head_of_line_us: float
+    """Part of `wait_cost_us` during which a later batch was finished already."""
+    waits_by_stage: tuple[StageWait, ...] | None
+    """Data wait by stage, the largest first; None when the stages are not in the trace."""
+    stages: tuple[StageCalls, ...]
+    """The stage table; empty when there are no stages."""
+    slow_samples: tuple[SlowSampleSignal, ...]
+    """The slowest samples, slowest first."""
+    loader: LoaderInfo | None
+    """Settings of the loader that the capture is about."""
+    host: HostInfo
+    """Facts of the machine."""
+    worker_processes: tuple[WorkerProcess, ...]
+    """DataLoader workers that recorded."""
+    workers: WorkerSignals | None
+    """What they did; None without their records."""
+    costs: WorkerCosts | None
+    """What building batches cost them; None when not recorded."""
+    load: HostLoad | None
+    """How busy the machine was; None when not sampled."""
+    throughput: Throughput | None
+    """Samples per second."""
+    copies: CopySignals | None
+    """Copies to the device; None when nothing was copied."""
+    syncs: SyncSignals | None
+    """Synchronising calls; None without any."""
 
     @property
     def idle_reasons(self) -> tuple[Reason, ...]:
-        """Why the first device was idle, the most important reason first."""
-        return rank(self.idle_by_cause_us, self.queued_us, self.window_us)
+        """Why the device was idle, the most important reason first."""
+        return rank(self.idle_by_cause_us, self.launched_early_us, self.window_us)
 
     @property
     def has_device(self) -> bool:
-        return self.idle_us is not None
+        return self.device_idle_us is not None
 
     def share(self, time_us: float | None) -> float | None:
         """Of the window; None when unknown."""
         return None if time_us is None or not self.window_us else time_us / self.window_us
 
-    @property
-    def felt_words(self) -> str:
-        """What `felt_us` is, with its share."""
-        who = "the device is idle and waits for data" if self.has_device else "the training thread waits for data"
-        share = self.share(self.felt_us)
-        return "" if share is None else f"{who} for {percent(share)} of the window"
-
     def per_step(self, time_us: float) -> float | None:
         return time_us / self.step_count if self.step_count else None
 
+    def is_input_bound(self, threshold: float) -> bool:
+        cost = self.share(self.wait_cost_us)
+        return cost is not None and cost >= threshold
+
+    def wait_cost_evidence(self) -> tuple[Evidence, ...]:
+        """What `wait_cost_us` is, with its share of the window."""
+        cost = self.share(self.wait_cost_us)
+        if cost is None:
+            return ()
+        who = "the device is idle and waits for data" if self.has_device else "the training thread waits for data"
+        return (share("wait_cost", cost, "window", f"{who} for {percent(cost)} of the window"),)
+
     @property
-    def cores(self) -> float | None:
-        """Cores that the process may use: CPU affinity, or the cgroup's quota if that is less."""
-        told = [one for one in (self.host.cores, self.host.cpu_quota) if one]
-        return min(told) if told else None
+    def cpus(self) -> float | None:
+        """CPUs that the process may use: its affinity, or the cgroup's quota if that is less."""
+        known = [limit for limit in (self.host.cores, self.host.cpu_quota) if limit]
+        return min(known) if known else None
 
     @property
     def num_workers(self) -> int | None:
         return self.loader.num_workers if self.loader else None
 
     @property
-    def makes_batches_in_workers(self) -> bool:
+    def builds_batches_in_workers(self) -> bool:
         """A training run with DataLoader workers."""
         return self.mode == "train" and bool(self.num_workers)
 
-    def blamed_on(self, *names: str) -> BlamedStage | None:
-        """The blame of the first of these that has any."""
-        return next((one for one in self.blamed or () if one.name in names), None)
+    def wait_for(self, name: str) -> StageWait | None:
+        """The data wait that stage `name` caused."""
+        return next((wait for wait in self.waits_by_stage or () if wait.name == name), None)
 
-    def felt_of_rows(self, rows: Iterable[StageRow]) -> float:
-        """The part of `felt_us` that these rows have. A row's blame is of all waits; the felt part is in proportion."""
-        felt = 0.0
-        for row in rows:
-            stage = self.blamed_on(row.stage.name)
-            if stage is not None and stage.blame_us and row.blame_ns:
-                felt += row.blame_ns / 1e3 * stage.exposed_us / stage.blame_us
-        return felt
+    def cost_of(self, calls: Iterable[StageCalls]) -> float:
+        """The part of `wait_cost_us` that these calls caused: in proportion to the data wait that they caused."""
+        cost = 0.0
+        for row in calls:
+            wait = self.wait_for(row.stage.name)
+            if wait is not None and wait.data_wait_us and row.data_wait_us:
+                cost += row.data_wait_us * wait.cost_us / wait.data_wait_us
+        return cost
 
-    def felt_without(self, rows: Iterable[StageRow], blamed_us: float = 0.0) -> float:
-        """By how much `felt_us` would shrink at most, were there no such rows.
+    def saved_without(self, calls: Iterable[StageCalls], least_us: float = 0.0) -> float:
+        """By how much `wait_cost_us` would shrink at most, were there no such calls.
 
-        Their blame is what they took while somebody waited. Workers make batches also while nobody waits: without
-        these rows every batch is ready earlier by what they take of one worker's time. No more than all that is felt.
+        The wait that they caused would go. Workers build batches also while nobody waits: without these calls every
+        batch is finished earlier by what they take of one worker's time. No more than the whole cost can go.
 
         Args:
-            blamed_us: the felt blame where it is more than that of the rows: batches begun before the window have none.
+            least_us: what they cost where that is more than their rows say: batches begun before the window have none.
         """
-        known = list(rows)
-        blamed = max(blamed_us, self.felt_of_rows(known))
-        if not self.makes_batches_in_workers or not self.num_workers or self.felt_us is None:
-            return blamed
-        making = sum(row.self_ns for row in known) / 1e3 / self.num_workers
-        return min(self.felt_us, max(blamed, making))
-
-    def is_input_bound(self, threshold: float) -> bool:
-        share = self.share(self.felt_us)
-        return share is not None and share >= threshold
-
-
-def read_signals(
-    trace: Trace,
-    window: Window,
-    steps: Steps | Unavailable,
-    devices: tuple[DeviceIdle, ...] | Unavailable,
-    loader: LoaderWait | Unavailable,
-    attribution: Attribution,
-    rows: tuple[StageRow, ...] | Unavailable,
-    throughput: Throughput | Unavailable,
-    evidence: Evidence,
-    slow_samples: tuple[SlowSample, ...],
-) -> Signals:
-    wait = None if isinstance(loader, Unavailable) else loader.waits.total_ns / 1e3
-    exposed = None if isinstance(loader, Unavailable) or loader.exposed is None else loader.exposed.total_ns / 1e3
-    pipeline = trace.info.pipeline
-
-    def felt(waits: Iterable[Intervals]) -> float:
-        """How much of these waits `felt_us` holds."""
-        told = Intervals.union_of(waits)
-        return (told if blamed is None else told.intersect(blamed.causes.get("data_wait", EMPTY))).total_ns / 1e3
-
-    blamed = attribution.devices[0] if attribution.devices else None
-    causes = {} if blamed is None else {cause: time / 1e3 for cause, time in blamed.by_cause_ns.items()}
-    return Signals(
-        mode=trace.info.mode,
-        window_us=window.duration_ns / 1e3,
-        step_count=None if isinstance(steps, Unavailable) else len(steps),
-        idle_us=None if isinstance(devices, Unavailable) else devices[0].gaps.total_ns / 1e3,
-        idle_by_cause_us=causes,
-        queued_us=0.0 if blamed is None else blamed.queued_ns / 1e3,
-        long_pauses_us=_long_pauses(attribution),
-        longest_launch_us=0.0 if blamed is None else _longest(blamed, "launch"),
-        gap_count=len(blamed.gap_stage) if blamed else 0,
-        wait_us=wait,
-        exposed_us=exposed,
-        felt_us=wait if blamed is None else causes.get("data_wait"),
-        wait_count=0 if isinstance(loader, Unavailable) else len(loader.duration_ns),
-        blamed=_blamed(attribution),
-        rows=() if isinstance(rows, Unavailable) else rows,
-        loader=main_loader(trace),
-        host=pipeline.host if pipeline else HostInfo(),
-        torch_version=dict(pipeline.versions).get("torch", "") if pipeline else "",
-        worker_processes=pipeline.workers if pipeline else (),
-        throughput=None if isinstance(throughput, Unavailable) else throughput,
-        evidence=evidence,
-        slow_samples=slow_samples,
-        waits_at_epoch_start_us=felt(one.wait for one in evidence.flow.epoch_starts),
-        repeated_starts_us=felt(one.wait for one in evidence.flow.epoch_starts if one.repeated),
-        head_of_line_us=felt((evidence.flow.workers.head_of_line,) if evidence.flow.workers else ()),
-    )
-
-
-def _longest(device: DeviceAttribution, cause: Cause) -> float:
-    """The most that one gap has of this cause."""
-    return float(device.gap_causes_ns[cause].max(initial=0)) / 1e3 if cause in device.gap_causes_ns else 0.0
-
-
-def _long_pauses(attribution: Attribution) -> float:
-    """Idle time of cause `host` in gaps with at least `LONG_PAUSE_US` of it."""
-    host = attribution.devices[0].gap_causes_ns.get("host") if attribution.devices else None
-    return 0.0 if host is None else float(host[host >= LONG_PAUSE_US * 1e3].sum()) / 1e3
-
-
-def _blamed(attribution: Attribution) -> tuple[BlamedStage, ...] | None:
-    blame = attribution.wait_by_stage_ns
-    if isinstance(blame, Unavailable):
-        return None
-    whole = sum(blame.values())
-    felt = attribution.devices[0].by_stage_ns if attribution.devices else blame
-    found = (
-        BlamedStage(
-            name=name,
-            stage=parse_span_name(name),
-            blame_us=time / 1e3,
-            exposed_us=felt.get(name, 0) / 1e3,
-            share=time / whole,
-        )
-        for name, time in blame.items()
-    )
-    return tuple(sorted(found, key=lambda one: (-one.blame_us, one.name)))
+        rows = list(calls)
+        caused = max(least_us, self.cost_of(rows))
+        if not self.builds_batches_in_workers or not self.num_workers or self.wait_cost_us is None:
+            return caused
+        building = sum(row.self_us for row in rows) / self.num_workers
+        return min(self.wait_cost_us, max(caused, building))

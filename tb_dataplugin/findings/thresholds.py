@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 INPUT_BOUND: Final = 0.05
-"""Share of the window that waits for data, from which data are worth working on. xprof calls 5 % of the step
+"""Share of the window that data wait costs, from which data are worth working on. xprof calls 5 % of the step
 moderately, 20 % highly input-bound; torch_tb_profiler advises from 5 %."""
 
 HIGHLY_INPUT_BOUND: Final = 0.20
@@ -33,18 +33,25 @@ WORKERS_BUSY: Final = 0.8
 """Mean share of the window that workers are busy, from which they are what batches wait for. The rest is the start of
 an epoch and the hand-over of batches, which a fifth of the window leaves room for."""
 
+WORKERS_SPARE: Final = 0.5
+"""The same, below which they have time to spare: half as many could do their work."""
+
+MOSTLY_READY: Final = 0.5
+"""Share of the data wait that is spent on batches which were finished before, from which building batches is not what
+the training thread waits for."""
+
 WORKERS_STARVED: Final = 0.10
-"""Mean share of the window in which workers have no index to work on, from which a deeper queue gives them work."""
+"""Mean share of the window in which workers are starved, from which a deeper queue gives them work."""
 
 CPU_SATURATED: Final = 0.9
-"""Share of the time that the cores which the process may use are busy, from which more processes only share them."""
+"""Share of the time that the CPUs which the process may use are busy, from which more processes only share them."""
 
 CPU_FREE: Final = 0.8
 """The same, below which there is room for another worker. In between nothing is claimed."""
 
-NO_CORE: Final = 0.15
-"""Share of the time to make batches in which a worker wanted a core and had none, from which the cores are taken; and
-below a third of which they are not."""
+NO_CPU: Final = 0.15
+"""Share of the build time in which a worker waited for a CPU, from which no CPU is free; below a third of it, some
+are."""
 
 HIDDEN_THREADS: Final = 1.25
 """CPU time of a worker process over that of its main thread, from which libraries run threads of their own: allocators
@@ -57,7 +64,7 @@ COPIES: Final = 0.01
 """Share of the window that the device loses to copies from the host, from which they are worth one line of code."""
 
 HEAD_OF_LINE: Final = 0.25
-"""Share of the data wait during which a later batch lay ready, from which order is what the run pays for."""
+"""Share of the data wait during which a later batch was finished, from which order is what the run pays for."""
 
 SHRINKS: Final = 0.5
 """Output bytes over input bytes of a transform, up to which doing it earlier halves the work of those before it."""
@@ -76,7 +83,7 @@ TINY_TOGETHER: Final = 0.25
 """Share of the data wait that small transforms have together, from which batching them can gain a third (Amdahl)."""
 
 HEAVY_PART: Final = 0.15
-"""Share of the data wait from which collate, or the way from worker to training thread, deserves advice of its own."""
+"""Share of the data wait from which collate, or the way from worker to training thread, gets advice of its own."""
 
 HAND_OVER_US: Final = 1000.0
 """Mean wait of a training thread whose batch was ready, up to which it is the price of ``next()`` itself: about 0.7 ms
@@ -93,7 +100,7 @@ UNEVEN: Final = 1.5
 """Busy time of the busiest worker over the mean of all, from which the others wait for it."""
 
 LEAST_BATCHES: Final = 3.0
-"""Batches per worker in the window, on average, from which busy times tell of workers and not of single batches."""
+"""Batches per worker in the window, on average, from which busy times are the worker's and not a single batch's."""
 
 SLOW_SAMPLE: Final = 5.0
 """Duration of a sample over the median, from which it is an outlier and no habit."""
@@ -108,13 +115,13 @@ DRAINED: Final = 0.05
 """Share of the window lost after synchronising calls, from which the calls are worth removing (as INPUT_BOUND)."""
 
 LONG_PAUSE_US: Final = 1000.0
-"""Idle time in Python within one gap, microseconds, from which it is an activity of its own (logging, a checkpoint)
+"""Idle time in Python within one gap, microseconds, from which it is a separate activity (logging, a checkpoint)
 and not the interpreter between two operators."""
 
 DISK_SATURATED: Final = 0.95
 """Share of the time that a disk has requests in flight, from which it may have no more to give. One that serves several
 at once may: so it is said with less certainty."""
 
-MOSTLY_WAITING: Final = 0.5
-"""Share of making batches in which workers wait for something, and share of the bytes that come from storage, from
-which storage may be the limit whatever the number of workers."""
+MOSTLY_BLOCKED: Final = 0.5
+"""Share of the build time in which workers are blocked, and share of the bytes that come from storage, from which
+storage may be the limit whatever the number of workers."""

@@ -156,6 +156,20 @@ class PipelineInfo:
     training_thread: ThreadCosts | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def recorder_overhead_us(self) -> float | None:
+        """Markers recorded times the measured cost of one."""
+        return _product(self.marker_us, self.marker_count)
+
+    @property
+    def worker_overhead_us(self) -> float | None:
+        """The same in the DataLoader workers, all of them together."""
+        return _product(self.worker_span_us, self.worker_span_count)
+
+
+def _product(each: float | None, count: int | None) -> float | None:
+    return None if each is None or count is None else each * count
+
 
 @dataclass(frozen=True, slots=True)
 class TraceInfo:

@@ -1,30 +1,48 @@
-"""The part of the report that is about DataLoader workers: units change here (ns to us), nothing is computed."""
+"""The part of the report about DataLoader workers and the host: units change here (ns to us), nothing is computed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
-import numpy as np
-import numpy.typing as npt
-
+from tb_dataplugin.analyses.host_load import LoadRow, SeriesSummary
+from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
-from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, Workers, WorkerTimes
+from tb_dataplugin.analyses.worker_costs import WorkerCosts
+from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, WorkerTimes
+from tb_dataplugin.findings import Sentences
+from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_units import us
+from tb_dataplugin.words import counter_term
 
 MAX_BATCHES = 5000
-MAX_QUEUE_POINTS = 4000
 
 
-def workers_report(found: Workers, slow: tuple[SlowSample, ...]) -> dict[str, Any]:
-    """Fields of `Capture` by name."""
+class WorkerFields(TypedDict, total=False):
+    """Fields of `Capture`; empty without records of DataLoader workers."""
+
+    workers: Iterator[pb.Worker]
+    batches: Iterator[pb.Batch]
+    batch_count: int
+    queues: Iterator[pb.QueueDepth]
+    slow_samples: Iterator[pb.SlowSample]
+    worker_summaries: Iterator[pb.WorkerSummary]
+
+
+def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
+    workers = results.workers
+    if workers is None:
+        return {}
     return {
-        "workers": map(_worker, found.times),
-        "batches": _batches(found.batches),
-        "batch_count": len(found.batches.table),
-        "queues": map(_queue, found.queues),
-        "slow_samples": map(_slow_sample, slow),
+        "workers": map(_worker, workers.times),
+        "batches": _batches(workers.batches),
+        "batch_count": len(workers.batches.table),
+        "queues": map(_queue, workers.queues),
+        "slow_samples": map(_slow_sample, results.slow_samples),
+        "worker_summaries": map(_summary, results.worker_summaries, sentences.workers),
     }
 
 
@@ -35,68 +53,128 @@ def _worker(times: WorkerTimes) -> pb.Worker:
         pid=process.pid,
         loader=process.loader,
         batches=times.batches,
-        busy_us=times.busy.total_ns / 1e3,
-        idle_us=times.idle.total_ns / 1e3,
-        starved_us=times.starved.total_ns / 1e3,
-        startup_us=times.startup.total_ns / 1e3,
+        busy_us=us(times.busy.total_ns),
+        idle_us=us(times.idle.total_ns),
+        starved_us=us(times.starved.total_ns),
+        startup_us=us(times.startup.total_ns),
         skew=times.skew,
         dropped_spans=process.dropped_spans,
     )
 
 
-def _batches(found: BatchTimes) -> Iterator[pb.Batch]:
-    table = found.table
-    for row in range(min(len(table), MAX_BATCHES)):
-
-        def at(column: Any, row: int = row) -> float | None:
-            time = int(column[row])
-            return None if time == UNKNOWN_NS else time / 1e3
-
-        start, end = at(found.wait_start_ns), at(found.wait_end_ns)
-        yield pb.Batch(
-            number=int(table.number[row]),
-            epoch=int(table.epoch[row]),
-            loader=int(table.loader[row]),
-            worker=int(table.worker[row]),
-            drawn_us=at(table.drawn_ns),
-            started_us=at(table.started_ns),
-            finished_us=at(table.finished_ns),
-            arrived_us=at(table.arrived_ns),
-            consumed_us=at(table.consumed_ns),
-            wait_us=None if start is None or end is None else end - start,
-            in_queue_us=at(found.in_queue_ns),
-            head_of_line_us=at(found.head_of_line_ns),
-        )
-
-
-def _queue(depth: QueueDepth) -> pb.QueueDepth:
-    """Every change; where there are too many to draw, of each stretch the moments of fewest and of most ready."""
-    rows = _telling_rows(depth)
-    return pb.QueueDepth(
-        loader=depth.loader,
-        time_us=depth.time_ns[rows] / 1e3,
-        ready=depth.ready[rows],
-        in_flight=depth.in_flight[rows],
+def _summary(summary: WorkerSummary, sentence: str) -> pb.WorkerSummary:
+    return pb.WorkerSummary(
+        loader=summary.loader,
+        workers=summary.workers,
+        processes=summary.processes,
+        batches=summary.batches,
+        busy_us=us(summary.busy_ns),
+        starved_us=us(summary.starved_ns),
+        startup_us=us(summary.startup_ns),
+        head_of_line_us=None if summary.head_of_line_ns is None else us(summary.head_of_line_ns),
+        wait_us=None if summary.wait_ns is None else us(summary.wait_ns),
+        ready_wait_share=summary.ready_wait_share,
+        sentence=sentence,
     )
 
 
-def _telling_rows(depth: QueueDepth) -> npt.NDArray[np.intp]:
-    count = len(depth.time_ns)
-    if count <= MAX_QUEUE_POINTS:
-        return np.arange(count)
-    stretches = np.array_split(np.arange(count), MAX_QUEUE_POINTS // 2)
-    chosen = [(rows[depth.ready[rows].argmin()], rows[depth.ready[rows].argmax()]) for rows in stretches]
-    return np.unique(np.array(chosen))
+def _batches(batches: BatchTimes) -> Iterator[pb.Batch]:
+    table = batches.table
+    columns = (
+        table.number[:MAX_BATCHES].tolist(),
+        table.epoch[:MAX_BATCHES].tolist(),
+        table.loader[:MAX_BATCHES].tolist(),
+        table.worker[:MAX_BATCHES].tolist(),
+        _times(table.drawn_ns),
+        _times(table.started_ns),
+        _times(table.finished_ns),
+        _times(table.arrived_ns),
+        _times(table.consumed_ns),
+        _times(batches.wait_ns),
+        _times(batches.in_queue_ns),
+        _times(batches.head_of_line_ns),
+        _times(batches.build_ns),
+    )
+    for number, epoch, loader, worker, drawn, started, finished, arrived, consumed, *derived in zip(
+        *columns, strict=True
+    ):
+        wait, in_queue, head_of_line, build = derived
+        yield pb.Batch(
+            number=number,
+            epoch=epoch,
+            loader=loader,
+            worker=worker,
+            drawn_us=drawn,
+            started_us=started,
+            finished_us=finished,
+            arrived_us=arrived,
+            consumed_us=consumed,
+            wait_us=wait,
+            in_queue_us=in_queue,
+            head_of_line_us=head_of_line,
+            build_us=build,
+        )
+
+
+def _times(column: Int64Array) -> list[float | None]:
+    """Of the batches that the report lists."""
+    return [None if time == UNKNOWN_NS else us(time) for time in column[:MAX_BATCHES].tolist()]
+
+
+def _queue(depth: QueueDepth) -> pb.QueueDepth:
+    return pb.QueueDepth(
+        loader=depth.loader,
+        time_us=map(us, depth.time_ns.tolist()),
+        ready=depth.ready.tolist(),
+        in_flight=depth.in_flight.tolist(),
+    )
 
 
 def _slow_sample(sample: SlowSample) -> pb.SlowSample:
     return pb.SlowSample(
         index=sample.index,
         loader=sample.loader,
-        duration_us=sample.duration_ns / 1e3,
+        duration_us=us(sample.duration_ns),
         worker=sample.worker,
         batch=sample.batch,
         epoch=sample.epoch,
         stage=sample.stage,
-        stage_us=sample.stage_ns / 1e3,
+        stage_us=us(sample.stage_ns),
     )
+
+
+def cost_report(costs: WorkerCosts) -> pb.WorkerCosts:
+    return pb.WorkerCosts(
+        batches=costs.batches,
+        wall_us=us(costs.wall_ns),
+        build_us=us(costs.build_ns),
+        cpu_share=costs.cpu,
+        run_delay_share=costs.run_delay,
+        blocked_share=costs.blocked,
+        process_cpu_share=costs.process_cpu,
+        threads=costs.threads,
+        read_bytes=costs.read_bytes,
+        read_chars=costs.read_chars,
+        cached_share=costs.cached,
+        voluntary_switches=costs.voluntary,
+        involuntary_switches=costs.involuntary,
+        major_faults=costs.major_faults,
+    )
+
+
+def load_report(series: SeriesSummary) -> pb.CounterSummary:
+    term = counter_term(series.counter)
+    return pb.CounterSummary(
+        counter=series.counter,
+        series=series.series,
+        samples=series.samples,
+        mean=series.mean,
+        low=series.low,
+        high=series.high,
+        title=term.label,
+        unit=term.unit,
+    )
+
+
+def load_row_report(row: LoadRow) -> pb.LoadRow:
+    return pb.LoadRow(counter=row.counter, title=row.title, unit=row.unit, mean=row.mean, low=row.low, high=row.high)

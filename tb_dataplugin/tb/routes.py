@@ -17,8 +17,8 @@ from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, DataPipelineError, OwnFault
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import as_report
+from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.slicing import slice_timeline
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 

@@ -24,11 +24,11 @@ from tb_dataplugin.cache import Store
 from tb_dataplugin.errors import OwnFault, UnknownCapture
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.report.timeline import TimelineSource
 from tb_dataplugin.tb.analyst import Answer
 from tb_dataplugin.tb.logdirs import LogDir
 from tb_dataplugin.tb.processes import Analyst, AnalystProcess
 from tb_dataplugin.tb.shelf import Shelf
+from tb_dataplugin.timeline.lanes import TimelineSource
 
 SCAN_EVERY_S = 2.5
 SETTLED_AFTER_S = 2.5

@@ -11,24 +11,9 @@ import numpy.typing as npt
 
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import CounterSeries
+from tb_dataplugin.words import counter_order, counter_term, series_label
 
 PERCENT: Final = "%"
-
-TITLES: Final[dict[str, tuple[str, str]]] = {
-    "host::cpu": ("CPU cores", PERCENT),
-    "host::throttled": ("CPU withheld by quota", "us/s"),
-    "host::memory": ("Memory", "bytes"),
-    "host::disk": ("Disk", "bytes/s"),
-    "host::disk_busy": ("Disk busy", PERCENT),
-    "host::network": ("Network", "bytes/s"),
-    "host::reads": ("Reads of this job", "bytes/s"),
-    "device::utilisation": ("Device utilisation", PERCENT),
-    "device::memory": ("Device memory", "bytes"),
-}
-"""Per counter of `trace_format.COUNTERS`: the lane's title and unit, in the order of the lanes."""
-
-LINE_NAMES: Final = {"rchar": "all reads", "read": "read from storage"}
-SUFFIXES: Final = ("_bytes_per_s", "_per_s", "_bytes")
 MAX_POINTS: Final = 250
 """Points of a line in one picture: a host is sampled far less often than there are pixels."""
 
@@ -64,30 +49,25 @@ class Points:
 
 
 def counter_charts(counters: Sequence[CounterSeries]) -> list[CounterChart]:
-    """One chart per counter that has samples, known ones in the order of `TITLES`."""
-    names = sorted({series.counter for series in counters}, key=lambda name: (name not in TITLES, name))
-    order = [name for name in TITLES if name in names] + [name for name in names if name not in TITLES]
-    charts = [_chart(name, [series for series in counters if series.counter == name]) for name in order]
+    """One chart per counter that has samples."""
+    names = sorted({series.counter for series in counters}, key=counter_order)
+    charts = [_chart(name, [series for series in counters if series.counter == name]) for name in names]
     return [chart for chart in charts if chart.lines]
 
 
 def _chart(counter: str, series: Sequence[CounterSeries]) -> CounterChart:
-    title, unit = TITLES.get(counter, (counter, ""))
-    finite = [_line(one) for one in series]
-    lines = [line for line in finite if len(line.time_ns)]
+    term = counter_term(counter)
+    lines = [line for line in map(_line, series) if len(line.time_ns)]
     if counter == "host::cpu" and lines:
         lines = [_joined(f"mean of {len(lines)} cores, and their spread", lines)]
     highest = max((0.0, *(float(line.value.max()) for line in lines)))
-    top = 100.0 if unit == PERCENT else highest
-    return CounterChart(f"counter:{counter}", title, unit, top, tuple(lines))
+    top = 100.0 if term.unit == PERCENT else highest
+    return CounterChart(f"counter:{counter}", term.label, term.unit, top, tuple(lines))
 
 
 def _line(series: CounterSeries) -> CounterLine:
     usable = np.isfinite(series.value)
-    name = series.series
-    for suffix in SUFFIXES:
-        name = name.removesuffix(suffix)
-    return CounterLine(LINE_NAMES.get(name, name), series.time_ns[usable], series.value[usable])
+    return CounterLine(series_label(series.series), series.time_ns[usable], series.value[usable])
 
 
 def _joined(name: str, lines: Sequence[CounterLine]) -> CounterLine:

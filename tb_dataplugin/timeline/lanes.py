@@ -7,22 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import Stage
-from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
+from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.workers import Workers, known
-from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.analyses.workers import known
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import BatchTable, Trace
-from tb_dataplugin.report.counter_lanes import CounterChart, CounterLine, counter_charts
-from tb_dataplugin.report.pyramid import Int32Array, Row, build_row
+from tb_dataplugin.timeline.counters import CounterChart, CounterLine, counter_charts
+from tb_dataplugin.timeline.pyramid import Int32Array, Row, build_row
+from tb_dataplugin.words import cause_label
+
+
+@dataclass(frozen=True, slots=True)
+class LaneOwner:
+    """Whose lane it is. `loader_title` names the loader of a DataLoader worker where the capture has several."""
+
+    worker: int | None = None
+    loader: int | None = None
+    device: int | None = None
+    training_thread: bool = False
+    loader_title: str = ""
+
+
+NOBODY: Final = LaneOwner()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,7 @@ class LaneSource:
     lines: tuple[CounterLine, ...] = ()
     unit: str = ""
     top: float = 0.0
+    owner: LaneOwner = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +100,31 @@ class _Labels:
         return table[number]
 
 
-def build_timeline_source(
-    trace: Trace,
-    window: Window,
-    tree: StageTree,
-    devices: tuple[DeviceIdle, ...] | Unavailable,
-    attribution: Attribution,
-    workers: Workers | Unavailable,
-) -> TimelineSource:
+def worker_lane_id(pid: int) -> str:
+    return f"worker:{pid}"
+
+
+def thread_lane_id(track: int) -> str:
+    return f"thread:{track}"
+
+
+def lane_ids(trace: Trace, tree: StageTree) -> dict[int, str]:
+    """Row of the trace -> id of the lane that shows it, for the rows that have stages."""
+    workers = trace.worker_tracks()
+    tracks = np.unique(tree.track).tolist()
+    return {
+        track: worker_lane_id(workers[track].pid) if track in workers else thread_lane_id(track) for track in tracks
+    }
+
+
+def build_timeline_source(results: Results) -> TimelineSource:
+    trace, tree, window, workers = results.trace, results.tree, results.window, results.workers
     labels = _Labels()
-    made = {} if isinstance(workers, Unavailable) else _batches_by_pid(workers.batches.table, window)
+    made = {} if workers is None else _batches_by_pid(workers.batches.table, window)
     lanes = [*_step_lane(trace, labels), *_stage_lanes(trace, tree, labels), *_worker_lanes(trace, tree, made, labels)]
     lanes += map(_counter_lane, counter_charts(trace.counters))
-    if not isinstance(devices, Unavailable):
-        for device, blamed in zip(devices, attribution.devices, strict=True):
-            lanes += [_device_lane(trace, device, labels), _gap_lane(device, blamed.gap_causes_ns, labels)]
+    for device, attributed in zip(results.devices, results.attribution.devices, strict=True):
+        lanes += [_device_lane(trace, device, labels), _gap_lane(device, attributed.gap_causes_ns, labels)]
     return TimelineSource(window, tuple(lanes), tuple(labels.numbers))
 
 
@@ -136,7 +162,7 @@ def _stage_lanes(trace: Trace, tree: StageTree, labels: _Labels) -> Iterator[Lan
         )
         label = labels.of_stages(stages, tree.node[here])
         rows = _rows(tree.start_ns[here], tree.end_ns[here], tree.depth[here], label)
-        yield LaneSource(f"thread:{track}", "stages", title, rows)
+        yield LaneSource(thread_lane_id(track), "stages", title, rows, owner=LaneOwner(training_thread=training))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +189,10 @@ def _worker_lanes(trace: Trace, tree: StageTree, made: Mapping[int, _Batches], l
     processes = trace.info.pipeline.workers if trace.info.pipeline else ()
     several = len({process.loader for process in processes}) > 1
     for process in sorted(processes, key=lambda process: (process.loader, process.worker, process.pid)):
-        title = f"DataLoader worker {process.worker}" + (f", loader {process.loader}" if several else "")
+        title, loader_title = f"DataLoader worker {process.worker}", f"loader {process.loader}" if several else ""
+        owner = LaneOwner(worker=process.worker, loader=process.loader, loader_title=loader_title)
         rows = _worker_rows(trace, tree, tracks.get(process.pid, -1), made.get(process.pid), labels)
-        yield LaneSource(f"worker:{process.pid}", "worker", title, rows)
+        yield LaneSource(worker_lane_id(process.pid), "worker", title, rows, owner=owner)
 
 
 def _worker_rows(trace: Trace, tree: StageTree, track: int, made: _Batches | None, labels: _Labels) -> tuple[Row, ...]:
@@ -195,14 +222,17 @@ def _device_lane(trace: Trace, device: DeviceIdle, labels: _Labels) -> LaneSourc
     table = [labels.number(trace.names[key // 2], "kernel" if key % 2 else "copy") for key in found.tolist()]
     label = np.array(table, dtype=np.int32)[what]
     lanes = _rows(events.start_ns[rows], events.end_ns[rows], int64(stream), label)
-    return LaneSource(f"device:{device.device}", "device", f"Device {device.device}", lanes)
+    owner = LaneOwner(device=device.device)
+    return LaneSource(f"device:{device.device}", "device", f"Device {device.device}", lanes, owner=owner)
 
 
 def _gap_lane(device: DeviceIdle, causes: Mapping[Cause, Int64Array], labels: _Labels) -> LaneSource:
     """A gap has the colour of what it has most of, as in the report."""
     start, end = device.gaps.start, device.gaps.end
-    told = [cause for cause in CAUSES if cause in causes]
-    numbers = np.array([labels.number(f"idle: {cause}", f"idle:{cause}") for cause in told], dtype=np.int32)
-    label = numbers[np.argmax([causes[cause] for cause in told], axis=0)] if len(start) else numbers[:0]
+    known_causes = [cause for cause in CAUSES if cause in causes]
+    texts = [(f"Idle: {cause_label(cause)}", f"idle:{cause}") for cause in known_causes]
+    numbers = np.array([labels.number(text, token) for text, token in texts], dtype=np.int32)
+    label = numbers[np.argmax([causes[cause] for cause in known_causes], axis=0)] if len(start) else numbers[:0]
     title = f"Idle, device {device.device}"
-    return LaneSource(f"gaps:{device.device}", "gaps", title, (build_row(start, end, label),))
+    owner = LaneOwner(device=device.device)
+    return LaneSource(f"gaps:{device.device}", "gaps", title, (build_row(start, end, label),), owner=owner)

@@ -22,7 +22,7 @@ from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.pipeline import AnalysedCapture, analyse, as_report
 from tb_dataplugin.reader import chrome, decoding, elements, read_trace, source
-from tb_dataplugin.report.slicing import slice_timeline
+from tb_dataplugin.report.build_timeline import slice_timeline
 from tests.fuzz.seeds import Seed
 
 LONGEST_S = 15

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
-from tb_dataplugin.report import pyramid
-from tb_dataplugin.report.pyramid import Boxes, Row, build_row, slice_row
+from tb_dataplugin.timeline import pyramid
+from tb_dataplugin.timeline.pyramid import Boxes, Row, build_row, slice_row
 
 
 @pytest.fixture(autouse=True, scope="module")

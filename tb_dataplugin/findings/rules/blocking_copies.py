@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.copy_costs import copy_cost_us, copy_evidence
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import COPIES
+from tb_dataplugin.units import count
 
-RULE = "blocking_copies"
 
-
+@rule(title="Blocking copies from pinned memory", about="copies")
 def check(signals: Signals) -> Finding | Abstention | None:
-    copies = signals.evidence.copies[0] if signals.evidence.copies else None
-    cost = copy_cost_us(signals)
+    copies, cost = signals.copies, copy_cost_us(signals)
     share = signals.share(cost)
     if copies is None or cost is None or share is None or share < COPIES or not copies.pinned or copies.pageable:
         return None
     if not copies.launched:
-        return Abstention(RULE, "the calls that started the copies are not in the trace")
+        return Abstention("The calls that started the copies are not in the trace.")
     if not copies.blocking:
         return None
     gain = signals.per_step(cost)
     return Finding(
-        rule=RULE,
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"The host waits for {copies.blocking} of {copies.launched} copies to the device",
+        title=f"The host waits for {count(copies.blocking)} of {count(copies.launched)} copies to the device",
         advice="The memory is pinned, so the copy can go on while the host launches the next kernels.",
-        evidence=copy_evidence(signals),
+        evidence=copy_evidence(signals, copies),
         gain_us_per_step=gain,
         code="x = x.to(device, non_blocking=True)",
     )

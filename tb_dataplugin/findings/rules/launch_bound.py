@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HOST_LATE, ONE_CALL
@@ -12,42 +14,54 @@ CODE = """step = torch.compile(train_step, mode="reduce-overhead")  # CUDA graph
 optimizer = torch.optim.SGD(model.parameters(), lr, foreach=True)  # or fused=True"""
 
 
+@rule(title="Slow launches", about="host")
 def check(signals: Signals) -> Finding | None:
-    launch = max(0.0, signals.idle_by_cause_us.get("launch", 0.0) - signals.queued_us)
+    launch = max(0.0, signals.idle_by_cause_us.get("launch", 0.0) - signals.launched_early_us)
     python = max(0.0, signals.idle_by_cause_us.get("host", 0.0) - signals.long_pauses_us)
-    if signals.wait_us is None:
-        python = 0.0  # it may be a wait for data that nothing marks
+    if signals.data_wait_us is None:
+        python = 0.0  # it may be data wait that nothing marks
     late = launch + python
-    share = signals.share(late)
-    if share is None or share < HOST_LATE or launch < python:
+    late_share = signals.share(late)
+    if late_share is None or late_share < HOST_LATE or launch < python:
         return None
     if signals.longest_launch_us >= ONE_CALL * late:
         return _once(signals, late)
     gain = signals.per_step(late)
     return Finding(
-        rule="launch_bound",
         severity=severity(signals, gain, otherwise_us=late),
-        title=f"The device waits for launches for {percent(share)} of the window, not for data",
+        title=f"The device waits for launches for {percent(late_share)} of the window, not for data",
         advice="Leave the DataLoader alone for this part. Launch less, or all at once: CUDA graphs or torch.compile, "
         "fused or foreach optimizers, larger batches.",
-        evidence=(
-            f"{duration(launch)} in operators and runtime calls",
-            f"{duration(python)} in Python between them" if python else "",
-            f"{plural(signals.gap_count, 'gap')} in all",
-        ),
+        evidence=_evidence(signals, launch, python),
         gain_us_per_step=gain,
         code=CODE,
     )
 
 
+def _evidence(signals: Signals, launch: float, python: float) -> tuple[Evidence, ...]:
+    between = time("idle_host", python, f"{duration(python)} in Python between them")
+    return (
+        time("idle_launch", launch, f"{duration(launch)} in operators and runtime calls"),
+        *((between,) if python else ()),
+        number("gaps", signals.gap_count, "count", f"{plural(signals.gap_count, 'gap')} in total"),
+    )
+
+
 def _once(signals: Signals, late: float) -> Finding:
+    longest = signals.longest_launch_us
     return Finding(
-        rule="launch_bound",
         severity="low",
-        title=f"A single launch kept the device waiting for {duration(signals.longest_launch_us)}",
+        title=f"A single launch kept the device waiting for {duration(longest)}",
         advice="First use initialises the device, loads kernels, compiles or tunes. Capture after a few warm-up steps "
         "to see what remains.",
-        evidence=(f"{percent(signals.longest_launch_us / late)} of all such time, {duration(late)}",),
+        evidence=(
+            share(
+                "longest_launch",
+                longest / late,
+                "idle: launch",
+                f"{percent(longest / late)} of {duration(late)} of such time",
+            ),
+        ),
         confidence="likely",
-        confidence_reason="that it was a first use follows from its length, not from a record",
+        confidence_reason="That it was a first use follows from its length, not from a record.",
     )

@@ -1,41 +1,43 @@
-"""The workers run out of work between the waits: a deeper queue would let them work ahead."""
+"""The workers are starved between the waits: a deeper queue would let them work ahead."""
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, WORKERS_STARVED
 from tb_dataplugin.units import duration, percent
 
-RULE = "prefetch_too_shallow"
 
-
+@rule(title="Too little prefetching", about="delivery", workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    if not signals.makes_batches_in_workers or signals.loader is None or signals.felt_us is None:
+    if signals.loader is None or signals.wait_cost_us is None:
         return None
-    steady = signals.felt_us - signals.waits_at_epoch_start_us
-    share, flow = signals.share(steady), signals.evidence.flow.workers
-    if share is None or share < INPUT_BOUND:
+    steady = signals.wait_cost_us - signals.epoch_starts_us
+    steady_share, workers = signals.share(steady), signals.workers
+    if steady_share is None or steady_share < INPUT_BOUND:
         return None
-    if flow is None:
-        return Abstention(RULE, "the workers left no records, so whether they ran out of work is unknown")
-    if flow.starved < WORKERS_STARVED:
+    if workers is None:
+        return Abstention("The DataLoader workers left no records, so whether they were starved is unknown.")
+    if workers.starved < WORKERS_STARVED:
         return None
     factor = signals.loader.prefetch_factor or 2
-    gain = signals.per_step(min(steady, flow.starved * signals.window_us))
+    gain = signals.per_step(min(steady, workers.starved * signals.window_us))
+    starved = f"starved for {percent(workers.starved)} of the window"
     return Finding(
-        rule=RULE,
         severity=severity(signals, gain, otherwise_us=steady),
-        title=f"DataLoader workers have nothing to do for {percent(flow.starved)} of the window, yet batches come late",
-        advice="Batches take different times, and the queue is too short to even that out: let the workers run further "
-        "ahead. Each batch more per worker needs its memory.",
+        title=f"DataLoader workers are {starved}, yet batches come late",
+        advice="Build times differ from batch to batch, and the queue is too short to even that out: let the workers "
+        "run further ahead. Each additional batch per DataLoader worker needs its memory.",
         evidence=(
-            f"prefetch_factor={factor}, num_workers={signals.num_workers}",
-            f"{duration(steady)} of wait apart from epoch starts",
+            Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
+            share("workers_starved", workers.starved, "window", starved),
+            time("steady_wait", steady, f"{duration(steady)} of data wait without epoch starts"),
         ),
         gain_us_per_step=gain,
         code=f"DataLoader(..., prefetch_factor={2 * factor})",
         confidence="likely",
-        confidence_reason="it helps as far as slow batches are followed by fast ones",
+        confidence_reason="It helps as far as slow batches are followed by fast ones.",
     )

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, LONG_PAUSE_US
 from tb_dataplugin.units import duration, percent
 
 
+@rule(title="Long pauses in Python", about="host")
 def check(signals: Signals) -> Finding | None:
-    share = signals.share(signals.long_pauses_us)
+    pauses = signals.long_pauses_us
+    share = signals.share(pauses)
     if share is None or share < INPUT_BOUND:
         return None
-    gain = signals.per_step(signals.long_pauses_us)
-    known = signals.wait_us is not None
+    gain = signals.per_step(pauses)
+    known = signals.data_wait_us is not None
+    text = f"{duration(pauses)} in gaps with at least {LONG_PAUSE_US / 1e3:g} ms of it"
     return Finding(
-        rule="python_pauses",
-        severity=severity(signals, gain, otherwise_us=signals.long_pauses_us),
-        title=f"The device idles for {percent(share)} of the window while the training thread is in Python",
+        severity=severity(signals, gain, otherwise_us=pauses),
+        title=f"The device is idle for {percent(share)} of the window while the training thread is in Python",
         advice="Mark what it does there (logging, metrics, checkpoints, moving data) with annotate.stage, then do it "
         "less often or in another thread.",
-        evidence=(f"{duration(signals.long_pauses_us)} in gaps with at least 1 ms of it",),
+        evidence=(time("long_pauses", pauses, text),),
         gain_us_per_step=gain,
         code='with annotate.stage("user", "logging"):\n    ...',
         confidence="measured" if known else "possible",
-        confidence_reason="" if known else "the trace has no DataLoader spans: this time may be a wait for data",
+        confidence_reason="" if known else "The trace has no DataLoader spans: this time may be data wait.",
     )

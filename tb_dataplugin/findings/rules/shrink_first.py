@@ -2,46 +2,59 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.analyses.stages import StageRow
+from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import EARLIER_WORTH, INPUT_BOUND, SHRINKS
+from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.thresholds import EARLIER_WORTH, SHRINKS
 from tb_dataplugin.units import duration, percent
 
-RULE = "shrink_first"
-DECODING = "decoding"
 
-
+@rule(title="Transforms on data that a later one throws away", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    if not signals.is_input_bound(INPUT_BOUND) or not signals.blamed:
+    if not signals.waits_by_stage:
         return None
-    steps = [step for sequence in sequences(signals.rows) for step in sequence]
+    steps = [step for sequence in sequences(signals.stages) for step in sequence]
     if len(steps) > 1 and all(step.ratio is None for step in steps):
-        return Abstention(RULE, "the sizes of what transforms return were not recorded")
-    found = [(step, saved) for step in steps if (saved := _saved(signals, step)) is not None]
-    if not found:
+        return Abstention("The sizes of what transforms return were not recorded.")
+    candidates = [(saved, step) for step in steps if (saved := _saved(signals, step)) is not None]
+    if not candidates:
         return None
-    step, saved = max(found, key=lambda one: one[1])
-    ratio = step.ratio or 1.0
-    label = step.row.stage.label
-    before = ", ".join(row.stage.label for row in step.before if row.stage.kind == "transform")
+    saved, step = max(candidates, key=lambda candidate: candidate[0])
+    label, kept = step.calls.stage.label, percent(step.ratio)
+    before = ", ".join(calls.stage.label for calls in step.before if calls.stage.kind == "transform")
     gain = signals.per_step(saved) if signals.mode != "replay" else None
+    after = f"sample, after {before} worked on all of it" if before else "decoded sample"
     return Finding(
-        rule=RULE,
         severity=severity(signals, gain, otherwise_us=saved),
-        title=f"{label} keeps {percent(ratio)} of the data, after {before or DECODING} worked on all of it",
-        advice=_advice(label, before, percent(ratio), bounded=gain is not None),
-        stage=step.row.stage.name,
-        evidence=(
-            f"{percent(ratio)} of the bytes come out of {step.row.stage.label}",
-            *(f"{row.stage.label} before it: {duration(row.self_ns / 1e3)} in all" for row in step.before),
-        ),
+        title=f"{label} keeps {kept} of each {after}",
+        advice=_advice(label, before, kept, bounded=gain is not None),
+        stage=step.calls.stage.name,
+        evidence=_evidence(step),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason="it takes the time of the earlier transforms to grow with the size of their input, and that "
-        "they give the same on a part",
+        confidence_reason="The time of the earlier transforms is assumed to grow with the size of their input, and "
+        "their result on a part to be the same.",
+    )
+
+
+def _evidence(step: Step) -> tuple[Evidence, ...]:
+    label, kept = step.calls.stage.label, step.ratio or 1.0
+    return (
+        share(
+            "bytes_kept", kept, "bytes", f"{label} returns {percent(kept)} of the bytes it gets", step.calls.stage.name
+        ),
+        *(
+            time(
+                "self_time",
+                calls.self_us,
+                f"{calls.stage.label} before it: {duration(calls.self_us)} self time",
+                stage=calls.stage.name,
+            )
+            for calls in step.before
+        ),
     )
 
 
@@ -54,21 +67,25 @@ def _advice(label: str, before: str, kept: str, *, bounded: bool) -> str:
     return (
         f"Do {label} before {before}: what follows then works on {kept} of the bytes. "
         "A decoder that crops or scales while it decodes saves part of decoding too"
-        f"{'; the bound counts that' if bounded else ''}."
+        f"{'; the bound includes that' if bounded else ''}."
     )
 
 
 def _saved(signals: Signals, step: Step) -> float | None:
-    """Of the felt wait, at most: decoding and transforms before it, as far as they work on what is thrown away."""
-    if step.ratio is None or step.ratio > SHRINKS or step.row.stage.kind != "transform":
+    """Of the cost, at most: decoding and transforms before it, as far as they work on what is thrown away."""
+    if step.ratio is None or step.ratio > SHRINKS or step.calls.stage.kind != "transform":
         return None
-    rows = _with_inner(signals.rows, step.before)
-    if not signals.felt_us or signals.felt_of_rows(rows) * (1 - step.ratio) < EARLIER_WORTH * signals.felt_us:
+    rows, cost = _with_inner(signals.stages, step.before), signals.wait_cost_us
+    if not cost or signals.cost_of(rows) * (1 - step.ratio) < EARLIER_WORTH * cost:
         return None
-    return signals.felt_without(rows) * (1 - step.ratio)
+    return signals.saved_without(rows) * (1 - step.ratio)
 
 
-def _with_inner(rows: tuple[StageRow, ...], before: tuple[StageRow, ...]) -> list[StageRow]:
+def _with_inner(stages: tuple[StageCalls, ...], before: tuple[StageCalls, ...]) -> list[StageCalls]:
     """Those stages and what they call, but for reading: a file is read whole, and a decoder can leave out parts."""
-    paths = [row.path for row in before]
-    return [row for row in rows if row.stage.kind != "read" and any(row.path[: len(path)] == path for path in paths)]
+    paths = [calls.path for calls in before]
+    return [
+        calls
+        for calls in stages
+        if calls.stage.kind != "read" and any(calls.path[: len(path)] == path for path in paths)
+    ]

@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 from tb_dataplugin.analyses.attribution import STARTUP
+from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import EPOCH_START
 from tb_dataplugin.units import duration, percent
 
-RULE = "slow_first_batch"
 
-
+@rule(title="DataLoader workers started every epoch", about="epochs", workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    share = signals.share(signals.waits_at_epoch_start_us)
-    if not signals.makes_batches_in_workers or signals.loader is None or share is None or share < EPOCH_START:
+    share, repeated = signals.share(signals.epoch_starts_us), signals.repeated_epoch_starts_us
+    if signals.loader is None or share is None or share < EPOCH_START or signals.loader.persistent_workers:
         return None
-    if signals.loader.persistent_workers:
-        return None
-    if not signals.repeated_starts_us:
-        return Abstention(RULE, "only the loader's first epoch begins in the window: workers have to start once anyway")
+    if not repeated:
+        return Abstention(
+            "Only the loader's first epoch begins in the window: DataLoader workers have to start once anyway."
+        )
     if signals.loader.persistent_workers is None:
-        return Abstention(RULE, "whether workers persist was not recorded")
-    startup = signals.blamed_on(STARTUP)
-    gain = signals.per_step(signals.repeated_starts_us)
+        return Abstention("Whether DataLoader workers persist was not recorded.")
+    gain = signals.per_step(repeated)
     return Finding(
-        rule=RULE,
-        severity=severity(signals, gain, otherwise_us=signals.repeated_starts_us),
-        title=f"Epochs begin with a wait for new workers: {percent(share)} of the window",
-        advice="Keep the workers from epoch to epoch; they then also fetch the next epoch's first batches at once.",
+        severity=severity(signals, gain, otherwise_us=repeated),
+        title=f"Epochs begin with a wait for new DataLoader workers: {percent(share)} of the window",
+        advice="Keep the workers from epoch to epoch; they then also prefetch the next epoch's first batches at once.",
         evidence=(
-            f"{duration(signals.repeated_starts_us)} after iter(loader) of an epoch after the first",
-            f"{duration(startup.blame_us)} of the data wait passed before a worker was ready" if startup else "",
+            time(
+                "repeated_epoch_starts",
+                repeated,
+                f"{duration(repeated)} after iter(loader) of an epoch after the first",
+            ),
+            *_startup(signals),
         ),
         gain_us_per_step=gain,
         code="DataLoader(..., persistent_workers=True)",
         confidence="likely",
-        confidence_reason="making the first batch remains; only the start of the processes goes",
+        confidence_reason="Building the first batch remains; only the start of the processes goes.",
     )
+
+
+def _startup(signals: Signals) -> tuple[Evidence, ...]:
+    wait = signals.wait_for(STARTUP)
+    if wait is None:
+        return ()
+    text = f"{duration(wait.data_wait_us)} of the data wait passed before a DataLoader worker was running"
+    return (time("startup", wait.data_wait_us, text, stage=STARTUP),)

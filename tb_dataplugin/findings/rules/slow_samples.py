@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.analyses.samples import SlowSample
-from tb_dataplugin.analyses.stages import StageRow
-from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND, NO_CORE, SLOW_SAMPLE, SLOW_SAMPLES_TOGETHER
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.findings.signals import Signals, SlowSampleSignal, StageCalls
+from tb_dataplugin.findings.thresholds import NO_CPU, SLOW_SAMPLE, SLOW_SAMPLES_TOGETHER
+from tb_dataplugin.units import count, duration, percent
 
-RULE = "slow_samples"
 SHOWN = 5
 
 
+@rule(title="A few slow samples", about="delivery", input_bound=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    row = _samples(signals)
-    if row is None or not signals.is_input_bound(INPUT_BOUND) or not signals.felt_us or signals.mode != "train":
+    calls, wait_cost = _samples(signals), signals.wait_cost_us
+    if calls is None or not wait_cost or signals.mode != "train":
         return None
-    slow = [one for one in signals.slow_samples if one.duration_ns >= SLOW_SAMPLE * row.p50_ns]
-    excess = sum(one.duration_ns - row.p50_ns for one in slow) / 1e3
-    felt = min(signals.felt_us, excess)
-    if not slow or felt < SLOW_SAMPLES_TOGETHER * signals.felt_us or 2 * len(slow) >= row.count:
+    slow = [sample for sample in signals.slow_samples if sample.duration_us >= SLOW_SAMPLE * calls.p50_us]
+    excess = sum(sample.duration_us - calls.p50_us for sample in slow)
+    cost = min(wait_cost, excess)
+    if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
         return None
-    costs = signals.evidence.costs
-    if not isinstance(costs, Unavailable) and (costs.run_delay or 0.0) >= NO_CORE:
-        return Abstention(RULE, "workers often had no core, so a slow sample may only have waited for one")
-    gain = signals.per_step(felt)
+    if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
+        return Abstention("DataLoader workers often waited for a CPU, so a slow sample may only have waited for one.")
+    gain = signals.per_step(cost)
+    text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
     return Finding(
-        rule=RULE,
-        severity=severity(signals, gain, otherwise_us=felt),
-        title=f"{len(slow)} of {row.count} samples take {SLOW_SAMPLE:g} times the median or more",
+        severity=severity(signals, gain, otherwise_us=cost),
+        title=f"{count(len(slow))} of {count(calls.count)} samples take {SLOW_SAMPLE:g}x the median or more",
         advice="Look at these samples: huge or damaged files, long sequences, retries. Batches are handed over in "
-        "order, so one slow sample holds up all that follow.",
+        "order, so one slow sample holds back all that follow.",
         stage=slow[0].stage,
-        evidence=(
-            f"median {duration(row.p50_ns / 1e3)}; together they take {duration(excess)} more than that",
-            *map(_told, slow[:SHOWN]),
-        ),
+        evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason="at most the excess of the slowest samples is counted; part of it may be hidden by the queue",
+        confidence_reason="At most the excess of the slowest samples is counted; the queue may hide part of it.",
     )
 
 
-def _told(one: SlowSample) -> str:
-    share = percent(one.stage_ns / one.duration_ns)
-    return f"index {one.index}: {duration(one.duration_ns / 1e3)}, {share} in {one.stage}"
+def _evidence(sample: SlowSampleSignal) -> Evidence:
+    inside = f"{percent(sample.stage_us / sample.duration_us)} in {sample.stage}"
+    text = f"index {sample.index}: {duration(sample.duration_us)}, {inside}"
+    return time("slow_sample", sample.duration_us, text, stage=sample.stage)
 
 
-def _samples(signals: Signals) -> StageRow | None:
-    rows = [row for row in signals.rows if row.stage.kind == "sample"]
-    return max(rows, key=lambda row: row.count, default=None)
+def _samples(signals: Signals) -> StageCalls | None:
+    rows = [calls for calls in signals.stages if calls.stage.kind == "sample"]
+    return max(rows, key=lambda calls: calls.count, default=None)

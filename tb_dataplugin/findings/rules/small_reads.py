@@ -1,15 +1,14 @@
-"""Reading has a large part of the wait, in many small pieces."""
+"""Reading caused a large part of the data wait, in many small pieces."""
 
 from __future__ import annotations
 
-from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND, LEADING_STAGE, SMALL_READ_BYTES
-from tb_dataplugin.units import duration, percent, plural, significant
-
-RULE = "small_reads"
+from tb_dataplugin.findings.thresholds import LEADING_STAGE, SMALL_READ_BYTES
+from tb_dataplugin.units import data_size, duration, percent, plural
 
 CODE = """# once: pack the samples into a few large files
 with wds.ShardWriter('train-%05d.tar', maxcount=10000) as shards:
@@ -17,39 +16,41 @@ with wds.ShardWriter('train-%05d.tar', maxcount=10000) as shards:
         shards.write({'__key__': key, 'jpg': image, 'cls': label})"""
 
 
+@rule(title="Many small reads", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    reads = [one for one in signals.blamed or () if one.stage is not None and one.stage.kind == "read"]
-    share, felt = sum(one.share for one in reads), sum(one.exposed_us for one in reads)
-    if share < LEADING_STAGE or not signals.is_input_bound(INPUT_BOUND):
+    reads = [wait for wait in signals.waits_by_stage or () if wait.stage is not None and wait.stage.kind == "read"]
+    read_share, cost = sum(wait.share for wait in reads), sum(wait.cost_us for wait in reads)
+    if read_share < LEADING_STAGE:
         return None
-    rows = [row for row in signals.rows if row.stage.kind == "read"]
-    sized = [row for row in rows if row.bytes is not None]
+    rows = [calls for calls in signals.stages if calls.stage.kind == "read"]
+    sized = [calls for calls in rows if calls.bytes is not None]
     if not sized:
-        return Abstention(RULE, "how many bytes each read returned was not recorded")
-    count, size = sum(row.count for row in sized), sum(row.bytes or 0.0 for row in sized)
+        return Abstention("How many bytes each read returned was not recorded.")
+    count, size = sum(calls.count for calls in sized), sum(calls.bytes or 0.0 for calls in sized)
     if size / count >= SMALL_READ_BYTES:
         return None
-    gain = signals.per_step(signals.felt_without(rows, felt)) if signals.mode != "replay" else None
+    gain = signals.per_step(signals.saved_without(rows, cost)) if signals.mode != "replay" else None
+    each = sum(calls.total_us for calls in sized) / count
     return Finding(
-        rule=RULE,
-        severity=severity(signals, gain, otherwise_us=felt),
-        title=f"Reading has {percent(share)} of the data wait, in pieces of {significant(size / count / 1024)} KiB",
+        severity=severity(signals, gain, otherwise_us=cost),
+        title=f"Reading caused {percent(read_share)} of the data wait, in pieces of {data_size(size / count)}",
         advice="Opening and seeking cost more than the bytes: pack the samples into a few large files that are read in "
         "order, or keep them on a local disk or in memory.",
         stage=reads[0].name,
         evidence=(
-            f"{plural(count, 'read')} of {duration(sum(row.total_ns for row in sized) / count / 1e3)} on average",
+            time("read_time", each, f"{plural(count, 'read')} of {duration(each)} on average", whole="read"),
             *_cached(signals),
         ),
         gain_us_per_step=gain,
         code=CODE,
         confidence="likely",
-        confidence_reason="how long the same bytes take in large files was not measured",
+        confidence_reason="How long the same bytes take in large files was not measured.",
     )
 
 
-def _cached(signals: Signals) -> tuple[str, ...]:
-    costs = signals.evidence.costs
-    if isinstance(costs, Unavailable) or costs.cached is None:
+def _cached(signals: Signals) -> tuple[Evidence, ...]:
+    cached = signals.costs.cached if signals.costs else None
+    if cached is None:
         return ()
-    return (f"{percent(costs.cached)} of the bytes came from the page cache, the rest from storage",)
+    text = f"{percent(cached)} of the bytes came from the page cache, the rest from storage"
+    return (share("cached", cached, "bytes read", text),)

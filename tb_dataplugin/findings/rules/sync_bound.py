@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import DRAINED
@@ -12,22 +14,23 @@ CODE = """if step % 100 == 0:
     print(loss.item())  # .item(), .cpu(), print(tensor), nonzero() and masks by bool make the host wait"""
 
 
+@rule(title="Synchronising calls", about="host")
 def check(signals: Signals) -> Finding | None:
-    syncs = signals.evidence.syncs
-    share = None if syncs is None else signals.share(syncs.drained_ns / 1e3)
+    syncs = signals.syncs
+    share = None if syncs is None else signals.share(syncs.drained_us)
     if syncs is None or share is None or share < DRAINED:
         return None
-    gain = signals.per_step(syncs.drained_ns / 1e3)
-    named = ", ".join(f"{name} ({count})" for name, count in syncs.inside[:3])
+    gain = signals.per_step(syncs.drained_us)
+    names = ", ".join(f"{name} ({count})" for name, count in syncs.inside[:3])
     return Finding(
-        rule="sync_bound",
-        severity=severity(signals, gain, otherwise_us=syncs.drained_ns / 1e3),
-        title=f"After {plural(syncs.calls, 'synchronising call')} the device idles for {percent(share)} of the window",
+        severity=severity(signals, gain, otherwise_us=syncs.drained_us),
+        title=f"After {plural(syncs.calls, 'synchronising call')} the device is idle for {percent(share)} of the "
+        "window",
         advice="Let the host run ahead: read values back less often, keep counts and masks on the device, and leave "
         "out torch.cuda.synchronize().",
         evidence=(
-            f"the host was blocked for {duration(syncs.waited_ns / 1e3)}",
-            f"in {named}",
+            time("sync_wait", syncs.waited_us, f"the host was blocked for {duration(syncs.waited_us)}"),
+            Evidence("sync_operators", f"in {names}"),
         ),
         gain_us_per_step=gain,
         code=CODE,

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.evidence import number, share
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND, LEAST_BATCHES, UNEVEN
-from tb_dataplugin.units import percent, significant
-
-RULE = "uneven_workers"
+from tb_dataplugin.findings.thresholds import LEAST_BATCHES, UNEVEN
+from tb_dataplugin.units import percent, ratio, significant
 
 
+@rule(title="Uneven DataLoader workers", about="delivery", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    flow = signals.evidence.flow.workers
-    if not signals.makes_batches_in_workers or flow is None or flow.processes < 2 or signals.felt_us is None:
+    workers, cost = signals.workers, signals.wait_cost_us
+    if workers is None or workers.processes < 2 or cost is None or workers.skew < UNEVEN:
         return None
-    if not signals.is_input_bound(INPUT_BOUND) or flow.skew < UNEVEN:
-        return None
-    if flow.batches < LEAST_BATCHES:
-        made = f"batches finished per DataLoader worker in the window: {significant(flow.batches, 2)}"
-        return Abstention(RULE, f"{made}, too few to tell a slow worker from a slow batch")
-    gain = signals.per_step(min(signals.felt_us, flow.busy * signals.window_us * (flow.skew - 1)))
+    if workers.batches < LEAST_BATCHES:
+        return Abstention(
+            f"Each DataLoader worker finished {significant(workers.batches, 1)} batches in the window on average, too "
+            "few to distinguish a slow worker from a slow batch."
+        )
+    gain = signals.per_step(min(cost, workers.busy * signals.window_us * (workers.skew - 1)))
+    busy = f"the DataLoader workers are busy for {percent(workers.busy)} of the window on average"
+    skew = f"{ratio(workers.skew)} the mean busy time"
     return Finding(
-        rule=RULE,
-        severity=severity(signals, gain, otherwise_us=signals.felt_us),
-        title=f"DataLoader worker {flow.slowest} is busy {flow.skew:.2g} times as long as the mean of all workers",
-        advice="Batches go to the workers in turn, so one slow worker holds up all. Look at its samples and at what "
-        "else runs on its core; with in_order=False the others need not wait for it.",
-        evidence=(f"the workers are busy for {percent(flow.busy)} of the window on average",),
+        severity=severity(signals, gain, otherwise_us=cost),
+        title=f"DataLoader worker {workers.slowest} is busy {ratio(workers.skew)} as long as the mean of all",
+        advice="Batches go to the DataLoader workers in turn, so one slow worker holds back all. Look at its samples "
+        "and at what else runs on its CPU; with in_order=False the others need not wait for it.",
+        evidence=(
+            number("worker_skew", workers.skew, "ratio", skew),
+            share("workers_busy", workers.busy, "window", busy),
+        ),
         gain_us_per_step=gain,
         code="DataLoader(..., in_order=False)  # torch 2.6 or later",
         confidence="likely",
-        confidence_reason="a short window may have caught it with the slow samples by chance",
+        confidence_reason="A short window may have caught it with the slow samples by chance.",
     )

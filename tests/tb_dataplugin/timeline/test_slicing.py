@@ -16,11 +16,11 @@ from tb_dataplugin.model.trace import CounterSeries
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.reader import read_trace
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report import slicing
-from tb_dataplugin.report.counter_lanes import counter_charts, slice_line
-from tb_dataplugin.report.pyramid import build_row
-from tb_dataplugin.report.slicing import slice_timeline
-from tb_dataplugin.report.timeline import Label, LaneSource, TimelineSource
+from tb_dataplugin.report.build_timeline import slice_timeline
+from tb_dataplugin.timeline import slicing
+from tb_dataplugin.timeline.counters import counter_charts, slice_line
+from tb_dataplugin.timeline.lanes import Label, LaneSource, TimelineSource
+from tb_dataplugin.timeline.pyramid import build_row
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -113,16 +113,16 @@ def series(counter: str, name: str, values: list[float], every_ns: int = 1_000_0
 
 def test_cores_share_one_line_with_their_spread() -> None:
     (chart,) = counter_charts([series("host::cpu", "core 0", [10, 20]), series("host::cpu", "core 1", [30, 100])])
-    assert (chart.title, chart.unit, chart.top, len(chart.lines)) == ("CPU cores", "%", 100, 1)
+    assert (chart.title, chart.unit, chart.top, len(chart.lines)) == ("CPU", "%", 100, 1)
     points = slice_line(chart.lines[0], Window(0, 2_000_000))
     assert (points.mean.tolist(), points.low.tolist(), points.high.tolist()) == ([20, 60], [10, 20], [30, 100])
 
 
-def test_charts_stand_in_a_fixed_order_and_foreign_counters_behind_them() -> None:
+def test_charts_stand_in_a_fixed_order_and_counters_of_others_behind_them() -> None:
     charts = counter_charts(
         [series("odd", "x", [1]), series("host::network", "sent_bytes_per_s", [5]), series("host::cpu", "core 0", [1])]
     )
-    assert [chart.title for chart in charts] == ["CPU cores", "Network", "odd"]
+    assert [chart.title for chart in charts] == ["CPU", "Network", "odd"]
     assert [line.name for line in charts[1].lines] == ["sent"]
 
 

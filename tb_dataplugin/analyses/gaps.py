@@ -1,0 +1,67 @@
+"""The largest idle gaps of a device, each with its causes and what led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.chains import Chain, ChainFinder
+from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
+from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.model.intervals import Intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """`cause` and `stage` have the largest share of it. `step`: the step in which it starts, None outside of all.
+
+    `exposed_wait_ns` is the data wait that overlaps it, None when not known.
+    """
+
+    start_ns: int
+    duration_ns: int
+    cause: Cause
+    stage: str
+    step: int | None
+    exposed_wait_ns: int | None
+    by_cause_ns: Mapping[Cause, int]
+    chain: Chain
+
+
+def list_gaps(
+    device: DeviceIdle,
+    attributed: DeviceAttribution,
+    finder: ChainFinder,
+    waits: Intervals,
+    steps: Steps | None,
+    most: int,
+) -> tuple[Gap, ...]:
+    """The largest first, at most `most` of them."""
+    gaps, causes = device.gaps, attributed.gap_causes_ns
+    waited = waits.overlap(gaps.start, gaps.end)
+    found = []
+    for i in np.lexsort((gaps.start, -gaps.durations))[:most].tolist():
+        start = int(gaps.start[i])
+        by_cause = {cause: int(time[i]) for cause, time in causes.items()}
+        found.append(
+            Gap(
+                start_ns=start,
+                duration_ns=int(gaps.end[i]) - start,
+                cause=max((cause for cause in CAUSES if cause in by_cause), key=by_cause.__getitem__),
+                stage=attributed.gap_stage[i],
+                step=None if steps is None else _step_at(steps, start),
+                exposed_wait_ns=int(waited[i]) if "data_wait" in causes else None,
+                by_cause_ns=by_cause,
+                chain=finder.of_gap(i),
+            )
+        )
+    return tuple(found)
+
+
+def _step_at(steps: Steps, time_ns: int) -> int | None:
+    i = int(np.searchsorted(steps.start_ns, time_ns, side="right")) - 1
+    return int(steps.number[i]) if i >= 0 and time_ns < steps.end_ns[i] else None

@@ -1,0 +1,108 @@
+"""What was odd in the file, then what cannot be known, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.copies import CopyFigures
+from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.diagnostics import Diagnostic, Unavailable
+from tb_dataplugin.model.trace import Trace
+
+ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
+"""Analyses whose absence is told for every kind of capture."""
+
+
+def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Iterator[Diagnostic]:
+    """`missing`: by analysis, why it found nothing."""
+    trace, attribution = results.trace, results.attribution
+    yield from trace.diagnostics
+    yield from (missing[name].as_diagnostic() for name in ALWAYS if name in missing)
+    if results.workers is not None:
+        yield from _worker_notes(results.workers)
+    elif missing["workers"].code == "no_worker_records":  # a loader without workers has none to miss
+        yield missing["workers"].as_diagnostic()
+    if attribution.why_not is not None and results.stages:
+        yield attribution.why_not.as_diagnostic()
+    yield from _cause_notes(attribution.devices)
+    yield from _copy_notes(results.devices, results.copies)
+    if trace.info.mode == "train":
+        if "load" in missing:
+            yield missing["load"].as_diagnostic()
+        yield from _cost_notes(results, missing.get("costs"))
+    yield from _trace_notes(trace, results.tree.clipped)
+
+
+def _trace_notes(trace: Trace, clipped: int) -> Iterator[Diagnostic]:
+    """Of the trace as a whole; `clipped`: stage spans that ran past the end of the span they started in."""
+    if clipped:
+        message = "Stage spans ran past the end of the span they started in; their time is cut there"
+        yield Diagnostic("stages", "overlapping_spans", clipped, message)
+    if trace.info.pipeline:
+        yield from (Diagnostic("capture", "capture_note", 1, note) for note in trace.info.pipeline.notes)
+
+
+def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:
+    dropped = sum(times.process.dropped_spans for times in workers.times)
+    if dropped:
+        message = "Spans of DataLoader workers were dropped at their limit; stage times are too low by those"
+        yield Diagnostic("workers", "dropped_spans", dropped, message)
+    if workers.clock_violations:
+        message = "Batches arrived before their worker had finished them: the clocks disagree, times are off by that"
+        yield Diagnostic("workers", "clock_violation", workers.clock_violations, message)
+    if workers.from_before:
+        message = (
+            f"The window does not show how its batches were built: all {workers.from_before} had been finished before "
+            "it began. Record more steps than num_workers x prefetch_factor, and not the last of an epoch: "
+            "annotate.profile(..., active=...)"
+        )
+        yield Diagnostic("workers", "batches_from_before", 1, message)
+
+
+def _cause_notes(devices: Sequence[DeviceAttribution]) -> Iterator[Diagnostic]:
+    """What limits the causes of idle time."""
+    if not devices:
+        return
+    if "launch" not in devices[0].causes:
+        message = (
+            "No runtime calls of the host were recorded, so all causes of idle time but the data wait are unknown: "
+            "profile with ProfilerActivity.CPU as well"
+        )
+        yield Diagnostic("device", "no_host_activity", 1, message)
+        return
+    unlaunched = sum(device.unlaunched for device in devices)
+    if unlaunched:
+        message = (
+            "The launch of what ended a gap is not in the trace; such gaps are judged by what the training thread did "
+            "during them"
+        )
+        yield Diagnostic("device", "launch_not_recorded", unlaunched, message)
+
+
+def _copy_notes(devices: Sequence[DeviceIdle], copies: Sequence[CopyFigures | None]) -> Iterator[Diagnostic]:
+    """What is not known of devices and their copies."""
+    for device, copied in zip(devices, copies, strict=True):
+        if device.kernel_busy_ns is None:
+            message = f"No kernels of device {device.device} were recorded, only copies: what it computed is unknown"
+            yield Diagnostic("device", "no_kernels", 1, message)
+        if copied is None:
+            message = f"No copies to device {device.device} were recorded in the window, so nothing is known of them"
+            yield Diagnostic("device", "no_copies", 1, message)
+        elif not copied.launched:
+            message = f"No copy to device {device.device} can be linked to its call: whether it blocked is unknown"
+            yield Diagnostic("device", "unlinked_copies", 1, message)
+
+
+def _cost_notes(results: Results, why_not: Unavailable | None) -> Iterator[Diagnostic]:
+    costs = results.worker_costs
+    if why_not is not None and results.workers is not None:
+        yield why_not.as_diagnostic()
+    elif costs is not None and costs.run_delay is None:
+        message = (
+            "How long DataLoader workers waited for a CPU was not recorded (it is on Linux with schedstat), so stages "
+            "that were blocked cannot be distinguished from stages that waited for a CPU"
+        )
+        yield Diagnostic("workers", "no_run_delay", 1, message)

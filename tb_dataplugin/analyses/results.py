@@ -1,0 +1,63 @@
+"""All that the analyses found in one trace: what findings, report and timeline are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tb_dataplugin.analyses.attribution import Attribution
+from tb_dataplugin.analyses.copies import CopyFigures
+from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.flow import Flow
+from tb_dataplugin.analyses.gaps import Gap
+from tb_dataplugin.analyses.host_load import HostLoad
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.samples import SlowSample
+from tb_dataplugin.analyses.sawtooth import Sawtooth
+from tb_dataplugin.analyses.stage_blocks import StageBlocks
+from tb_dataplugin.analyses.stage_summary import StageSummary
+from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
+from tb_dataplugin.analyses.step_table import StepTable
+from tb_dataplugin.analyses.syncs import SyncFigures
+from tb_dataplugin.analyses.throughput import Throughput
+from tb_dataplugin.analyses.worker_costs import WorkerCosts
+from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import LoaderInfo, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """None, or empty: cannot be known; `diagnostics` has the reason.
+
+    `copies` and `gaps` are per device, in the order of `devices`; a device that nothing was copied to has None.
+    `occupancy` has the stages whose CPU time is known.
+    """
+
+    trace: Trace
+    window: Window
+    steps: StepTable | None
+    sawtooth: Sawtooth | None
+    devices: tuple[DeviceIdle, ...]
+    gaps: tuple[tuple[Gap, ...], ...]
+    copies: tuple[CopyFigures | None, ...]
+    syncs: SyncFigures | None
+    settings: LoaderInfo | None
+    loader: LoaderWait | None
+    attribution: Attribution
+    tree: StageTree
+    stages: tuple[StageRow, ...]
+    stage_blocks: Mapping[Path, StageBlocks]
+    stage_summary: StageSummary | None
+    occupancy: Mapping[Path, Occupancy]
+    workers: Workers | None
+    worker_summaries: tuple[WorkerSummary, ...]
+    worker_costs: WorkerCosts | None
+    flow: Flow
+    slow_samples: tuple[SlowSample, ...]
+    throughput: Throughput | None
+    load: HostLoad | None
+    diagnostics: tuple[Diagnostic, ...] = ()

@@ -1,0 +1,100 @@
+"""Runs every analysis, each on what those before it found.
+
+An analysis that cannot know returns `Unavailable`. Here, and nowhere else, that becomes None beside its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from tb_dataplugin.analyses.attribution import attribute
+from tb_dataplugin.analyses.chains import ChainFinder
+from tb_dataplugin.analyses.copies import find_copies
+from tb_dataplugin.analyses.device_idle import find_device_idle
+from tb_dataplugin.analyses.flow import find_flow
+from tb_dataplugin.analyses.gaps import list_gaps
+from tb_dataplugin.analyses.host_load import find_host_load
+from tb_dataplugin.analyses.loader_wait import find_loader_wait
+from tb_dataplugin.analyses.notes import collect_notes
+from tb_dataplugin.analyses.occupancy import find_occupancies
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.samples import find_slow_samples
+from tb_dataplugin.analyses.sawtooth import find_sawtooth
+from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
+from tb_dataplugin.analyses.stage_summary import summarise_stages
+from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
+from tb_dataplugin.analyses.step_table import tabulate_steps
+from tb_dataplugin.analyses.steps import find_steps
+from tb_dataplugin.analyses.syncs import find_syncs
+from tb_dataplugin.analyses.throughput import find_throughput, main_loader
+from tb_dataplugin.analyses.worker_costs import find_worker_costs
+from tb_dataplugin.analyses.worker_summary import summarise_workers
+from tb_dataplugin.analyses.workers import find_workers
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import EMPTY, Window
+from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.options import AnalysisOptions
+
+Known = TypeVar("Known")
+
+
+class _Reasons:
+    """Collects why something cannot be known."""
+
+    def __init__(self) -> None:
+        self.missing: dict[str, Unavailable] = {}
+
+    def known(self, name: str, found: Known | Unavailable) -> Known | None:
+        """What was found; None in the place of a reason, which is kept under `name`."""
+        if isinstance(found, Unavailable):
+            self.missing[name] = found
+            return None
+        return found
+
+
+def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Results:
+    reasons = _Reasons()
+    tree = build_stage_tree(trace)
+    settings = main_loader(trace)
+    steps = reasons.known("steps", find_steps(trace))
+    devices = reasons.known("devices", find_device_idle(trace, window)) or ()
+    loader = reasons.known("loader", find_loader_wait(trace, window, devices))
+    workers = reasons.known("workers", find_workers(trace, window, loader))
+    attribution = attribute(trace, tree, loader, devices, workers)
+    stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, window, attribution.waits_by_track)) or ()
+    costs = reasons.known("costs", find_worker_costs(trace, tree, window))
+    load = reasons.known("load", find_host_load(trace, window))
+    rates = find_throughput(trace, tree, window, loader, devices, attribution, workers)
+    table = None if steps is None else tabulate_steps(steps, loader, devices, attribution)
+    waits = EMPTY if loader is None else loader.waits
+    gaps = tuple(
+        list_gaps(device, part, ChainFinder(trace, tree, loader, workers, device, part), waits, steps, options.max_gaps)
+        for device, part in zip(devices, attribution.devices, strict=True)
+    )
+    results = Results(
+        trace=trace,
+        window=window,
+        steps=table,
+        sawtooth=None if table is None else find_sawtooth(table, settings.num_workers if settings else None),
+        devices=devices,
+        gaps=gaps,
+        copies=find_copies(trace, window, devices),
+        syncs=find_syncs(trace, window, devices, attribution.devices),
+        settings=settings,
+        loader=loader,
+        attribution=attribution,
+        tree=tree,
+        stages=stages,
+        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps),
+        stage_summary=summarise_stages(stages),
+        occupancy=find_occupancies(trace, tree, stages, costs),
+        workers=workers,
+        worker_summaries=summarise_workers(workers, loader) if workers else (),
+        worker_costs=costs,
+        flow=find_flow(trace, window, loader, workers),
+        slow_samples=find_slow_samples(trace, tree, window),
+        throughput=reasons.known("throughput", rates),
+        load=load,
+    )
+    return replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))

@@ -1,0 +1,40 @@
+"""What a change may save: one upper bound, in every form that is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.units import duration, percent, ratio
+
+NOTHING_LEFT: Final = 0.999
+"""Share of a step from which a speed-up would be without bound."""
+
+WORTH_A_WORD: Final = 1.05
+"""Speed-up below which it is not mentioned: it is less than runs differ by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """None: not known. Shares are of the mean step and of the window; `speedup` is how many times as fast (Amdahl)."""
+
+    us_per_step: float | None
+    step_share: float | None
+    speedup: float | None
+    window_us: float | None
+    window_share: float | None
+    text: str
+
+
+def gain_of(us_per_step: float | None, signals: Signals) -> Gain:
+    if us_per_step is None:
+        return Gain(None, None, None, None, None, "gain unknown")
+    if not signals.step_count or not signals.mean_step_us:
+        return Gain(us_per_step, None, None, None, None, f"saves up to {duration(us_per_step)} per step")
+    step_share = us_per_step / signals.mean_step_us
+    speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
+    whole = us_per_step * signals.step_count
+    faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
+    text = f"saves up to {duration(us_per_step)} per step ({percent(step_share)} of it{faster})"
+    return Gain(us_per_step, step_share, speedup, whole, signals.share(whole), text)

@@ -1,0 +1,27 @@
+"""Everything that is said about one capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.findings.engine import run_rules
+from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
+from tb_dataplugin.findings.read_signals import read_signals
+from tb_dataplugin.findings.sentences import Sentences, say
+from tb_dataplugin.findings.verdict import Verdict, judge_run
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    verdict: Verdict
+    findings: tuple[NamedFinding, ...]
+    abstained: tuple[NamedAbstention, ...]
+    sentences: Sentences
+
+
+def judge(results: Results) -> Judgement:
+    signals = read_signals(results)
+    verdict = judge_run(signals)
+    findings, abstained = run_rules(signals)
+    return Judgement(verdict, findings, abstained, say(results, verdict, findings))

@@ -1,0 +1,154 @@
+"""From results to signals: nanoseconds become microseconds here, and the first device is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from annotate.trace_format import parse_span_name
+from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.copies import CopyFigures
+from tb_dataplugin.analyses.flow import WorkerFlow
+from tb_dataplugin.analyses.idle_causes import Cause
+from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.samples import SlowSample
+from tb_dataplugin.analyses.stages import StageRow
+from tb_dataplugin.analyses.syncs import SyncFigures
+from tb_dataplugin.findings.signals import (
+    CopySignals,
+    CpuUse,
+    Signals,
+    SlowSampleSignal,
+    StageCalls,
+    StageWait,
+    SyncSignals,
+    WorkerSignals,
+)
+from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
+from tb_dataplugin.model.intervals import EMPTY, Intervals
+from tb_dataplugin.model.trace import HostInfo
+
+
+def read_signals(results: Results) -> Signals:
+    info, loader, flow = results.trace.info, results.loader, results.flow
+    pipeline = info.pipeline
+    device = results.attribution.devices[0] if results.attribution.devices else None
+    causes: dict[Cause, float] = (
+        {} if device is None else {name: _us(time) for name, time in device.by_cause_ns.items()}
+    )
+    wait = None if loader is None else _us(loader.waits.total_ns)
+    repeated = (start.wait for start in flow.epoch_starts if start.repeated)
+    return Signals(
+        mode=info.mode,
+        window_us=_us(results.window.duration_ns),
+        step_count=len(results.steps.rows) if results.steps else None,
+        mean_step_us=_us(results.steps.mean_ns) if results.steps else None,
+        device_idle_us=_us(results.devices[0].gaps.total_ns) if results.devices else None,
+        idle_by_cause_us=causes,
+        launched_early_us=0.0 if device is None else _us(device.queued_ns),
+        long_pauses_us=_long_pauses(device),
+        longest_launch_us=_longest_launch(device),
+        gap_count=0 if device is None else len(device.gap_stage),
+        data_wait_us=wait,
+        exposed_wait_us=None if loader is None or loader.exposed_ns is None else _us(loader.exposed_ns),
+        wait_cost_us=wait if device is None else causes.get("data_wait"),
+        wait_count=0 if loader is None else len(loader.duration_ns),
+        epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
+        repeated_epoch_starts_us=_cost(device, repeated),
+        head_of_line_us=_cost(device, (flow.workers.head_of_line,) if flow.workers else ()),
+        waits_by_stage=_waits_by_stage(results, device),
+        stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
+        slow_samples=tuple(map(_slow_sample, results.slow_samples)),
+        loader=results.settings,
+        host=pipeline.host if pipeline else HostInfo(),
+        worker_processes=pipeline.workers if pipeline else (),
+        workers=_workers(flow.workers) if flow.workers else None,
+        costs=results.worker_costs,
+        load=results.load,
+        throughput=results.throughput,
+        copies=_copies(results.copies[0]) if results.copies and results.copies[0] else None,
+        syncs=_syncs(results.syncs) if results.syncs else None,
+    )
+
+
+def _us(time_ns: float) -> float:
+    return time_ns / 1e3
+
+
+def _cost(device: DeviceAttribution | None, waits: Iterable[Intervals]) -> float:
+    """How much of these waits `wait_cost_us` holds."""
+    waited = Intervals.union_of(waits)
+    return _us((waited if device is None else waited.intersect(device.causes.get("data_wait", EMPTY))).total_ns)
+
+
+def _longest_launch(device: DeviceAttribution | None) -> float:
+    launch = device.gap_causes_ns.get("launch") if device else None
+    return 0.0 if launch is None else _us(int(launch.max(initial=0)))
+
+
+def _long_pauses(device: DeviceAttribution | None) -> float:
+    host = device.gap_causes_ns.get("host") if device else None
+    return 0.0 if host is None else _us(int(host[host >= LONG_PAUSE_US * 1e3].sum()))
+
+
+def _waits_by_stage(results: Results, device: DeviceAttribution | None) -> tuple[StageWait, ...] | None:
+    waits = results.attribution.wait_by_stage_ns
+    if waits is None:
+        return None
+    whole = sum(waits.values())
+    costs = waits if device is None else device.by_stage_ns
+    found = (
+        StageWait(
+            name=name,
+            stage=parse_span_name(name),
+            data_wait_us=_us(time),
+            cost_us=_us(costs.get(name, 0)),
+            share=time / whole,
+        )
+        for name, time in waits.items()
+    )
+    return tuple(sorted(found, key=lambda wait: (-wait.data_wait_us, wait.name)))
+
+
+def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
+    return StageCalls(
+        path=row.path,
+        count=row.count,
+        total_us=_us(row.total_ns),
+        self_us=_us(row.self_ns),
+        p50_us=_us(row.p50_ns),
+        max_us=_us(row.max_ns),
+        data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
+        bytes=row.bytes,
+        offset_us=None if row.offset_ns is None else _us(row.offset_ns),
+        cpu_use=_cpu_use(spent) if spent else None,
+    )
+
+
+def _cpu_use(spent: Occupancy) -> CpuUse:
+    return CpuUse(_us(spent.cpu_ns), _us(spent.run_delay_ns or 0), _us(spent.blocked_ns or 0), spent.limited_by)
+
+
+def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
+    return SlowSampleSignal(sample.index, _us(sample.duration_ns), sample.stage, _us(sample.stage_ns))
+
+
+def _workers(flow: WorkerFlow) -> WorkerSignals:
+    return WorkerSignals(flow.processes, flow.batches, flow.busy, flow.starved, flow.slowest, flow.skew)
+
+
+def _copies(copies: CopyFigures) -> CopySignals:
+    return CopySignals(
+        count=copies.count,
+        pageable=copies.pageable,
+        pinned=copies.pinned,
+        launched=copies.launched,
+        blocking=copies.blocking,
+        copy_us=_us(copies.copy_ns),
+        overlapped_us=None if copies.overlapped_ns is None else _us(copies.overlapped_ns),
+        gigabytes_per_s=copies.gigabytes_per_s,
+    )
+
+
+def _syncs(syncs: SyncFigures) -> SyncSignals:
+    return SyncSignals(syncs.calls, _us(syncs.waited_ns), _us(syncs.drained_ns), syncs.inside)

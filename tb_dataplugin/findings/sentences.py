@@ -1,0 +1,158 @@
+"""What stands above the tables of the report: one sentence for each, from the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.sawtooth import Sawtooth
+from tb_dataplugin.analyses.stages import Path, StageRow
+from tb_dataplugin.findings.finding import NamedFinding
+from tb_dataplugin.findings.verdict import Verdict
+from tb_dataplugin.findings.worker_sentences import worker_sentence
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.words import NO_STAGES, cause_label, label_of
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """ "" where there is nothing to say. `devices` and `workers` are in the order of the results; `limits` is by the
+    stage's path.
+    """
+
+    findings: str
+    wait: str
+    stages: str
+    stage_waits: str
+    limits: Mapping[Path, str]
+    sawtooth: str
+    devices: tuple[str, ...]
+    workers: tuple[str, ...]
+
+
+def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) -> Sentences:
+    devices = zip(results.devices, results.attribution.devices, strict=True)
+    return Sentences(
+        findings=_findings(results, verdict, findings),
+        wait=_wait(results),
+        stages=_stages(results),
+        stage_waits=_stage_waits(results),
+        limits=dict(_limits(results)),
+        sawtooth=_sawtooth(results.sawtooth) if results.sawtooth else "",
+        devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
+        workers=tuple(worker_sentence(summary, results.window) for summary in results.worker_summaries),
+    )
+
+
+def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) -> str:
+    if not findings:
+        return _nothing(results, verdict)
+    count = plural(len(findings), "finding")
+    gains = [named.gain for named in findings if named.gain.us_per_step is not None]
+    best = max(gains, key=lambda gain: gain.us_per_step or 0.0, default=None)
+    return f"{count}; the gain is unknown." if best is None else f"{count}; the largest {best.text}."
+
+
+def _nothing(results: Results, verdict: Verdict) -> str:
+    if results.loader is None and verdict.bound == "unknown":
+        reasons = (note.message for note in results.diagnostics if note.topic == "loader")
+        return (
+            f"Whether there is anything to change is unknown. {next(reasons, 'No span of a DataLoader was recorded')}."
+        )
+    # A device that is mostly idle with no rule to say why is no reason to be content.
+    head = "Nothing to change" if verdict.bound in ("device", "balanced") else "No rule found anything to change"
+    return f"{head}: {verdict.sentence[0].lower()}{verdict.sentence[1:]}"
+
+
+def _wait(results: Results) -> str:
+    """How the three nearly equal numbers relate."""
+    loader, devices = results.loader, results.attribution.devices
+    if loader is None:
+        return ""
+    whole = f"Data wait is {_us(loader.waits.total_ns)}"
+    if loader.exposed_ns is None or loader.hidden_ns is None or not devices:
+        return f"{whole}; without a device it is neither exposed nor hidden."
+    caused = devices[0].by_cause_ns.get("data_wait")
+    parts = f"{whole}: {_us(loader.exposed_ns)} exposed (device idle) and {_us(loader.hidden_ns)} hidden (device busy)"
+    if caused is None:
+        return f"{parts}."
+    rest = loader.exposed_ns - caused
+    if rest <= 0:
+        return f"{parts}. All exposed data wait is what kept the device idle."
+    other = f"during the other {_us(rest)} something else kept it idle"
+    return f"{parts}. Of the exposed data wait, {_us(caused)} is what kept the device idle; {other}."
+
+
+def _stages(results: Results) -> str:
+    summary = results.stage_summary
+    if summary is None:
+        return ""
+    row = summary.highest
+    if row is None:
+        return "Only waiting was recorded: this capture has no stage data."
+    calls = plural(row.count, "call")
+    share = percent(row.self_ns / summary.self_ns if summary.self_ns else None)
+    time = f"{_us(row.self_ns)} in {calls}, {share} of all recorded stage time"
+    return f"{row.stage.name} has the highest self time: {time}."
+
+
+def _stage_waits(results: Results) -> str:
+    """How much of the data wait the stages caused, and what caused the rest."""
+    summary, waits = results.stage_summary, results.attribution.wait_by_stage_ns
+    if summary is None or waits is None or summary.caused_ns is None or results.loader is None:
+        return ""
+    whole = results.loader.waits.total_ns
+    rest = sorted(((name, time) for name, time in waits.items() if "::" not in name), key=lambda part: -part[1])
+    others = ", ".join(f"{label_of(NO_STAGES, name)} {percent(time / whole)}" for name, time in rest)
+    stages = f"{percent(summary.caused_ns / whole)} caused by stages"
+    return f"{stages}, {others}" if others else stages
+
+
+def _limits(results: Results) -> Iterator[tuple[Path, str]]:
+    for row in results.stages:
+        spent = results.occupancy.get(row.path)
+        if spent is not None and row.self_ns:
+            yield row.path, _limit(row, spent)
+
+
+def _limit(row: StageRow, spent: Occupancy) -> str:
+    running = f"{percent(spent.cpu_ns / row.self_ns)} of its self time it was running on a CPU"
+    if spent.run_delay_ns is None or spent.blocked_ns is None:
+        return f"For {running}, for {percent(1 - spent.cpu_ns / row.self_ns)} it was not."
+    delayed, blocked = percent(spent.run_delay_ns / row.self_ns), percent(spent.blocked_ns / row.self_ns)
+    return (
+        f"For {running}, for {delayed} waiting for a CPU (estimated), for {blocked} blocked by storage, a lock or "
+        "another process."
+    )
+
+
+def _sawtooth(sawtooth: Sawtooth) -> str:
+    return (
+        f"1 step in {sawtooth.period} has {percent(sawtooth.share)} of the data wait: the "
+        f"{plural(sawtooth.period, 'DataLoader worker')} finish their batches at about the same time."
+    )
+
+
+def _device(device: DeviceIdle, attributed: DeviceAttribution, window: Window) -> str:
+    name = f"Device {device.device} ({device.name})" if device.name else f"Device {device.device}"
+    if not len(device.gaps):
+        return f"{name} was never idle in the window."
+    idle = device.gaps.total_ns
+    whole = f" of the {_us(window.duration_ns)} window ({percent(idle / window.duration_ns)})"
+    cause, time = max(attributed.by_cause_ns.items(), key=lambda part: part[1])
+    share = percent(time / idle)
+    main = (
+        f"For {share} of the idle time the cause is unknown."
+        if cause == "unknown"
+        else f"The largest cause is {cause_label(cause)}: {share} of the idle time."
+    )
+    return f"{name} is idle for {_us(idle)}{whole}, in {plural(len(device.gaps), 'gap')}. {main}"
+
+
+def _us(time_ns: float) -> str:
+    return duration(time_ns / 1e3)

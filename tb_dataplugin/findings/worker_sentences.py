@@ -1,0 +1,50 @@
+"""The sentence about the DataLoader workers of one loader: how busy they are, and whether they keep up."""
+
+from __future__ import annotations
+
+from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.findings.thresholds import (
+    INPUT_BOUND,
+    LEAST_BATCHES,
+    MOSTLY_READY,
+    UNEVEN,
+    WORKERS_BUSY,
+    WORKERS_SPARE,
+)
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.units import percent, plural, ratio
+
+
+def worker_sentence(summary: WorkerSummary, window: Window) -> str:
+    busy = summary.busy_ns / window.duration_ns
+    wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
+    who = plural(summary.workers, "DataLoader worker")
+    are = "is" if summary.workers == 1 else "are"
+    return f"{who} {are} busy {percent(busy)} of the window{_balance(summary, busy, wait)}.{_uneven(summary)}"
+
+
+def _balance(summary: WorkerSummary, busy: float, wait: float | None) -> str:
+    """How busy they are against how long the training thread waits: the four corners, and what lies between."""
+    if wait is None:
+        return ""
+    they, keep = ("it", "keeps") if summary.workers == 1 else ("they", "keep")
+    waits = f"waits {percent(wait)} of it"
+    if wait < INPUT_BOUND:
+        if busy >= WORKERS_BUSY:
+            return f" and the training thread {waits}: {they} {keep} up, with little to spare"
+        if busy < WORKERS_SPARE:
+            return f" and the training thread {waits}: more of them would not help"
+        return f" and the training thread {waits}: {they} {keep} up"
+    if (summary.ready_wait_share or 0.0) > MOSTLY_READY:
+        return f" and the training thread {waits}, but mostly for finished batches: building them is not the bottleneck"
+    if busy >= WORKERS_BUSY:
+        return f" and the training thread still {waits}: {they} cannot keep up"
+    if busy < WORKERS_SPARE:
+        return f", yet the training thread {waits}: more DataLoader workers would not shorten the data wait"
+    return f" and the training thread {waits}"
+
+
+def _uneven(summary: WorkerSummary) -> str:
+    if summary.batches < LEAST_BATCHES * summary.processes or summary.skew is None or summary.skew < UNEVEN:
+        return ""
+    return f" DataLoader worker {summary.most_skewed} has {ratio(summary.skew)} the mean work."

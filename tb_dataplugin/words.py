@@ -1,0 +1,220 @@
+"""The closed vocabularies that people read: one place for page, terminal and HTML.
+
+`scripts/generate.py` writes `frontend/src/contract/words.ts` from the tables below, so that the page has no copy of its
+own. Each table is in display order; `id` is what the report carries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """`label` stands in tables and legends, `meaning` explains it in one sentence."""
+
+    id: str
+    label: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CounterTerm(Term):
+    """`unit` is what all values of the counter are in."""
+
+    unit: str = ""
+
+
+CAUSES: Final = (
+    Term("data_wait", "data wait", "The training thread waits for a batch."),
+    Term("h2d", "host-to-device copy", "The host is in a host-to-device copy."),
+    Term("sync", "synchronisation", "The host is blocked in a synchronising call."),
+    Term(
+        "launch",
+        "launch",
+        "The host runs operators or runtime calls more slowly than the device finishes them; or what it launched has "
+        "not started yet.",
+    ),
+    Term("host", "host code", "The launching thread is in none of these: Python, logging, a checkpoint."),
+    Term("comm", "communication", "The host is blocked in a collective: it waits for other ranks."),
+    Term("unknown", "unknown", "Nothing was recorded there."),
+)
+"""Causes of idle device time (`IdleByCause`)."""
+
+NO_STAGES: Final = (
+    Term("startup", "startup (not yet running)", "The DataLoader worker was not running yet."),
+    Term("starved", "starved (no index in its queue)", "The DataLoader worker had no index in its queue."),
+    Term("transfer", "transfer (result on its way)", "The batch was on its way from the DataLoader worker."),
+    Term("unrecorded", "unrecorded", "No record of who built the batch."),
+    Term("other", "other (between stages)", "The thread that built the batch was between stages."),
+)
+"""What data wait may be passed on to besides stages."""
+
+LIMITS: Final = (
+    Term("cpu", "CPU-bound", "Most of the self time was spent running on a CPU."),
+    Term("no_cpu", "waiting for a CPU", "Most of the rest was spent ready to run, waiting for a CPU (estimated)."),
+    Term("blocked", "blocked", "Most of the rest was spent waiting for storage, a lock or another process."),
+)
+"""`Stage.limited_by`."""
+
+MODES: Final = (
+    Term("train", "train", "Written by annotate during training."),
+    Term(
+        "replay",
+        "replay",
+        "Written by annotate.replay: the loader alone, without training and without DataLoader workers.",
+    ),
+    Term("unannotated", "plain capture", "Not written by annotate: it has what torch.profiler records on its own."),
+)
+
+CONFIDENCES: Final = (
+    Term("measured", "measured", "Measured directly."),
+    Term("likely", "likely", "The numbers point to it."),
+    Term("possible", "possible", "Another reason would give the same numbers."),
+)
+
+SEVERITIES: Final = (
+    Term("high", "high", "worth doing first"),
+    Term("medium", "medium", "worth a try"),
+    Term("low", "low", "good to know"),
+)
+
+OUTCOMES: Final = (
+    Term("faster", "faster"),
+    Term("slower", "slower"),
+    Term("not_significant", "not significant", "No significant difference."),
+    Term("new", "new", "Only in the captures after the change."),
+    Term("gone", "gone", "Only in the captures before the change."),
+    Term("unknown", "unknown", "The captures cannot be compared."),
+)
+"""Of a comparison and of its stages."""
+
+RATES: Final = (
+    Term("read", "reading alone", "What reading alone could sustain."),
+    Term("prepare", "preparation alone", "What all other stages alone could sustain."),
+    Term("device", "training step alone", "What the training step could sustain if every batch were ready."),
+)
+"""Parts of `Throughput`."""
+
+TOPICS: Final = (
+    Term("window", "window", "This capture has no timed events."),
+    Term("device", "device", "No device activity was recorded in this capture."),
+    Term("loader", "loader", "This capture has no span of a DataLoader."),
+    Term("steps", "steps", "This capture has no ProfilerStep markers: call prof.step() once per batch."),
+    Term(
+        "stages",
+        "stages",
+        "This capture has no stage data: annotate the loader with annotate.loader(...) before you profile.",
+    ),
+    Term("wait_by_stage", "data wait by stage", "How much data wait this stage caused is not known."),
+    Term("throughput", "throughput", "The number of samples is not known in this capture."),
+    Term("workers", "DataLoader workers", "The DataLoader workers left no records in this capture."),
+    Term("file", "file", "The file has oddities."),
+    Term("capture", "capture", "A note about how the capture was made."),
+)
+"""Topics of diagnostics; `meaning` is the plain reason where no diagnostic gives one."""
+
+SETTINGS: Final = (
+    Term("mode", "Mode"),
+    Term("num_workers", "DataLoader workers"),
+    Term("batch_size", "Batch size"),
+    Term("prefetch_factor", "Prefetch factor"),
+    Term("pin_memory", "Pinned memory"),
+    Term("persistent_workers", "Persistent DataLoader workers"),
+    Term("in_order", "Batches in order"),
+    Term("start_method", "Start method"),
+    Term("dataset", "Dataset"),
+    Term("host", "Host"),
+    Term("device", "Device"),
+    Term("world_size", "World size"),
+    Term("cores", "CPU cores"),
+    Term("cpu_quota", "CPU quota"),
+    Term("torch_threads", "torch threads"),
+    Term("memory_bytes", "Memory"),
+    Term("shm_bytes", "/dev/shm"),
+)
+
+COSTS: Final = (
+    Term("build_us", "Build time", "From a batch's start to its finish, on average."),
+    Term(
+        "threads",
+        "Threads at work",
+        "CPU time of all threads of the process over that of its main thread; 1 means no hidden threads.",
+    ),
+    Term("read_chars", "Read", "Bytes that reads returned, from storage or the page cache."),
+    Term("read_bytes", "Read from storage", "Bytes that came from storage."),
+    Term("cached_share", "From the page cache", "Share of the bytes read that did not come from storage."),
+    Term(
+        "voluntary_switches",
+        "Voluntary context switches",
+        "The main thread gave up its CPU: it waited for something.",
+    ),
+    Term("involuntary_switches", "Involuntary context switches", "Another thread got the CPU."),
+    Term("major_faults", "Major page faults", "Page faults that went to storage."),
+)
+"""Facts of `WorkerCosts`."""
+
+COUNTERS: Final = (
+    CounterTerm("host::cpu", "CPU", unit="%"),
+    CounterTerm("host::throttled", "CPU withheld by quota", unit="us/s"),
+    CounterTerm("host::memory", "Memory", unit="bytes"),
+    CounterTerm("host::disk", "Disk", unit="bytes/s"),
+    CounterTerm("host::disk_busy", "Disk busy", unit="%"),
+    CounterTerm("host::network", "Network", unit="bytes/s"),
+    CounterTerm("host::reads", "Reads of this job", unit="bytes/s"),
+    CounterTerm("device::utilisation", "Device utilisation", unit="%"),
+    CounterTerm("device::memory", "Device memory", unit="bytes"),
+)
+"""Counters of `annotate.trace_format.COUNTERS`, in the order of their lanes."""
+
+TABLES: Final = (
+    "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RATES", "TOPICS", "SETTINGS",
+    "COSTS", "COUNTERS",
+)  # fmt: skip
+"""Names of the tables that the page gets."""
+
+_SERIES: Final = {"rchar": "all reads", "read": "read from storage"}
+_SUFFIXES: Final = ("_bytes_per_s", "_per_s", "_bytes")
+
+
+def label_of(terms: tuple[Term, ...], term_id: str) -> str:
+    """The label of `term_id`; the id itself where the table has none."""
+    return next((term.label for term in terms if term.id == term_id), term_id)
+
+
+def cause_label(cause: str) -> str:
+    return label_of(CAUSES, cause)
+
+
+def counter_term(counter: str) -> CounterTerm:
+    """The counter in words; a counter of somebody else keeps its name and has no unit."""
+    return next((term for term in COUNTERS if term.id == counter), CounterTerm(counter, counter))
+
+
+def counter_order(counter: str) -> tuple[int, str]:
+    """Known counters in their order, then the others by name."""
+    places = [place for place, term in enumerate(COUNTERS) if term.id == counter]
+    return (places[0] if places else len(COUNTERS)), counter
+
+
+def series_label(series: str) -> str:
+    """``"read_bytes_per_s" -> "read from storage"``: the unit stands elsewhere."""
+    for suffix in _SUFFIXES:
+        series = series.removesuffix(suffix)
+    return _SERIES.get(series, series.replace("_", " "))
+
+
+def as_sentence(text: str) -> str:
+    """With a capital and a full stop; names such as ``num_workers=0`` keep their first letter."""
+    if not text:
+        return ""
+    first_word = text.split(" ", 1)[0]
+    start = text[0].upper() + text[1:] if first_word.isalpha() else text
+    return start if start.endswith((".", "!", "?")) else f"{start}."
+
+
+def first_clause(text: str) -> str:
+    """What stands before the first comma, colon or full stop: for where there is little room."""
+    ends = [at for mark in (", ", ": ", "; ", ". ") if (at := text.find(mark)) >= 0]
+    return text[: min(ends)] if ends else text.removesuffix(".")
