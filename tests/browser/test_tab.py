@@ -152,7 +152,11 @@ def test_two_captures_are_compared_as_on_the_command_line(tab: Tab, host: Host) 
     assert tab.number("number-after") == told["time"]["after_us"]
     shown = [row.get_attribute("data-stage") for row in tab.find("stage-change").all()]
     assert shown == [stage["stage"] for stage in told["stages"]]
-    assert "num_workers" in tab.find("setting-changes").inner_text()
+    changed = {row.get_attribute("data-setting"): row.inner_text() for row in tab.find("setting-change").all()}
+    assert list(changed) == [setting["name"] for setting in told["settings"]]
+    assert all(setting["title"] in changed[setting["name"]] for setting in told["settings"])
+    outcomes = [row.locator("td").last.inner_text() for row in tab.find("stage-change").all()]
+    assert [text.replace(" ", "_") for text in outcomes] == [stage["outcome"] for stage in told["stages"]]
 
 
 def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:

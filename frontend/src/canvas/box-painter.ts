@@ -84,7 +84,7 @@ function paintLabel(
   context.fillText(text, left, middle);
 }
 
-/** A gap is an absence: only a hairline in the colour of its cause, with ends once they can be told apart. */
+/** A gap is an absence: only a hairline in the colour of its cause, with ends where there is room for them. */
 export function paintGaps(context: CanvasRenderingContext2D, frame: Frame, row: Row, topPx: number): void {
   const [first, end] = visible(row, frame.scale.range);
   const middle = topPx + Math.floor(ROW_PX / 2) - 1;

@@ -7,7 +7,7 @@ import { usToPx } from "../model/time-scale";
 import type { Frame } from "./frame";
 
 const PAD_PX = 3;
-/** Lines of one counter are told apart by their dashes. */
+/** Lines of one counter differ by their dashes. */
 const DASHES: ReadonlyArray<readonly number[]> = [[], [4, 3], [1, 3]];
 
 export function paintCounter(

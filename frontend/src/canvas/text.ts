@@ -14,7 +14,7 @@ export function fitText(context: CanvasRenderingContext2D, text: string, room: n
   return low < 3 ? "" : `${text.slice(0, low)}…`;
 }
 
-/** What tells a title from its neighbours stays, the rest gives way. */
+/** The tail stays, the rest of the title gives way. */
 export function fitTitle(context: CanvasRenderingContext2D, title: string, tail: string, room: number): string {
   if (tail === "" || context.measureText(title).width <= room) return fitText(context, title, room);
   const head = title.slice(0, -tail.length);

@@ -9,7 +9,7 @@ import type { TimeRange } from "./time-scale";
 export type BatchColumn = "number" | "build_us" | "wait_us" | "in_queue_us" | "head_of_line_us";
 export type BatchSort = { readonly column: BatchColumn; readonly descending: boolean };
 
-/** A batch number may be unknown (-1) more than once; no two batches of a worker begin together. */
+/** A batch number may be unknown (-1) more than once; no two batches of a DataLoader worker begin together. */
 export function batchKey(batch: Batch): string {
   return [batch.loader, batch.epoch, batch.worker, batch.number, batch.started_us ?? ""].join(":");
 }
@@ -75,7 +75,7 @@ export function linkOf(batch: Batch, lanes: readonly LaneRows[]): Link | null {
   };
 }
 
-/** The training thread's own box around the moment of receipt; without one, as much as the report tells. */
+/** The training thread's own box around the moment of receipt; without one, what the report has. */
 function waitOf({ wait_us = 0 }: Batch, consumedUs: number, training: LaneRows): TimeRange {
   const row = training.rows[0];
   const index = row === undefined ? -1 : hit(row, consumedUs, 0);
@@ -85,7 +85,7 @@ function waitOf({ wait_us = 0 }: Batch, consumedUs: number, training: LaneRows):
   return { startUs, endUs: startUs + (row.durationUs[index] ?? 0) };
 }
 
-/** Where a worker number has had several processes (one per epoch), the lane with a box at the batch's finish. */
+/** Where a DataLoader worker has had several processes (one per epoch), the lane with a box at the batch's finish. */
 function laneOfBatch(batch: Batch, lanes: readonly LaneRows[]): LaneRows | null {
   const own = lanes.filter(({ owner }) => owner !== null && isBuiltBy(batch, owner));
   const atUs = batch.finished_us ?? batch.started_us ?? 0;

@@ -94,7 +94,7 @@ function linked(key: ChainKey, link: Link | undefined, name: string, reason: str
   return row(key, link, name, place, reason, toUs);
 }
 
-/** The lane of the worker while it made the batch, and on to where the batch was waited for. */
+/** The lane of the DataLoader worker while it built the batch, and on to where the batch was waited for. */
 function workerRow(gap: Gap): ChainRow {
   const { worker, batch, wait } = gap.chain ?? {};
   const reason =

@@ -29,7 +29,7 @@ export function selfParts({ self_us, cpu_self_us, run_delay_us, blocked_us }: St
   return cpu_self_us === undefined ? [] : divided(self_us, cpu_self_us, run_delay_us, blocked_us);
 }
 
-/** How the build time divides in the worker's main thread; empty where the system did not tell. */
+/** How the build time divides in the worker's main thread; empty where it was not measured. */
 export function costParts({ wall_us: wall, cpu_share, run_delay_share, blocked_share }: WorkerCosts): Part[] {
   const part = (share: number | undefined): number | undefined => (share === undefined ? undefined : wall * share);
   return cpu_share === undefined ? [] : divided(wall, wall * cpu_share, part(run_delay_share), part(blocked_share));

@@ -94,7 +94,7 @@ const POSITION_DECIMALS: Readonly<Record<TimeUnit, readonly [least: number, most
   min: [3, 8],
 };
 
-/** A column of points in time, not amounts: as many decimals as tell each from the next, the same in every row. */
+/** A column of points in time, not amounts: as many decimals as keep neighbours apart, the same in every row. */
 export function positionDecimals(valuesUs: readonly number[], unit: TimeUnit): number {
   const [least, most] = POSITION_DECIMALS[unit];
   const sorted = [...new Set(valuesUs)].sort((a, b) => a - b);

@@ -25,7 +25,7 @@ export type LaneRows = {
   readonly id: string;
   readonly kind: string;
   readonly title: string;
-  /** The end of the title that tells the lane from others of its kind: it stays where the title is cut. */
+  /** The end of the title, which sets the lane apart from others of its kind: it stays where the title is cut. */
   readonly tail: string;
   /** Of a DataLoader worker's lane; null for all others. */
   readonly owner: LaneOwner | null;
@@ -136,7 +136,7 @@ export function hit(row: Row, us: number, slackUs: number): number {
   return best;
 }
 
-/** Height of a counter's lane, in rows: enough to tell a line's ups and downs. */
+/** Height of a counter's lane, in rows: enough to see a line's ups and downs. */
 export const CHART_ROWS = 2;
 
 /** Lanes keep their place while one slice replaces another: a depth that is not in this slice still takes its row. */

@@ -16,9 +16,12 @@ export function stageParts(byStage: Readonly<Record<string, number>>): Part[] {
     .sort((a, b) => b.us - a.us);
 }
 
-/** The evidence without what stands elsewhere on screen: in the sentence, or in the bar of idle time by cause. */
+/** What the Overview shows already: the bar of causes, and the line that relates the numbers of data wait. */
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(["idle_by_cause", "data_wait"]);
+
+/** The evidence that neither the sentence nor the rest of the Overview shows. */
 export function newEvidence(verdict: Verdict | undefined): Evidence[] {
-  return (verdict?.evidence ?? []).filter((item) => !item.in_sentence && item.kind !== "idle_by_cause");
+  return (verdict?.evidence ?? []).filter((item) => !item.in_sentence && !SHOWN_ELSEWHERE.has(item.kind));
 }
 
 export function deviceName({ id, name }: Device): string {

@@ -13,7 +13,7 @@ export function meaningOf(terms: readonly Term[], id: string): string {
   return terms.find((term) => term.id === id)?.meaning ?? "";
 }
 
-/** A stage is named as in the trace; what data wait goes to besides stages has words of its own. */
+/** A stage is named as in the trace; what data wait goes to besides stages has a label. */
 export function stageLabel(name: string): string {
   return labelOf(NO_STAGES, name);
 }

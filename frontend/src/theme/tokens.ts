@@ -12,7 +12,7 @@ export const TOKENS = [
   "hover",
   "selected",
   "code-paper",
-  // stage kinds; "sample" and "startup", "starved", "unrecorded", "other" are blame that belongs to no single kind
+  // stage kinds; "startup", "starved", "unrecorded" and "other" are data wait that no stage caused
   "read",
   "decode",
   "transform",

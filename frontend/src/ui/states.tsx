@@ -30,7 +30,7 @@ export function ErrorState({
   );
 }
 
-/** Drawn when this capture cannot tell what the view is about. */
+/** Drawn when this capture lacks the data of the view. */
 export function UnavailableState({
   title,
   reason,

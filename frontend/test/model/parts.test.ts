@@ -7,9 +7,10 @@ it("shows the evidence that is news: not in the sentence, not in the bar of caus
   const evidence = [
     { kind: "wait_by_stage", text: "transform::RandomMask: 1.00 s, 65.4% of the data wait", in_sentence: true },
     { kind: "idle_by_cause", text: "idle time by cause: data wait 33.6% of the window" },
+    { kind: "data_wait", text: "data wait 416 ms: 356 ms exposed" },
     { kind: "wait_by_stage", text: "decode::PIL.Image: 269 ms, 17.6% of the data wait" },
   ];
-  expect(newEvidence(Verdict.fromJSON({ evidence })).map(({ text }) => text)).toEqual([evidence[2]?.text]);
+  expect(newEvidence(Verdict.fromJSON({ evidence })).map(({ text }) => text)).toEqual([evidence[3]?.text]);
   expect(newEvidence(undefined)).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import type { Capture } from "../../contract/report";
 import { formatCount } from "../../model/format";
 
-/** What was odd in the trace or missing from it; then the checks that it left inconclusive, each with its reason. */
+/** Data that the trace lacks and warnings about it; then the checks that stayed inconclusive, each with its reason. */
 export function MissingData({ capture: { abstained, diagnostics } }: { capture: Capture }) {
   if (abstained.length === 0 && diagnostics.length === 0) return null;
   return (

@@ -18,7 +18,7 @@ export function Overview({ capture }: { capture: Capture }) {
       <Verdict capture={capture} />
       <OverviewNumbers capture={capture} />
       {wait !== "" && (
-        <p class="muted" data-testid="wait-sentence">
+        <p class="relation muted" data-testid="wait-sentence">
           {wait}
         </p>
       )}

@@ -24,7 +24,7 @@ export type Units = {
   readonly bytes: ByteUnit;
 };
 
-/** Sums, single calls and data wait differ by orders of magnitude: each group of columns has one unit of its own. */
+/** Sums, single calls and data wait differ by orders of magnitude: each group of columns has its own unit. */
 export function unitsOf(stages: readonly Stage[]): Units {
   return {
     sums: chooseTimeUnit(stages.map((stage) => stage.total_us)),
