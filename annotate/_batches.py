@@ -50,9 +50,9 @@ class Batch:
         self.consumed: int | None = None
 
     def arrive(self, now: int, facts: Facts) -> None:
-        _, _, _, self.worker, self.pid, _, started, finished, _ = facts
-        self.started = started or None
-        self.finished = finished
+        self.worker, self.pid = facts.worker, facts.pid
+        self.started = facts.started or None
+        self.finished = facts.finished
         self.arrived = now
 
     def forget_worker(self) -> None:
@@ -87,7 +87,7 @@ class Iteration:
         return batch
 
     def arrive(self, now: int, facts: Facts) -> None:
-        batch = self.outstanding.get(facts[1])
+        batch = self.outstanding.get(facts.batch)
         if batch is not None:
             batch.arrive(now, facts)
             self.arrived[batch.batch] = batch
@@ -125,15 +125,14 @@ class Batches:
     def arrive(self, facts: Facts) -> None:
         """A parcel has been unpacked."""
         now = perf_counter_ns()
-        number, _, loader, _, pid, _, _, finished, _ = facts
-        if now < finished:
+        if now < facts.finished:
             self.out_of_time += 1
-        self.workers[loader, pid] = facts
-        iteration = self.iterations.get(number)
+        self.workers[facts.loader, facts.pid] = facts
+        iteration = self.iterations.get(facts.iteration)
         if iteration is not None:
             iteration.arrive(now, facts)
-        elif number < 0:
-            batch = Batch(loader, -1, 0, -1, None)
+        elif facts.iteration < 0:
+            batch = Batch(facts.loader, -1, 0, -1, None)
             batch.arrive(now, facts)
             self.kept.append(batch)
 

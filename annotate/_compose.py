@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableSequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, TypeVar, overload
 
 from annotate import _spans
-from annotate._patching import Patches, own_methods
+from annotate._patching import Patches, Timing, own_method
 from annotate._registry import register
-from annotate._timed import Method, TimedCallable, callable_label, timed_method
+from annotate._timed import TimedCallable, callable_label, timed_method
 
 Transform = Callable[..., Any]
 T = TypeVar("T", bound=Transform)
@@ -20,6 +20,9 @@ _PLAIN: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, type)
 
 _HELD: Final = ("transforms", "transform", "target_transform")
 """Attributes under which torchvision, albumentations and their like keep other transforms."""
+
+_CALL: Final = {"__call__": Timing("transform", timed_method)}
+_FORWARD: Final = {"forward": Timing("transform", timed_method)}
 
 _LIBRARIES: Final = ("torchvision.transforms", "albumentations", "annotate._compose", "kornia.augmentation", "monai")
 
@@ -79,12 +82,23 @@ def is_transform(obj: object) -> bool:
     )
 
 
-def _methods(base: type) -> dict[str, Method]:
-    name = _spans.hand_out("transform", base.__name__)
-    return {key: timed_method(method, name) for key, method in own_methods(base, ("__call__",)).items()}
+def _timings(transform: object) -> Mapping[str, Timing]:
+    """A module is timed in its own ``forward``: ``__call__`` is that of every module of the program.
+
+    Nothing of torch.nn is replaced, because models are made of it: its containers have no span, their children do.
+    """
+    call = own_method(type(transform), "__call__")
+    if call is None or not _is_torch_nn(call[0]):
+        return _CALL
+    forward = own_method(type(transform), "forward")
+    return {} if forward is None or _is_torch_nn(forward[0]) else _FORWARD
 
 
-def _cannot_swap(transform: object) -> bool:
+def _is_torch_nn(cls: type) -> bool:
+    return cls.__module__.startswith("torch.nn.")
+
+
+def _needs_proxy(transform: object) -> bool:
     """Plain callables, and scripted or compiled modules, which have more to them than their class."""
     return isinstance(transform, _PLAIN) or any(
         c.__module__.startswith(("torch.jit", "torch._dynamo")) for c in type(transform).__mro__
@@ -93,13 +107,13 @@ def _cannot_swap(transform: object) -> bool:
 
 def time_transform(patches: Patches, transform: object) -> bool:
     """Time one transform object and all that it holds; False for a callable that needs a proxy instead."""
-    if _cannot_swap(transform):
+    if _needs_proxy(transform):
         return False
     if not patches.first_visit(transform):
         return True
-    timed = patches.swap_class(transform, _methods)
+    is_followed = patches.follow(transform, _timings(transform))
     time_held(patches, transform)
-    return timed
+    return is_followed or _is_torch_nn(type(transform))
 
 
 def attribute(holder: object, name: str) -> Any:
@@ -132,7 +146,7 @@ def time_held(patches: Patches, holder: object) -> None:
 def time_attribute(patches: Patches, holder: object, name: str) -> None:
     """Time the transform ``holder.name``, by a proxy in its place when it is a plain callable."""
     held = getattr(holder, name)
-    if isinstance(held, TimedCallable) or time_transform(patches, held):
+    if type(held) is TimedCallable or time_transform(patches, held):
         return
     if name not in getattr(holder, "__dict__", {}) or not patches.set_attribute(holder, name, _proxy(held)):
         patches.note(f"{type(holder).__name__}.{name} could not be timed.")
@@ -162,7 +176,7 @@ def _time_values(patches: Patches, held: dict[Any, Any]) -> None:
 
 
 def _is_timed(patches: Patches, item: object) -> bool:
-    return isinstance(item, TimedCallable) or time_transform(patches, item)
+    return type(item) is TimedCallable or time_transform(patches, item)
 
 
 def _modules(holder: object) -> Iterator[object]:

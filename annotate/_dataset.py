@@ -13,9 +13,10 @@ from typing import Any, Final, TypeVar
 
 from annotate import _spans
 from annotate._compose import attribute, is_transform, time_attribute, time_held
-from annotate._patching import Patches, own_methods
+from annotate._patching import Patches, Timing
 from annotate._registry import register
-from annotate._timed import Method, TimedIterator
+from annotate._saying import in_short
+from annotate._timed import Followed, Method, TimedIterator, original_of
 
 D = TypeVar("D")
 
@@ -34,25 +35,58 @@ def dataset(ds: D) -> D:
     Returns the very same object, unchanged: it is only remembered, and timed while `profile` or `replay` records.
     Works for map-style datasets, those with ``__getitems__``, iterable ones, and for ``Subset``, ``ConcatDataset``,
     ``ChainDataset`` and ``random_split``. Twice is harmless.
+
+    Raises:
+        TypeError: `ds` has neither ``__getitem__`` nor ``__iter__``, or is a loader, a class, or text.
     """
+    hint = _why_no_dataset(ds)
+    if hint is not None:
+        raise TypeError(f"annotate.dataset takes a dataset, with __getitem__ or __iter__, and not {in_short(ds)}{hint}")
     register("dataset", ds)
     return ds
+
+
+def _why_no_dataset(ds: object) -> str | None:
+    """What ends the error message; None for a dataset."""
+    if isinstance(ds, type):
+        return f". Did you mean annotate.dataset({ds.__name__}(...))?"
+    if hasattr(ds, "dataset") and hasattr(ds, "collate_fn"):
+        return ". Did you mean annotate.loader(...)?"
+    if isinstance(ds, (str, bytes)) or not any(hasattr(type(ds), name) for name in ("__getitem__", "__iter__")):
+        return ""
+    return None
+
+
+def inner_datasets(ds: object) -> Iterator[object]:
+    """The datasets that a dataset draws from."""
+    for name in _INNER:
+        held = attribute(ds, name)
+        held = list(held.values()) if isinstance(held, dict) else held
+        for inner in held if isinstance(held, (list, tuple)) else [held]:
+            if _looks_like_dataset(inner):
+                yield inner
+
+
+def datasets_in(ds: object) -> list[object]:
+    """A dataset and all that it draws from, each once."""
+    found: list[object] = []
+    waiting = [] if ds is None else [ds]
+    while waiting:
+        current = waiting.pop()
+        if not any(current is known for known in found):
+            found.append(current)
+            waiting += inner_datasets(current)
+    return found
 
 
 def time_dataset(patches: Patches, ds: object) -> None:
     """Time a dataset, the datasets inside it, and their transforms."""
     if not patches.first_visit(ds):
         return
-    methods_of = _iterable_methods if _is_iterable(ds) else _map_methods
-    if _is_data(ds) or not patches.swap_class(ds, methods_of):
+    if _is_data(ds) or not patches.follow(ds, _ITERABLE if _is_iterable(ds) else _MAP):
         patches.note(f"The dataset {type(ds).__name__} could not be timed; its transforms still are.")
-    for name in _INNER:
-        inner = attribute(ds, name)
-        if isinstance(inner, dict):
-            inner = list(inner.values())
-        for one in inner if isinstance(inner, (list, tuple)) else [inner]:
-            if _looks_like_dataset(one):
-                time_dataset(patches, one)
+    for inner in inner_datasets(ds):
+        time_dataset(patches, inner)
     time_held(patches, ds)
     _time_other_transforms(patches, ds)
 
@@ -86,28 +120,15 @@ def _is_iterable(ds: object) -> bool:
     return not hasattr(type(ds), "__getitem__") and hasattr(type(ds), "__iter__")
 
 
-def _map_methods(base: type) -> dict[str, Method]:
-    methods = own_methods(base, ("__getitem__", "__getitems__"))
-    timed: dict[str, Method] = {}
-    if "__getitem__" in methods:
-        timed["__getitem__"] = _timed_getitem(methods["__getitem__"], _spans.hand_out("sample", base.__name__))
-    if "__getitems__" in methods:
-        timed["__getitems__"] = _timed_getitems(methods["__getitems__"], base)
-    return timed
-
-
-def _iterable_methods(base: type) -> dict[str, Method]:
-    name = _spans.hand_out("sample", base.__name__)
-    methods = own_methods(base, ("__iter__",))
-    return {key: _timed_iter(method, name) for key, method in methods.items()}
-
-
-def _timed_getitem(method: Method, own_name: str) -> Method:
+def _timed_getitem(method: Method, followed: Followed) -> Method:
     @wraps(method)
     def __getitem__(self: object, index: Any) -> Any:  # noqa: N807
         if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
             return method(self, index)
+        own_name = followed.get(id(self))
         thread = _spans.thread
+        if own_name is None:
+            return method(self, index)
         thread.items += 1
         if thread.sample:
             return method(self, index)
@@ -123,15 +144,13 @@ def _timed_getitem(method: Method, own_name: str) -> Method:
     return __getitem__
 
 
-def _timed_getitems(method: Method, base: type) -> Method:
+def _timed_getitems(method: Method, followed: Followed) -> Method:
     """Time a batched fetch.
 
     A ``__getitems__`` that only asks for its items one by one gives one span per item; any other gives one span for
     the whole call. Which of the two it is shows in its first recorded call, which gets one span; of ``Subset`` it is
     known.
     """
-    item_name = _spans.hand_out("sample", base.__name__)
-    batch_name = _spans.hand_out("sample", base.__name__ + BATCHED)
     one_by_one: bool | None = True if _is_subset(method) else None
 
     @wraps(method)
@@ -140,10 +159,12 @@ def _timed_getitems(method: Method, base: type) -> Method:
         thread = _spans.thread
         if not _spans.RECORDING and (_spans.poll is None or not _spans.poll()):
             return method(self, indices)
-        if thread.sample:
+        batch_name = followed.get(id(self))
+        if batch_name is None or thread.sample:
             return method(self, indices)
         if one_by_one:
-            outer, thread.batch_sample = thread.batch_sample, thread.batch_sample or item_name
+            outer = thread.batch_sample
+            thread.batch_sample = outer or _spans.hand_out("sample", type(self).__name__)
             try:
                 return method(self, indices)
             finally:
@@ -165,12 +186,22 @@ def _timed_getitems(method: Method, base: type) -> Method:
 
 def _is_subset(method: Method) -> bool:
     data = sys.modules.get("torch.utils.data")
-    return data is not None and method is vars(data.Subset).get("__getitems__")
+    own = None if data is None else vars(data.Subset).get("__getitems__")
+    return own is not None and method is original_of(own)
 
 
-def _timed_iter(method: Method, name: str) -> Method:
+def _timed_iter(method: Method, followed: Followed) -> Method:
     @wraps(method)
     def __iter__(self: object) -> Iterator[Any]:  # noqa: N807
-        return TimedIterator(method(self), name)
+        name = followed.get(id(self))
+        iterator = method(self)
+        return iterator if name is None else TimedIterator(iterator, name)
 
     return __iter__
+
+
+_MAP: Final = {
+    "__getitem__": Timing("sample", _timed_getitem),
+    "__getitems__": Timing("sample", _timed_getitems, BATCHED),
+}
+_ITERABLE: Final = {"__iter__": Timing("sample", _timed_iter)}

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from annotate import _files, _spans
 from annotate._patching import Patches
-from annotate._timed import Method, TimedGlobal, timed_method
+from annotate._timed import Method, TimedGlobal, timed_function
 from annotate.trace_format import StageKind
 
 
@@ -73,7 +73,7 @@ def _install_npz(patches: Patches) -> None:
     npz: Any = getattr(import_module("numpy.lib.npyio"), "NpzFile", None)
     if npz is not None and "__getitem__" in vars(npz):
         name = _spans.hand_out("decode", "numpy.NpzFile")
-        patches.set_attribute(npz, "__getitem__", timed_method(npz.__getitem__, name))
+        patches.set_attribute(npz, "__getitem__", timed_function(npz.__getitem__, name))
 
 
 def _install_pil(patches: Patches, image: ModuleType, image_file: ModuleType) -> None:

@@ -30,43 +30,15 @@ ArgsOf = Callable[[str, int, int], str]
 """Marker name, start and duration (ns of the trace) -> JSON text of arguments, each with a comma behind it."""
 
 
-class Both:
-    """A marker with a record inside it, as a context manager; reusable and nestable."""
-
-    __slots__ = ("_marker", "_record")
-
-    def __init__(self, name: str) -> None:
-        self._marker = _torch_marker(name)
-        self._record = _recorder.marker(name)
-
-    def __enter__(self) -> None:
-        self._marker.__enter__()
-        self._record.__enter__()
-
-    def __exit__(self, *exc: Any) -> None:
-        self._record.__exit__(*exc)
-        self._marker.__exit__(*exc)
-
-
-_torch_marker: _spans.MarkerFactory = _spans.marker
-
-
-def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any:
-    """``function(*args, **kwargs)`` in a marker and a record."""
-    with _torch_marker(name):
-        return _recorder.call(name, function, args, kwargs)
-
-
-def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
-    """``function(...)`` in a marker and a record that knows the dataset index."""
-    with _torch_marker(name):
-        return _recorder.sample(name, index, function, *args)
-
-
 class Ledger:
     """The records of one window."""
 
-    def __init__(self) -> None:
+    def __init__(self, make_methods_again: Callable[[], None]) -> None:
+        """
+        Args:
+            make_methods_again: gives every method that is timed the form that suits the recorder now in force.
+        """
+        self._make_methods_again = make_methods_again
         self._packed: list[bytes] = []
         self._is_open = False
         self._thread = 0
@@ -78,20 +50,23 @@ class Ledger:
 
     def open(self) -> None:
         """Record the calling thread. torch's marker must have been chosen (`_spans.load_marker`)."""
-        global _torch_marker
         self._packed, self.costs = [], None
         self._is_open = True
         self._thread, self._meter = get_ident(), Meter()
         self._before, self._cpu = self._meter.read(), thread_time_ns()
-        _torch_marker = _spans.marker
+        _recorder.torch_marker = _spans.marker
         _recorder.attach(self._pack, _always, _BUFFERED)
-        _spans.call, _spans.sample, _spans.marker = call, sample, Both
+        _spans.call, _spans.sample = _recorder.call_in_marker, _recorder.sample_in_marker
+        _spans.timed, _spans.marker = _recorder.timed_in_marker, _recorder.SpanInMarker
+        self._make_methods_again()
 
     def close(self) -> None:
         """Record no more. Harmless when not open."""
         if self._is_open:
             self._is_open = False
-            _spans.call, _spans.sample, _spans.marker = None, None, _torch_marker
+            _spans.call = _spans.sample = _spans.timed = None
+            _spans.marker = _recorder.torch_marker
+            self._make_methods_again()
             self._pack()
             _recorder.detach()
             self.costs = self._costs()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 from typing import Any, TypeVar
 
 from annotate._collate import Collate, collate
@@ -11,6 +12,7 @@ from annotate._compose import time_transform
 from annotate._dataset import time_dataset
 from annotate._patching import Patches
 from annotate._registry import Role, register
+from annotate._saying import in_short
 from annotate.trace_format import LoaderMetadata
 
 L = TypeVar("L")
@@ -21,24 +23,56 @@ def loader(loader: L) -> L:
 
     Returns the very same loader, with the same type, order, results and random numbers. Nothing but its ``collate_fn``
     is replaced (by an object that forwards to it); the dataset is only remembered, and timed while `profile` or
-    `replay` records. Anything with ``dataset`` or ``collate_fn`` will do. Twice is harmless. With ``ANNOTATE_MONITOR``
-    in the environment its batches are also told of on stderr, see `monitor`.
+    `replay` records. Anything with ``dataset`` or ``collate_fn`` will do, and so will what holds a DataLoader
+    (webdataset's WebLoader, prefetchers). Twice is harmless. With ``ANNOTATE_MONITOR`` in the environment its batches
+    are also told of on stderr, see `monitor`.
 
     Raises:
-        TypeError: it has neither.
+        TypeError: it has neither, and holds no DataLoader.
     """
-    function = getattr(loader, "collate_fn", None)
-    ds = getattr(loader, "dataset", None)
-    if function is None and ds is None:
-        raise TypeError(f"annotate.loader takes a DataLoader: {type(loader).__name__} has no dataset and no collate_fn")
-    if function is not None and not isinstance(function, Collate):
-        loader.collate_fn = collate(function)  # type: ignore[attr-defined]
-    register("loader", loader)
-    if os.environ.get("ANNOTATE_MONITOR"):
-        from annotate._monitor import monitor_by_environment
+    found = loaders_in(loader)
+    if not found:
+        raise TypeError(_not_a_loader(loader))
+    for each in found:
+        function = getattr(each, "collate_fn", None)
+        if callable(function) and not isinstance(function, Collate):
+            each.collate_fn = collate(function)  # type: ignore[attr-defined]
+        register("loader", each)
+        if os.environ.get("ANNOTATE_MONITOR"):
+            from annotate._monitor import monitor_by_environment
 
-        monitor_by_environment(loader)
+            monitor_by_environment(each)
     return loader
+
+
+def _not_a_loader(given: object) -> str:
+    hint = ""
+    if isinstance(given, type):
+        hint = f". Did you mean annotate.loader({given.__name__}(...))?"
+    elif hasattr(type(given), "__getitem__"):
+        hint = ". Did you mean annotate.dataset(...)?"
+    elif hasattr(type(given), "__iter__"):
+        hint = ": loop over prof.steps(...) to have the data wait of any iterable recorded"
+    return f"annotate.loader takes a DataLoader, and not {in_short(given)}{hint}"
+
+
+def loaders_in(given: object) -> list[object]:
+    """`given` itself when it is a loader, else the DataLoaders that it holds in its attributes."""
+    if isinstance(given, type):
+        return []
+    if _looks_like_loader(given):
+        return [given]
+    data = sys.modules.get("torch.utils.data")
+    held = list(getattr(given, "__dict__", {}).values())
+    held += [item for value in held if isinstance(value, (list, tuple)) for item in value]
+    return [] if data is None else [value for value in held if isinstance(value, data.DataLoader)]
+
+
+def _looks_like_loader(given: object) -> bool:
+    """True for what has a collate function or a dataset of its own, not one that it makes up when it is asked."""
+    return any(
+        name in getattr(given, "__dict__", {}) or hasattr(type(given), name) for name in ("collate_fn", "dataset")
+    )
 
 
 def time_loader(patches: Patches, one: object, *, collating: bool) -> None:

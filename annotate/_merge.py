@@ -126,6 +126,10 @@ class WorkerRows:
                 self._prepare(file)
         self._capture.spool.clear()
 
+    def names(self) -> frozenset[str]:
+        """Names of all spans that workers recorded in the window."""
+        return frozenset(name for file in self._files for name in file.names)
+
     def span_us(self) -> float:
         """What one span cost in the workers: the median over them, 0 without any."""
         costs = sorted(file.span_ns for file in self._files)
@@ -140,7 +144,7 @@ class WorkerRows:
         here = {(batch.loader, batch.pid) for batch in self._seen_batches()}
         for (loader, pid), facts in self._batches.workers.items():
             if (loader, pid) in here:
-                found[loader, pid] = (facts[3], facts[5], facts[8])
+                found[loader, pid] = (facts.worker, facts.began, facts.dropped)
         for file in self._files:
             found.setdefault((file.loader, file.pid), (file.worker, file.started, 0))
         return [
@@ -188,6 +192,12 @@ class WorkerRows:
             notes.append(
                 "no worker records: torch's profiler recorded no CPU activity, so the workers' clock cannot be "
                 "matched with the trace. Leave ProfilerActivity.CPU on."
+            )
+        elsewhere = sum(facts.elsewhere for facts in self._batches.workers.values())
+        if elsewhere:
+            notes.append(
+                f"{elsewhere:,} spans ran in other threads of the DataLoader workers (thread pools), where annotate "
+                "does not record: their time counts for the stage that waited for them."
             )
         if self._batches.out_of_time:
             notes.append(

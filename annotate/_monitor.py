@@ -23,7 +23,7 @@ from annotate._collate import Collate
 from annotate._patching import Patches
 from annotate._timed import set_class, timed_subclass
 from annotate._watch import Lines, Sampler, Watch, Watching, print_line
-from annotate._workers import replaced
+from annotate._workers import replaced, workers_are_threads
 
 L = TypeVar("L")
 
@@ -114,7 +114,7 @@ class Monitor(Lines):
         running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None
         proxy = _proxies.get(running) if running is not None else Sampler(_sampler_of(loader))
         iteration = Watching(self, loader)
-        if getattr(loader, "worker_method", "multiprocessing") != "multiprocessing":
+        if loader.num_workers and workers_are_threads(loader):
             self.note(_THREADS)
             proxy = None
         elif proxy is None:

@@ -7,12 +7,30 @@ one piece of work after the other, so the last tag that came is that of the batc
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-Facts = tuple[int, int, int, int, int, int, int, int, int]
-"""Of a batch, from its worker: iteration, batch (-1, -1: not known), loader, worker, pid; when the worker began, when
-it started and when it finished the batch (perf_counter_ns); spans dropped so far."""
+
+class Facts(NamedTuple):
+    """Of a batch, from its worker; times in ``perf_counter_ns``."""
+
+    iteration: int
+    """-1: not known."""
+    batch: int
+    """-1: not known."""
+    loader: int
+    worker: int
+    pid: int
+    began: int
+    """When the worker was ready to work."""
+    started: int
+    finished: int
+    dropped: int
+    """Spans dropped so far at the worker's limits."""
+    elsewhere: int
+    """Spans so far that ran in other threads of the worker, where nothing is recorded."""
+
 
 begun: Callable[[int, int], None] | None = None
 """In a worker that records: told iteration and batch number when indices come in."""
@@ -22,7 +40,7 @@ arrived: Callable[[Facts], None] | None = None
 
 
 class Tagged:
-    """Indices on their way to a worker."""
+    """Indices on their way to a worker. Where nobody unpickles it, it serves as the indices."""
 
     __slots__ = ("batch", "indices", "iteration")
 
@@ -31,8 +49,31 @@ class Tagged:
         self.iteration = iteration
         self.batch = batch
 
-    def __reduce__(self) -> tuple[Callable[[Any, int, int], Any], tuple[object, int, int]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return take_indices, (self.indices, self.iteration, self.batch)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.indices)  # type: ignore[call-overload, no-any-return]
+
+    def __len__(self) -> int:
+        return len(self.indices)  # type: ignore[arg-type]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.indices[key]  # type: ignore[index]
+
+    def __index__(self) -> int:
+        return operator.index(self.indices)  # type: ignore[arg-type]
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.indices == other)
+
+    def __hash__(self) -> int:
+        return hash(self.indices)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Tagged.__slots__:
+            raise AttributeError(name)
+        return getattr(self.indices, name)
 
 
 def take_indices(indices: Any, iteration: int, batch: int) -> Any:

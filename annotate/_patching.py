@@ -1,21 +1,57 @@
 """Every change this package makes to somebody else's objects, each with the way back.
 
-`Patches` is an undo log: class swaps, replaced attributes and replaced list items, taken back in reverse order. Taking
+`Patches` is an undo log: methods replaced on classes, attributes and list items, taken back in reverse order. Taking
 back never fails and never overwrites a change that somebody else made in the meantime.
+
+Instances keep their type, so ``type(self) is MyDataset`` holds in the user's code. A method is replaced on the class
+that defines it, for all instances of that class; the replacement looks up whether an instance is followed. An instance
+is followed in one method only, the outermost: the one that its own class resolves to. So ``super().__getitem__`` of a
+followed instance opens no second span.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, MutableSequence
+from collections.abc import Callable, Generator, Mapping, MutableSequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
-from annotate._timed import set_class, timed_subclass
+from annotate import _spans
+from annotate._timed import Followed, Make, Method, original_of, replacement
+from annotate.trace_format import StageKind
 
 _MISSING = object()
+_HEAP_TYPE: Final = 1 << 9
+"""Of ``type.__flags__``: made by a class statement, so that its attributes may be set."""
 
-MethodsOf = Callable[[type], "dict[str, Callable[..., Any]]"]
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How calls of a method are timed: the kind of span, and what makes the replacement."""
+
+    kind: StageKind
+    make: Make
+    suffix: str = ""
+    """Ends the span's label, which begins with the name of the instance's class."""
+
+
+@dataclass(slots=True)
+class Replaced:
+    """A method that has been replaced on a class."""
+
+    owner: type
+    name: str
+    original: Method
+    make: Make
+    followed: Followed
+    now: Method
+
+    def make_again(self) -> None:
+        """Put in a new replacement, made to fit the recorder that is in force now."""
+        if vars(self.owner).get(self.name) is self.now:
+            self.now = replacement(self.make, self.original, self.followed)
+            type.__setattr__(self.owner, self.name, self.now)
 
 
 class Patches:
@@ -24,9 +60,10 @@ class Patches:
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
         self._seen: dict[int, object] = {}
+        self._kept_alive: list[object] = []
+        """Objects that are followed by their id, which must stay theirs."""
         self._done: set[str] = set()
-        self._classes: dict[tuple[type, MethodsOf], type | None] = {}
-        self._made: set[type] = set()
+        self._replaced: dict[tuple[type, str], Replaced | None] = {}
         self._globals: list[tuple[ModuleType, str, object, object]] = []
         self.notes: list[str] = []
 
@@ -41,15 +78,15 @@ class Patches:
         return True
 
     def visit_again(self) -> None:
-        """Have `first_visit` be true once more for each object; those with a timed class keep the one they have."""
+        """Have `first_visit` be true once more for each object; those that are followed still are."""
+        self._kept_alive.extend(self._seen.values())
         self._seen.clear()
 
     def make_methods_again(self) -> None:
-        """Make the timed methods of every class once more: in a worker they are made to fit it."""
-        for (base, methods_of), timed in self._classes.items():
-            if timed is not None:
-                for name, method in methods_of(base).items():
-                    type.__setattr__(timed, name, method)  # past the metaclass
+        """Make every replaced method once more: each recorder has the form that suits it."""
+        for replaced in self._replaced.values():
+            if replaced is not None:
+                replaced.make_again()
 
     def has_visited(self, obj: object) -> bool:
         return id(obj) in self._seen
@@ -66,41 +103,39 @@ class Patches:
         if text not in self.notes:
             self.notes.append(text)
 
-    def swap_class(self, obj: object, methods_of: MethodsOf) -> bool:
-        """Give `obj` the timed subclass of its class; False when it has nothing to time or cannot be changed."""
-        base = type(obj)
-        if base in self._made:
-            return True
-        key = (base, methods_of)
-        if key not in self._classes:
-            self._classes[key] = self._timed_class(base, methods_of)
-        timed = self._classes[key]
-        if timed is None:
-            return False
-        self._made.add(timed)
+    def follow(self, obj: object, timings: Mapping[str, Timing]) -> bool:
+        """Time calls of these methods on `obj`; False when it has none of them, or none that can be replaced."""
+        cls = type(obj)
+        is_followed = False
+        for name, timing in timings.items():
+            method = own_method(cls, name)
+            if method is None:
+                continue
+            replaced = self._replace(*method, cls, name, timing.make)
+            if replaced is not None:
+                replaced.followed[id(obj)] = _spans.hand_out(timing.kind, cls.__name__ + timing.suffix)
+                is_followed = True
+        if is_followed:
+            self._kept_alive.append(obj)
+        return is_followed
+
+    def _replace(self, owner: type, original: Method, cls: type, name: str, make: Make) -> Replaced | None:
+        """The method's replacement, on `cls` itself when the class that defines it is written in C."""
+        if not owner.__flags__ & _HEAP_TYPE:
+            owner = cls
+        if (owner, name) in self._replaced:
+            return self._replaced[owner, name]
+        followed: Followed = {}
+        now = replacement(make, original, followed)
+        before = vars(owner).get(name, _MISSING)
         try:
-            set_class(obj, timed)
-        except TypeError:
-            return False
-
-        def back() -> None:
-            if type(obj) is timed:
-                set_class(obj, base)
-
-        self._undo.append(back)
-        return True
-
-    @staticmethod
-    def _timed_class(base: type, methods_of: MethodsOf) -> type | None:
-        if not base.__flags__ & (1 << 9):  # not a heap type: written in C, its instances keep their class
+            type.__setattr__(owner, name, now)  # past the metaclass
+        except TypeError:  # written in C, or made immutable
+            self._replaced[owner, name] = None
             return None
-        methods = methods_of(base)
-        if not methods:
-            return None
-        try:
-            return timed_subclass(base, methods)
-        except TypeError:  # a final class, or a metaclass that allows no subclass
-            return None
+        replaced = self._replaced[owner, name] = Replaced(owner, name, original, make, followed, now)
+        self._undo.append(_back_on_class(replaced, before))
+        return replaced
 
     def set_attribute(self, obj: Any, name: str, value: object) -> bool:
         """``obj.name = value`` until `undo`; False when `obj` does not allow it."""
@@ -167,10 +202,6 @@ class Patches:
 
         self._undo.append(back)
 
-    def on_undo(self, action: Callable[[], None]) -> None:
-        """Have `action` called by `undo`."""
-        self._undo.append(action)
-
     def undo(self) -> None:
         """Take everything back. The first error is raised after all the rest has been taken back."""
         error: BaseException | None = None
@@ -179,8 +210,8 @@ class Patches:
         self._seen.clear()
         self._done.clear()
         self._globals.clear()
-        self._classes.clear()
-        self._made.clear()
+        self._replaced.clear()
+        self._kept_alive.clear()
         if error is not None:
             raise error
 
@@ -197,11 +228,26 @@ def _error_of(action: Callable[[], None]) -> BaseException | None:
     return None
 
 
-def own_methods(base: type, names: Iterable[str]) -> dict[str, Callable[..., Any]]:
-    """Those of `names` that instances of `base` have as ordinary methods (not ``None``, not a data attribute)."""
-    found: dict[str, Callable[..., Any]] = {}
-    for name in names:
-        raw = next((vars(c)[name] for c in base.__mro__ if name in vars(c)), None)
-        if callable(raw) and not isinstance(raw, (type, staticmethod, classmethod)):
-            found[name] = raw
-    return found
+def _back_on_class(replaced: Replaced, before: object) -> Callable[[], None]:
+    def back() -> None:
+        if vars(replaced.owner).get(replaced.name) is not replaced.now:
+            return
+        if before is _MISSING:
+            type.__delattr__(replaced.owner, replaced.name)
+        else:
+            type.__setattr__(replaced.owner, replaced.name, before)
+
+    return back
+
+
+def own_method(cls: type, name: str) -> tuple[type, Method] | None:
+    """The class that defines a method for instances of `cls`, and the method.
+
+    None when it is no ordinary method: absent, switched off by ``None``, static, or an attribute that can be called.
+    """
+    for owner in cls.__mro__:
+        if name in vars(owner):
+            found = vars(owner)[name]
+            is_method = callable(found) and not isinstance(found, (type, staticmethod, classmethod))
+            return (owner, original_of(found)) if is_method else None
+    return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterable, Sized
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from statistics import median
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -17,8 +17,10 @@ from annotate._ledger import Ledger
 from annotate._loader import describe
 from annotate._merge import WorkerRows
 from annotate._sampler import HostSampler
+from annotate._saying import in_short, one_line, report_fault, warn
 from annotate._session import Session, is_on
 from annotate._timed import TimedCallable
+from annotate._torch_profiler import Export, another_is_open, profiler_class
 from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata
 
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 B = TypeVar("B")
 _END: Final = object()
 _PROBE: Final = "annotate: cost of one marker"
-_OTHER: Final = "another profiler of torch is running in this thread, and torch can run one at a time"
+_OTHER: Final = "another profiler of torch is running in this process, and torch can run one at a time"
+_GAVE_WAY: Final = (
+    "annotate.profile gave up its window, because another profiler of torch began to record, and torch can run one at "
+    "a time: there is no capture of these steps. Leave one of the two out, or have them record different steps"
+)
 
 
 def profile(
@@ -64,7 +70,10 @@ def profile(
     Raises:
         ValueError: a count is out of range.
         OSError: (on entering) the folder cannot be written.
-        RuntimeError: (on entering) another capture, or another torch profiler, is running.
+        RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
+
+    Once entered, a capture raises nothing of its own into the loop. Where another profiler begins later, that one works
+    as it would without us, and ours gives its window up; a fault of ours ends the capture. Either is one warning.
     """
     options = CaptureOptions(
         logdir=absolute(logdir),
@@ -101,9 +110,13 @@ class Profile:
             schedule = torch.profiler.schedule(
                 wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat
             )
-        self._on_trace_ready = on_trace_ready
-        self._torch: Any = torch.profiler.profile(
-            schedule=schedule, on_trace_ready=self._write, **torch_profiler_keywords
+        self._users_error: BaseException | None = None
+        """What code of the user's, called by torch's profiler, has raised."""
+        self._torch: Any = profiler_class()(
+            self,
+            schedule=self._users(schedule),
+            on_trace_ready=None if on_trace_ready is None else self._users(on_trace_ready),
+            **torch_profiler_keywords,
         )
         action = torch.profiler.ProfilerAction
         self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
@@ -112,7 +125,8 @@ class Profile:
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
-        self._ledger = Ledger()
+        self._has_failed = False
+        self._ledger = Ledger(self._session.patches.make_methods_again)
         self._notes = notes
         self._loaders = loaders
         self._entered = False
@@ -123,26 +137,30 @@ class Profile:
         self._loops = 0
         """Loops over `steps` that are going on."""
         self._said: set[str] = set()
+        self._at_capture_time: list[str] = []
+        """What is missing in the window that was written last."""
         self._renamed: dict[str, str] = {}
 
     def __enter__(self) -> Profile:
         if self._entered:
             raise RuntimeError("an annotate.profile can be entered once; make a new one for another capture")
-        if not is_on() and _other_profiler():
+        if not is_on() and another_is_open():
             raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. End it before annotate.profile begins")
         _writer.check_writable(self.options.logdir)
         self._session.begin()
         try:
+            self._torch.others.install(self._session.patches)
             self._torch.__enter__()
             self._entered = True
             self._follow_schedule()
             atexit.register(self._close_at_exit)
-        except BaseException:
-            self._entered = False
-            self._host.stop()
-            self._ledger.close()
-            self._session.end()
-            raise
+        except BaseException as error:
+            self._stop()
+            if not isinstance(error, Exception) or error is self._users_error:
+                self._entered = False
+                raise
+            self._entered = True
+            self._fail(error)
         return self
 
     def __exit__(
@@ -152,18 +170,44 @@ class Profile:
         self._entered = False
         atexit.unregister(self._close_at_exit)
         try:
-            self._close_window()
-            self._torch.__exit__(exc_type, exc, traceback)
+            if not self._has_failed:
+                self._close_window()
+                self._torch.__exit__(exc_type, exc, traceback)
         except Exception as error:
-            if exc is None:
+            if exc is None and error is self._users_error:
                 raise
-            warnings.warn(f"annotate.profile could not write its trace: {error}", RuntimeWarning, stacklevel=2)
+            self._fail(error)
         finally:
-            self._host.stop()
-            self._ledger.close()
-            self._session.end()
-        if exc is None and self._windows == 0:
-            warnings.warn(self._nothing_recorded(), UserWarning, stacklevel=2)
+            self._stop()
+        if exc is None and self._windows == 0 and not self._has_failed:
+            warn(self._nothing_recorded(), UserWarning)
+
+    def _stop(self) -> None:
+        """End everything that was begun, whatever fails of it."""
+        for end in (self._host.stop, self._ledger.close, self._torch.give_way, self._session.end):
+            with suppress(Exception):
+                end()
+
+    def _fail(self, error: Exception) -> None:
+        """A fault of ours: the capture ends, and the training goes on."""
+        if not self._has_failed:
+            self._has_failed = True
+            self._stop()
+            report_fault(
+                f"annotate.profile has stopped recording, and the training goes on. Internal error: {one_line(error)}"
+            )
+
+    def _users(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Code of the user's, whose errors are told from ours."""
+
+        def call(argument: Any) -> Any:
+            try:
+                return function(argument)
+            except BaseException as error:
+                self._users_error = error
+                raise
+
+        return call
 
     def step(self) -> None:
         """Say that a training step has ended.
@@ -175,24 +219,27 @@ class Profile:
         if self._loops:
             self._say(
                 "annotate.profile: prof.step() was called inside a loop over prof.steps(...), which takes a step after "
-                "each batch by itself: such batches count as two steps. Leave prof.step() out.",
-                stacklevel=3,
+                "each batch by itself: such batches count as two steps. Leave prof.step() out."
             )
         self._step()
 
     def _step(self) -> None:
         self._need_entered("step")
-        if self._torch.current_action == self._no_action and _other_profiler():
-            what = (
-                f"annotate.profile: {_OTHER}. One of the two will lack its events: end the other one before this one."
-            )
-            self._say(what, stacklevel=4)
+        if self._has_failed:
+            return
+        try:
+            self._advance()
+        except Exception as error:
+            if error is self._users_error:
+                raise
+            self._fail(error)
+
+    def _advance(self) -> None:
         _spans.set_recording(False)
         self._steps += 1
         if self._in_window and self._torch.current_action == self._last_action:
             self._close_window()
-        with _without_cycle_warning():
-            self._torch.step()
+        self._torch.step()
         self._follow_schedule()
 
     def steps(self, loader: Iterable[B]) -> Steps[B]:
@@ -202,10 +249,18 @@ class Profile:
 
         Raises:
             RuntimeError: outside of the ``with`` block.
+            TypeError: `loader` cannot be iterated.
         """
         self._need_entered("steps")
-        self._session.time_loader(loader)
-        self._session.stepped = loader
+        if not hasattr(type(loader), "__iter__") and not hasattr(type(loader), "__getitem__"):
+            raise TypeError(
+                "prof.steps takes a DataLoader, or another iterable of batches, and not "
+                f"{in_short(loader)}: write `for batch in prof.steps(loader):`"
+            )
+        try:
+            self._session.step_by(loader)
+        except Exception as error:
+            self._fail(error)
         return Steps(self, loader)
 
     def leave_out_last_step(self) -> None:
@@ -221,15 +276,15 @@ class Profile:
         if not self._entered:
             raise RuntimeError(f"prof.{method}() belongs inside `with annotate.profile(...) as prof:`")
 
-    def _say(self, text: str, stacklevel: int) -> None:
+    def _say(self, text: str, category: type[Warning] = UserWarning) -> None:
         """Warn about something, once."""
         if text not in self._said:
             self._said.add(text)
-            warnings.warn(text, UserWarning, stacklevel=stacklevel)
+            warn(text, category)
 
     def _follow_schedule(self) -> None:
         """Have the flag say what torch's profiler does now."""
-        if self._torch.current_action not in self._recording_actions:
+        if self._torch.current_action not in self._recording_actions or self._torch.is_given_up:
             return
         if not self._in_window:
             self._in_window = True
@@ -246,27 +301,40 @@ class Profile:
         self._ledger.close()
         self._session.workers.close_window()
 
-    def _write(self, profiler: Any) -> None:
+    def save(self, profiler: Any) -> Export | None:
+        """Write the window that torch's profiler has just recorded; called by it."""
         self._in_window = False
-        self._close_window()
-        rows = WorkerRows(self._session.workers, self._host.samples, self._ledger)
-        names = {**_spans.HANDED_OUT, **self._renamed}
-        path = _writer.write_trace(
-            profiler, self.options.logdir, names, lambda count: self._metadata(count, rows), rows
-        )
-        for note in rows.notes():
-            warnings.warn(f"annotate.profile: {note}", RuntimeWarning, stacklevel=2)
+        try:
+            self._close_window()
+            rows = WorkerRows(self._session.workers, self._host.samples, self._ledger)
+            names = {**_spans.HANDED_OUT, **self._renamed}
+            path = _writer.write_trace(
+                profiler.save, self.options.logdir, names, lambda written: self._metadata(written, rows), rows
+            )
+        except Exception as error:
+            report_fault(f"annotate.profile could not write its trace: {one_line(error)}")
+            return None
         self.trace_files.append(str(path))
-        if self._on_trace_ready is not None:
-            self._on_trace_ready(profiler)
+        for note in self._at_capture_time:
+            warn(f"annotate.profile: {note}")
+        return Export(Path(path))
+
+    def window_lost(self) -> None:
+        """Another profiler has begun; called by torch's."""
+        _spans.set_recording(False)
+        self._in_window = False
+        self._windows += 1
+        self._close_window()
+        self._say(_GAVE_WAY, RuntimeWarning)
 
     def _close_at_exit(self) -> None:
         """The program ends without having left the ``with`` block."""
         if self._entered and os.getpid() == self._pid:
             self.__exit__(None, None, None)
 
-    def _metadata(self, marker_count: int, rows: WorkerRows) -> PipelineMetadata:
+    def _metadata(self, written: _writer.Written, rows: WorkerRows) -> PipelineMetadata:
         workers, costs = rows.workers(), rows.batch_costs()
+        self._at_capture_time = rows.notes() or self._session.what_is_missing(written.names | rows.names())
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.options.mode,
@@ -275,14 +343,14 @@ class Profile:
             "versions": _host.describe_versions(),
             "overhead": {
                 "marker_us": round(self._marker_us, 3),
-                "marker_count": marker_count,
+                "marker_count": written.markers,
                 "worker_span_us": rows.span_us(),
                 "worker_span_count": rows.span_count,
             },
             "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
             "workers": workers,
             "batches": rows.batches(),
-            "notes": [*self._notes, *self._session.patches.notes, *rows.notes()],
+            "notes": [*self._notes, *self._session.patches.notes, *self._at_capture_time],
         }
         if costs:
             metadata["batch_costs"] = costs
@@ -348,14 +416,6 @@ class _NoSpan:
 _NO_SPAN: Final = _NoSpan()
 
 
-def _other_profiler() -> bool:
-    """True while torch profiles in this thread; False also where this torch does not tell."""
-    import torch
-
-    is_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)
-    return is_enabled()
-
-
 def _nothing() -> None:
     pass
 
@@ -377,11 +437,3 @@ def _cost_of_a_marker_us() -> float:
         costs.append((time.perf_counter_ns() - begin) / 20_000)
     _spans.set_recording(False)
     return median(costs)
-
-
-@contextmanager
-def _without_cycle_warning() -> Generator[None, None, None]:
-    """Torch warns that only the last cycle is kept in memory; each of ours has been written by then."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*Profiler clears events at the end of each cycle")
-        yield

@@ -19,6 +19,7 @@ import operator
 import struct
 from _thread import get_ident
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from time import perf_counter_ns as clock
 from time import thread_time_ns as cpu_clock
@@ -77,6 +78,9 @@ class _Names(dict[str, list[int]]):
 
 _states: Final = _Names()
 
+torch_marker: _spans.MarkerFactory = nullcontext
+"""Torch's own marker, around the spans of the training thread; see `timed_in_marker`."""
+
 _thread = 0
 """The thread whose spans are recorded: the one that the worker loop runs in."""
 _ahead = 0
@@ -124,7 +128,7 @@ def forget() -> None:
 def cost_ns() -> int:
     """What one span costs here and now, packing and writing aside: the median of five times twenty."""
     costs = []
-    probe = timed(_nothing, _PROBE)
+    probe = timed(_nothing, {id(None): _PROBE})
     _spans.set_recording(True)
     for _ in range(5):
         begin = clock()
@@ -140,23 +144,40 @@ def _nothing(self: object, value: object) -> None:
     pass
 
 
-def timed(method: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """`method` in a span, made for this worker: what `_timed.timed_method` does there.
+class _StateOf(dict[int, list[int]]):
+    """Identity of an instance that is followed -> the state of its spans' name; nothing is kept of any other."""
+
+    def __init__(self, followed: dict[int, str]) -> None:
+        self._followed = followed
+
+    def __missing__(self, instance: int) -> list[int] | None:
+        name = self._followed.get(instance)
+        if name is None:
+            return None
+        state = self[instance] = _states[name]
+        return state
+
+
+def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
+    """`method` in a span, made for this process: what `_timed.timed_method` does while this recorder is in force.
 
     A transform is called with itself and one value. For such calls everything is inline, and nothing is packed and
     unpacked again; all others go through `call`.
     """
-    state = _states[name]
-    _, number, all_the_time, _ = state
+    state_of = _StateOf(followed)
 
     @wraps(method)
     def timed(self: Any, value: Any = _MISSING, /, *args: Any, **kwargs: Any) -> Any:
         if args or kwargs or value is _MISSING:
-            return _other_call(name, method, (self,) if value is _MISSING else (self, value, *args), kwargs)
+            arguments = (self,) if value is _MISSING else (self, value, *args)
+            return _other_call(followed.get(id(self)), method, arguments, kwargs)
         if not _spans.RECORDING:
             return method(self, value)
+        state: list[int] | None = state_of[id(self)]
+        if state is None:
+            return method(self, value)
         if get_ident() != _thread:
-            return call(name, method, (self, value), kwargs)
+            return call(followed[id(self)], method, (self, value), kwargs)
         start = clock()
         if start > _next:
             start = _read_cpu()
@@ -164,12 +185,13 @@ def timed(method: Callable[..., Any], name: str) -> Callable[..., Any]:
         try:
             result = method(self, value)
         except BaseException:
-            _close(name, start, ahead, UNKNOWN)
+            _close(followed[id(self)], start, ahead, UNKNOWN)
             raise
         end = clock()
         if end > _next:
             end = _read_cpu()
-        first = all_the_time if ahead is _ahead else number + max(0, end + _ahead - start - ahead)
+        # The very same number: not read in between, so the thread is taken to have been running all the time.
+        first = state[2] if ahead is _ahead else state[1] + max(0, end + _ahead - start - ahead)
         left = state[0]
         if left:
             state[0] = left - 1
@@ -184,8 +206,8 @@ def timed(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     return timed
 
 
-def _other_call(name: str, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return call(name, method, args, kwargs) if _spans.RECORDING else method(*args, **kwargs)
+def _other_call(name: str | None, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return call(name, method, args, kwargs) if _spans.RECORDING and name is not None else method(*args, **kwargs)
 
 
 def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -238,6 +260,101 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     return value
 
 
+def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
+    """As `timed`, each span inside a marker of torch: the form for the training thread."""
+    state_of = _StateOf(followed)
+
+    @wraps(method)
+    def timed(self: Any, value: Any = _MISSING, /, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or value is _MISSING:
+            arguments = (self,) if value is _MISSING else (self, value, *args)
+            name = followed.get(id(self)) if _spans.RECORDING else None
+            return method(*arguments, **kwargs) if name is None else call_in_marker(name, method, arguments, kwargs)
+        if not _spans.RECORDING:
+            return method(self, value)
+        state: list[int] | None = state_of[id(self)]
+        if state is None or get_ident() != _thread:
+            return method(self, value)
+        with torch_marker(names[state[1] >> CPU_BITS]):
+            start = clock()
+            if start > _next:
+                start = _read_cpu()
+            ahead = _ahead
+            try:
+                result = method(self, value)
+            except BaseException:
+                _close(followed[id(self)], start, ahead, UNKNOWN)
+                raise
+            end = clock()
+            if end > _next:
+                end = _read_cpu()
+        first = state[2] if ahead is _ahead else state[1] + max(0, end + _ahead - start - ahead)
+        left = state[0]
+        if left:
+            state[0] = left - 1
+            _extend((first, start, end, -1))
+            return result
+        state[0] = MEASURE_EACH - 1
+        _extend((first, start, end, size_of(result)))
+        if len(rows) > _limit:
+            _flush()
+        return result
+
+    return timed
+
+
+def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As `call`, inside a marker of torch. Torch keeps no markers of other threads, and no more do we."""
+    if get_ident() != _thread:
+        return function(*args, **kwargs)
+    with torch_marker(name):
+        start = clock()
+        if start > _next:
+            start = _read_cpu()
+        ahead = _ahead
+        try:
+            value = function(*args, **kwargs) if kwargs else function(*args)
+        except BaseException:
+            _close(name, start, ahead, UNKNOWN)
+            raise
+        end = clock()
+        if end > _next:
+            end = _read_cpu()
+    state = _states[name]
+    first = state[2] if ahead is _ahead else state[1] + max(0, end + _ahead - start - ahead)
+    left = state[0]
+    if left:
+        state[0] = left - 1
+        _extend((first, start, end, -1))
+        return value
+    state[0] = MEASURE_EACH - 1
+    _extend((first, start, end, size_of(value)))
+    if len(rows) > _limit:
+        _flush()
+    return value
+
+
+def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
+    """As `sample`, inside a marker of torch."""
+    if get_ident() != _thread:
+        return function(*args)
+    with torch_marker(name):
+        start = clock()
+        if start > _next:
+            start = _read_cpu()
+        ahead = _ahead
+        number = index if type(index) is int and 0 <= index <= _MOST_INDEX else _as_number(index)
+        try:
+            return function(*args)
+        finally:
+            end = clock()
+            if end > _next:
+                end = _read_cpu()
+            _extend((_states[name][1] + max(0, end + _ahead - start - ahead), start, end, number))
+            if len(rows) > _limit:
+                _flush()
+
+
 def _as_number(index: Any) -> int:
     """The index as an int of 64 bits, if it is one: samplers may draw from arrays and tensors, or be hashes."""
     try:
@@ -278,6 +395,35 @@ def _close(name: str, start: int, ahead: int, extra: int) -> int:
         end = _read_cpu()
     _extend((_states[name][1] + max(0, end + _ahead - start - ahead), start, end, extra))
     return end
+
+
+class SpanInMarker:
+    """A stage of the user's own in the training thread: a marker of torch with a span inside it. Used once."""
+
+    __slots__ = ("_ahead", "_marker", "_name", "_start")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._marker = torch_marker(name)
+
+    def __enter__(self) -> None:
+        self._marker.__enter__()
+        start = clock()
+        if start > _next:
+            start = _read_cpu()
+        self._start = start
+        self._ahead = _ahead
+
+    def __exit__(self, *exc: Any) -> None:
+        end = clock()
+        if end > _next:
+            end = _read_cpu()
+        self._marker.__exit__(*exc)
+        if get_ident() == _thread:
+            ahead = self._ahead
+            state = _states[self._name]
+            first = state[2] if ahead is _ahead else state[1] + max(0, end + _ahead - self._start - ahead)
+            _extend((first, self._start, end, -1))
 
 
 class Span(_spans.OwnSpan):

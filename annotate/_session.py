@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from multiprocessing.process import BaseProcess
+from typing import Final
 
 from annotate import _decoders, _patching, _registry, _spans
 from annotate._collate import Collate
-from annotate._loader import describe, time_loader, time_registered
+from annotate._dataset import BATCHED, datasets_in
+from annotate._loader import describe, loaders_in, time_loader, time_registered
 from annotate._patching import Patches
 from annotate._worker import WorkerCollate
 from annotate._workers import WorkerCapture
 from annotate.options import WorkerLimits
-from annotate.trace_format import LoaderMetadata
+from annotate.trace_format import LoaderMetadata, parse_span_name
+
+_NO_STAGE: Final = (
+    "no stage was recorded: nothing that is annotated ran in the window. Loop over prof.steps(loader), or pass the "
+    "loader to annotate.loader"
+)
+_NOT_READ: Final = (
+    "no sample of the {} given to annotate.dataset was recorded: the loop reads another dataset. Frameworks may make a "
+    "copy of yours (the Hugging Face Trainer does when it drops columns). Annotate the loader that is iterated, with "
+    "annotate.loader(...) or prof.steps(...)"
+)
 
 _on: Session | None = None
 
@@ -27,8 +39,8 @@ class Session:
     def __init__(self, limits: WorkerLimits | None = None) -> None:
         self.patches = Patches()
         self.loaders: list[object] = []
-        self.stepped: object = None
-        """The loader whose batches drive the steps."""
+        self.stepped: list[object] = []
+        """The loaders whose batches drive the steps."""
         self.workers = WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
     def begin(self) -> None:
@@ -70,7 +82,7 @@ class Session:
             self.workers.end()
         finally:
             self.loaders.clear()
-            self.stepped = None
+            self.stepped = []
             try:
                 self.patches.undo()
             finally:
@@ -81,11 +93,37 @@ class Session:
         """Hook the libraries that were imported since the session began."""
         _decoders.install(self.patches)
 
+    def step_by(self, loader: object) -> None:
+        """Have a loader's batches drive the steps. What is no DataLoader, and holds none, is only iterated."""
+        self.stepped = loaders_in(loader) or [loader]
+        for each in self.stepped:
+            self.time_loader(each)
+
     def time_loader(self, loader: object) -> None:
         """Time a loader for this session only."""
         self._remember(loader)
         time_loader(self.patches, loader, collating=True)
         self.workers.hook_for_the_session(loader)
+
+    def what_is_missing(self, names: frozenset[str]) -> list[str]:
+        """Sentences about what was annotated, or should have been, and shows in no span.
+
+        Args:
+            names: of all spans that were recorded in the window.
+        """
+        stages = {stage for stage in map(parse_span_name, names) if stage is not None and stage.kind != "wait"}
+        if not stages:
+            return [_NO_STAGE]
+        samples = {stage.label.removesuffix(BATCHED) for stage in stages if stage.kind == "sample"}
+        read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
+        return [
+            _NOT_READ.format(type(ds).__name__)
+            for role, ds in _registry.registered()
+            if role == "dataset"
+            and self.workers.iterated
+            and type(ds).__name__ not in samples
+            and not any(ds is other for other in read)
+        ]
 
     def describe_loaders(self) -> list[LoaderMetadata]:
         """The settings of every loader, and which of them were in use."""
@@ -93,7 +131,7 @@ class Session:
         for loader in self.loaders:
             facts = describe(loader)
             facts["iterated"] = self.workers.iterated.get(id(loader), 0)
-            facts["stepped"] = loader is self.stepped
+            facts["stepped"] = any(loader is stepped for stepped in self.stepped)
             found.append(facts)
         return found
 

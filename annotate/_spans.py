@@ -44,8 +44,8 @@ marker: MarkerFactory = nullcontext
 call: Call | None = None
 """In a DataLoader worker: ``call(name, function, args, kwargs)`` calls in a span, and sees the result (`_recorder`)."""
 
-timed: Callable[[Callable[..., Any], str], Callable[..., Any]] | None = None
-"""In a DataLoader worker: makes the timed form of a method, cheaper than one that goes through `call`."""
+timed: Callable[[Callable[..., Any], dict[int, str]], Callable[..., Any]] | None = None
+"""Makes the timed form of a method that suits the recorder in force, cheaper than one that goes through `call`."""
 
 sample: Sample | None = None
 """In a DataLoader worker: ``sample(name, index, function, *args)`` calls in a `sample` span."""

@@ -15,7 +15,8 @@ import contextlib
 import json
 import mmap
 import os
-import shutil
+import re
+import stat
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 PREFIX: Final = "annotate-"
+_FOLDER: Final = re.compile(r"annotate-(\d+)-(\d+)-[a-z0-9_]{8}")
+"""Process, when that started, and the letters of ``tempfile.mkdtemp``."""
+_FILE: Final = re.compile(r"control|\d+\.state|\d+-\d+\.spans")
 CONTROL: Final = "control"
 SUFFIX: Final = ".spans"
 STATE: Final = ".state"
@@ -70,7 +74,7 @@ class Spool:
             with path.open("r+b") as file:
                 self._control = mmap.mmap(file.fileno(), 8)
         except BaseException:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            _remove(self.folder)
             raise
 
     def open_window(self) -> None:
@@ -107,7 +111,7 @@ class Spool:
             return
         self.close_window()
         for _ in range(5):  # a worker may be creating a file in it
-            shutil.rmtree(self.folder, ignore_errors=True)
+            _remove(self.folder)
             if not self.folder.exists():
                 break
 
@@ -122,11 +126,31 @@ def start_time(pid: int) -> str:
 
 
 def sweep(parent: Path) -> None:
-    """Remove the folders of processes that are gone."""
+    """Remove the folders of processes that are gone: this user's, and only what a spool of ours looks like."""
     for folder in parent.glob(PREFIX + "*-*-*"):
-        pid, _, rest = folder.name.removeprefix(PREFIX).partition("-")
-        if pid.isdigit() and not _is_alive(int(pid), rest.partition("-")[0]):
-            shutil.rmtree(folder, ignore_errors=True)
+        name = _FOLDER.fullmatch(folder.name)
+        if name is not None and _is_own(folder) and not _is_alive(int(name[1]), name[2]):
+            _remove(folder)
+
+
+def _is_own(folder: Path) -> bool:
+    """True for a folder, no link, that belongs to this user and is closed to others, as we make them."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the files of a spool, and the folder unless somebody has put something else into it."""
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if _FILE.fullmatch(path.name) and not path.is_dir():
+                path.unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def _is_alive(pid: int, started: str) -> bool:

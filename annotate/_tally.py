@@ -18,7 +18,7 @@ from typing import Any, Final
 from annotate import _decoders, _registry, _spans
 from annotate._dataset import time_dataset
 from annotate._loader import time_registered
-from annotate._parcel import Facts
+from annotate._parcel import Facts, Tagged
 from annotate._patching import Patches
 from annotate._timed import callable_label
 
@@ -202,7 +202,9 @@ class Worker:
         if iteration < 0:
             return data
         sums = stop(finished - self._started) if _spans.RECORDING else None
-        facts = (iteration, batch, self._loader, self._worker, self._pid, self._began, self._started, finished, 0)
+        facts = Facts(
+            iteration, batch, self._loader, self._worker, self._pid, self._began, self._started, finished, 0, 0
+        )
         return Tallied(data, facts, sums)
 
 
@@ -225,18 +227,16 @@ def begin(loader: int, worker: int) -> None:
     current = Worker(loader, worker, patches)
 
 
-class Watched:
-    """Indices on their way to a worker."""
+class Watched(Tagged):
+    """Indices on their way to a worker that is watched."""
 
-    __slots__ = ("batch", "indices", "iteration", "measure")
+    __slots__ = ("measure",)
 
     def __init__(self, indices: object, iteration: int, batch: int, measure: bool) -> None:
-        self.indices = indices
-        self.iteration = iteration
-        self.batch = batch
+        super().__init__(indices, iteration, batch)
         self.measure = measure
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, int, int, bool]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return take_indices, (self.indices, self.iteration, self.batch, self.measure)
 
 

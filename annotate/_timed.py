@@ -1,7 +1,7 @@
-"""Timed stand-ins: generated subclasses for objects, a proxy for plain callables, a wrapper for iterators.
+"""Timed stand-ins: replacements for methods, a proxy for plain callables, a wrapper for iterators.
 
-A timed subclass lives only while a session is on. Its instances answer ``obj.__class__`` with the class they came
-from, so copies, reprs, comparisons and ``self.__class__(...)`` behave as before, and they pickle as that class.
+The replacement of a method stands on the class that defines it (`_patching.Patches.follow`); a plain callable has no
+class to stand on, so a proxy takes its place in the container that holds it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,15 @@ from typing import Any, Final, cast
 from annotate import _spans
 
 Method = Callable[..., Any]
+
+Followed = dict[int, str]
+"""Identity of an instance that is followed -> marker name of its spans."""
+
+Make = Callable[[Method, Followed], Method]
+"""Makes the replacement of a method."""
+
+ORIGINAL: Final = "_annotate_original"
+"""Attribute of a replacement: the method that it replaces."""
 
 set_class: Final[Callable[[object, type], None]] = object.__dict__["__class__"].__set__
 """``obj.__class__ = cls`` past any property of that name."""
@@ -72,19 +81,48 @@ def timed_subclass(base: type, methods: Mapping[str, Method]) -> type:
     return timed
 
 
-def timed_method(method: Method, name: str) -> Method:
-    """`method` inside a span whenever a window is being recorded."""
+def replacement(make: Make, method: Method, followed: Followed) -> Method:
+    """What `make` makes of a method, marked as ours."""
+    made = make(method, followed)
+    setattr(made, ORIGINAL, method)
+    return made
+
+
+def original_of(method: Method) -> Method:
+    """`method`, or what it replaces when it is a replacement of ours."""
+    original: Method = getattr(method, ORIGINAL, method)
+    return original
+
+
+def timed_method(method: Method, followed: Followed) -> Method:
+    """`method` inside a span whenever a window is being recorded and it is called on an instance that is followed."""
     if _spans.timed is not None:
-        return _spans.timed(method, name)
+        return _spans.timed(method, followed)
 
     @wraps(method)
+    def timed(self: object, /, *args: Any, **kwargs: Any) -> Any:
+        name = followed.get(id(self)) if _spans.RECORDING else None
+        if name is None:
+            return method(self, *args, **kwargs)
+        if _spans.call is not None:
+            return _spans.call(name, method, (self, *args), kwargs)
+        with _spans.marker(name):
+            return method(self, *args, **kwargs)
+
+    return timed
+
+
+def timed_function(function: Method, name: str) -> Method:
+    """`function` inside a span whenever a window is being recorded."""
+
+    @wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
         if not _spans.RECORDING:
-            return method(*args, **kwargs)
+            return function(*args, **kwargs)
         if _spans.call is not None:
-            return _spans.call(name, method, args, kwargs)
+            return _spans.call(name, function, args, kwargs)
         with _spans.marker(name):
-            return method(*args, **kwargs)
+            return function(*args, **kwargs)
 
     return timed
 
@@ -105,6 +143,10 @@ class TimedCallable:
     def __init__(self, target: Method, name: str) -> None:
         self.target = target
         self._name = name
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # so that isinstance() answers as for the callable
+        return type(self.target)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not _spans.RECORDING:

@@ -164,10 +164,10 @@ class Watching(Iteration):
     def receive(self, now: int, facts: Facts, sums: _tally.Sums | None) -> None:
         """A batch has arrived."""
         if sums is not None:
-            ready = facts[7]
+            ready = facts.finished
             if get_ident() == self.asked_by:  # it may have lain in the queue, ready
                 ready = max(ready, self.asked)
-            self._tallies[facts[1]] = sums, max(0, now - ready)
+            self._tallies[facts.batch] = sums, max(0, now - ready)
         self.arrive(now, facts)
 
     def consume(self, now: int) -> Batch | None:
@@ -289,7 +289,7 @@ def print_line(file: IO[str] | None, line: str) -> None:
 
 
 def _arrived(facts: Facts, sums: _tally.Sums | None) -> None:
-    iteration = _open.get(facts[0])
+    iteration = _open.get(facts.iteration)
     if iteration is not None:
         iteration.receive(clock(), facts, sums)
 

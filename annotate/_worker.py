@@ -24,6 +24,7 @@ class Place(NamedTuple):
     """Where a worker writes, and how much."""
 
     folder: str
+    training_process: int
     loader: int
     spool_bytes: int
     buffered_spans: int
@@ -41,8 +42,9 @@ class WorkerInit:
     def __call__(self, worker: int) -> None:
         if self.function is not None:
             self.function(worker)
-        with contextlib.suppress(Exception):
-            begin(self.place, worker, perf_counter_ns())
+        if os.getpid() != self.place.training_process:  # a worker that is a thread records nothing
+            with contextlib.suppress(Exception):
+                begin(self.place, worker, perf_counter_ns())
 
     def __reduce__(self) -> tuple[type[WorkerInit], tuple[Any, Place]]:
         return WorkerInit, (self.function, self.place)
@@ -178,11 +180,11 @@ class Worker:
         if iteration < 0 and not recording:
             return data
         place = self._place
-        dropped = self._dropped + _recorder.other_threads
-        return _parcel.Parcel(
-            data,
-            (iteration, batch, place.loader, self._worker, self._pid, self._began, started, finished, dropped),
-        )
+        facts = _parcel.Facts(
+            iteration, batch, place.loader, self._worker, self._pid, self._began, started, finished, self._dropped,
+            _recorder.other_threads,
+        )  # fmt: skip
+        return _parcel.Parcel(data, facts)
 
     def _cost(self) -> _costs.Reading:
         """Of the batch that has just been finished."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from itertools import count
+from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -111,6 +112,9 @@ class WorkerCapture:
         number = self._number_of(loader)
         if number is None or type(loader).__iter__ is DataLoader.__iter__ or not getattr(loader, "num_workers", 0):
             return
+        if workers_are_threads(loader):
+            self._lost[number] = "they are threads, which are not recorded"
+            return
         if not hasattr(loader, "worker_init_fn") or not hasattr(loader, "collate_fn") or not self._has_spool():
             return
         init, collate = self._hooks(loader, number)
@@ -164,7 +168,7 @@ class WorkerCapture:
         if running is not None and id(loader) not in self._proxies:
             self._lost[number] = _BEFORE
             return False
-        if getattr(loader, "worker_method", "multiprocessing") != "multiprocessing":
+        if workers_are_threads(loader):
             self._lost[number] = "they are threads, which are not recorded"
             return False
         if not self._has_spool():
@@ -206,7 +210,7 @@ class WorkerCapture:
 
     def _hooks(self, loader: Any, number: int) -> tuple[WorkerInit, WorkerCollate]:
         assert self.spool is not None
-        place = Place(str(self.spool.folder), number, self._limits.spool_bytes, self._limits.buffered_spans)
+        place = Place(str(self.spool.folder), self._pid, number, self._limits.spool_bytes, self._limits.buffered_spans)
         function, init = loader.collate_fn, loader.worker_init_fn
         if isinstance(function, WorkerCollate):  # copied from another loader
             function = function.function
@@ -215,6 +219,17 @@ class WorkerCapture:
         if not isinstance(function, Collate):
             function = Collate(function)
         return WorkerInit(init, place), WorkerCollate(function)
+
+
+def workers_are_threads(loader: Any) -> bool:
+    """True for a loader whose workers share this process: what is sent to them is never pickled.
+
+    Such are torch's own thread workers, and those of a multiprocessing context whose ``Process`` is a thread.
+    """
+    if getattr(loader, "worker_method", "multiprocessing") != "multiprocessing":
+        return True
+    kind = getattr(getattr(loader, "multiprocessing_context", None), "Process", None)
+    return isinstance(kind, type) and not issubclass(kind, BaseProcess)
 
 
 @contextmanager

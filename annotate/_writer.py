@@ -10,7 +10,9 @@ import json
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
@@ -39,10 +41,13 @@ _EVENT_KEY: Final = b'"ph"'
 """Every event begins with it: where the text is cut, so that no match is cut in two."""
 
 
-class Exporter(Protocol):
-    """The part of ``torch.profiler.profile`` that a trace is written from."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What Kineto's text has of ours."""
 
-    def export_chrome_trace(self, path: str) -> object: ...
+    markers: int
+    names: frozenset[str]
+    """Span names that occur."""
 
 
 class Rows(Protocol):
@@ -80,17 +85,18 @@ def check_writable(logdir: Path) -> None:
 
 
 def write_trace(
-    profiler: Exporter,
+    save: Callable[[str], object],
     logdir: Path,
     names: Mapping[str, str],
-    metadata_for: Callable[[int], PipelineMetadata],
+    metadata_for: Callable[[Written], PipelineMetadata],
     rows: Rows | None = None,
 ) -> Path:
-    """Write what `profiler` recorded as one trace file in `logdir` and return its path.
+    """Write one trace file in `logdir` and return its path.
 
     Args:
+        save: writes Kineto's own text to a path.
         names: marker name -> span name. Events of these names, and no others, become ``user_annotation``.
-        metadata_for: gives the metadata when told the number of markers in the trace.
+        metadata_for: gives the metadata when told what markers the text has.
         rows: the workers' events.
     """
     stem = f"{host_name()}_{os.getpid()}.{time.time_ns()}"
@@ -99,12 +105,13 @@ def write_trace(
     packed = logdir / f".{stem}.gz.part"
     known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
     try:
-        profiler.export_chrome_trace(str(plain))
+        save(str(plain))
         with plain.open("rb") as source:
-            count = sum(_look(text, known, rows) for text in _pieces(source))
+            counts = sum((_look(text, known, rows) for text in _pieces(source)), Counter[bytes]())
         if rows is not None:
             rows.read()
-        metadata = metadata_for(count)
+        spans = frozenset(json.loads(known[marker]) for marker in counts)
+        metadata = metadata_for(Written(counts.total(), spans))
         head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
         events = () if rows is None else rows.events(metadata.get("loaders", []))
         with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
@@ -161,14 +168,11 @@ def _gzip(sink: IO[bytes]) -> Any:
     return opened(filename="", mode="wb", fileobj=sink, compresslevel=_ISAL_COMPRESSION, mtime=0)
 
 
-def _look(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> int:
+def _look(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> Counter[bytes]:
+    """How often each of our markers occurs."""
     if rows is not None:
         rows.look(text)
-    return _count_markers(text, known)
-
-
-def _count_markers(text: bytes, known: Mapping[bytes, bytes]) -> int:
-    return sum(match in known for match in _CATEGORY_AND_NAME.findall(text))
+    return Counter(match for match in _CATEGORY_AND_NAME.findall(text) if match in known)
 
 
 def _rewritten(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> bytes:

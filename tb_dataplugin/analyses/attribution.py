@@ -15,13 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import Cause, IdleCauses, find_idle_causes
 from tb_dataplugin.analyses.launches import NONE, GapEnds
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.stages import StageTree, stage_pieces
+from tb_dataplugin.analyses.stages import StageTree, groups, stage_pieces
 from tb_dataplugin.analyses.workers import Workers, WorkerTimes, known
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
@@ -163,11 +162,15 @@ def _share_of_worker(tree: StageTree, track: int, times: WorkerTimes, made: Inte
 
 def _share_of_track(tree: StageTree, track: int, waits: Intervals) -> list[tuple[str, Intervals]]:
     """Divides waiting time by the deepest stage that the row was in; time in a wait span itself is `other`."""
-    start, end, stages = stage_pieces(tree, track)
-    names = np.array([OTHER if stage.kind == "wait" else stage.name for stage in stages], dtype=object)
-    touches = waits.overlap(start, end) > 0
-    found = {str(name): Intervals.union(start[names == name], end[names == name]) for name in np.unique(names[touches])}
-    parts = [(name, waits.intersect(pieces)) for name, pieces in found.items() if name != OTHER]
+    start, end, node = stage_pieces(tree, track)
+    touched = np.flatnonzero(waits.overlap(start, end) > 0)
+    start, end, node = start[touched], end[touched], node[touched]
+    found: dict[str, list[Intervals]] = {}
+    for number, rows in groups(node, np.arange(len(node))):
+        stage = tree.paths[number][-1]
+        if stage.kind != "wait":
+            found.setdefault(stage.name, []).append(Intervals.union(start[rows], end[rows]))
+    parts = [(name, waits.intersect(Intervals.union_of(sets))) for name, sets in sorted(found.items())]
     return [*parts, (OTHER, waits.minus(Intervals.union_of(part for _, part in parts)))]
 
 
@@ -177,23 +180,44 @@ def _totals(by_stage: dict[str, Intervals]) -> dict[str, int]:
 
 def _attribute_device(device: DeviceIdle, idle: IdleCauses, by_stage: dict[str, Intervals]) -> DeviceAttribution:
     gaps, waited = device.gaps, idle.causes.get("data_wait", EMPTY)
-    shares = {name: stage.intersect(waited).overlap(gaps.start, gaps.end) for name, stage in by_stage.items()}
+    shares = _shares_of_gaps(gaps, {name: stage.intersect(waited) for name, stage in by_stage.items()})
     return DeviceAttribution(
         device=device.device,
         causes=idle.causes,
-        by_stage_ns={name: int(share.sum()) for name, share in shares.items() if share.any()},
+        by_stage_ns=shares.by_stage_ns,
         gap_causes_ns=idle.per_gap(gaps),
-        gap_stage=_largest(shares, len(gaps)),
+        gap_stage=shares.largest,
         gap_ends=idle.ends,
         unlaunched=idle.unlaunched,
         queued_ns=idle.queued_ns,
     )
 
 
-def _largest(shares: dict[str, Int64Array], count: int) -> tuple[str, ...]:
-    if not shares:
-        return ("",) * count
-    names = list(shares)
-    table: npt.NDArray[np.int64] = np.stack([shares[name] for name in names])
-    best = table.argmax(axis=0)
-    return tuple(names[i] if table[i, gap] else "" for gap, i in enumerate(best.tolist()))
+@dataclass(frozen=True, slots=True)
+class _GapShares:
+    """`largest`: per gap, the stage that has most of its data wait, "" where it has none."""
+
+    by_stage_ns: dict[str, int]
+    largest: tuple[str, ...]
+
+
+def _shares_of_gaps(gaps: Intervals, waited: Mapping[str, Intervals]) -> _GapShares:
+    """`waited`: by stage, its part of the gaps' data wait; every interval of it lies in one gap.
+
+    Only gaps in which a stage has a part cost anything: a table of all stages by all gaps would not fit into memory.
+    """
+    names = list(waited)
+    stage = np.repeat(np.arange(len(names)), [len(waited[name]) for name in names])
+    start = np.concatenate([waited[name].start for name in names]) if names else np.zeros(0, dtype=np.int64)
+    length = np.concatenate([waited[name].durations for name in names]) if names else start
+    gap = np.searchsorted(gaps.start, start, side="right") - 1
+    key, place = np.unique(gap * max(1, len(names)) + stage, return_inverse=True)
+    total = np.zeros(len(key), dtype=np.int64)
+    np.add.at(total, place, length)
+    gap, stage = np.divmod(key, max(1, len(names)))
+    order = np.lexsort((-stage, total, gap))  # of equals the first stage counts, as the last of its gap
+    largest = [""] * len(gaps)
+    for row in order.tolist():
+        largest[int(gap[row])] = names[int(stage[row])]
+    summed = {name: waited[name].total_ns for name in names}
+    return _GapShares({name: time for name, time in summed.items() if time}, tuple(largest))

@@ -169,7 +169,8 @@ class ChainFinder:
     def _pieces_of(self, track: int) -> Rows:
         """Pieces of one row of the trace, by start."""
         if track not in self._pieces:
-            self._pieces[track] = np.flatnonzero(self.tree.pieces_of_track(track))
+            mine = self.tree.pieces_of_track(track)
+            self._pieces[track] = np.arange(mine.start, mine.stop)
         return self._pieces[track]
 
     def _samples_of(self, track: int) -> Rows:

@@ -13,8 +13,8 @@ import numpy as np
 from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, known
-from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
-from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
+from tb_dataplugin.model.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,11 @@ def _drawing(batches: BatchTimes, loader: int) -> Intervals:
     """Per epoch, from the first to the last index that the loader put into a queue."""
     table = batches.table
     rows = (table.loader == loader) & known(table.drawn_ns)
-    epochs = [table.drawn_ns[rows & (table.epoch == epoch)] for epoch in np.unique(table.epoch[rows]).tolist()]
-    return Intervals.union([int(drawn.min()) for drawn in epochs], [int(drawn.max()) for drawn in epochs])
+    drawn, (epochs, place) = table.drawn_ns[rows], np.unique(table.epoch[rows], return_inverse=True)
+    first, last = np.full(len(epochs), drawn.max(initial=0)), np.full(len(epochs), drawn.min(initial=0))
+    np.minimum.at(first, place, drawn)
+    np.maximum.at(last, place, drawn)
+    return Intervals.union(first, last)
 
 
 def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
@@ -101,16 +104,28 @@ def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> t
         return ()
     rows = spans.row[first[spans.stage] & (events.track[spans.row] == trace.training_track)]
     rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
-    found = []
-    for place, row in enumerate(rows.tolist()):
-        start, end = int(events.start_ns[row]), int(events.end_ns[row])
-        epoch = None if batches is None else _epoch_received(batches, start, end)
-        wait = Intervals.union([start], [end]).clip(window)
-        found.append(EpochStart(wait, place > 0 if epoch is None else epoch > 0))
-    return tuple(one for one in found if len(one.wait))
+    start, end = events.start_ns[rows], events.end_ns[rows]
+    epoch = np.full(len(rows), -1) if batches is None else _epochs_received(batches, start, end)
+    repeated = np.where(epoch < 0, np.arange(len(rows)) > 0, epoch > 0)
+    first_ns, last_ns = np.maximum(start, window.start_ns), np.minimum(end, window.end_ns)
+    return tuple(
+        EpochStart(Intervals(int64([one]), int64([other])), again)
+        for one, other, again in zip(first_ns.tolist(), last_ns.tolist(), repeated.tolist(), strict=True)
+        if one < other
+    )
 
 
-def _epoch_received(batches: BatchTimes, start: int, end: int) -> int | None:
-    consumed = batches.table.consumed_ns
-    rows = np.flatnonzero((consumed != UNKNOWN_NS) & (consumed >= start) & (consumed <= end))
-    return int(batches.table.epoch[rows[0]]) if len(rows) else None
+def _epochs_received(batches: BatchTimes, start: Int64Array, end: Int64Array) -> Int64Array:
+    """Per wait, the epoch of the batch that was handed out in it, of several the first in the table; -1 for none."""
+    table = batches.table
+    rows = np.flatnonzero(known(table.consumed_ns))
+    rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
+    consumed = table.consumed_ns[rows]
+    first, last = np.searchsorted(consumed, start), np.searchsorted(consumed, end, side="right")
+    inside = last > first
+    found = np.full(len(start), -1, dtype=np.int64)
+    if inside.any():
+        edges = np.stack((first[inside], last[inside]), axis=1).ravel()
+        lowest = np.minimum.reduceat(np.append(rows, len(table)), edges)[::2]
+        found[inside] = np.maximum(table.epoch[lowest], 0)
+    return found

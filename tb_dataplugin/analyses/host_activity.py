@@ -22,14 +22,17 @@ from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import Trace
 
-_SYNCHRONISES = re.compile(r"(cuda|cu|hip|xpu|ze|ur|mtia)\w*(Synchronize|EventWait|QueueFinish)\w*")
+_CALL = r"(?:cuda|cu|hip|xpu|ze|ur|mtia)(?=\w*\Z)\w*"
+"""The look ahead is what keeps a name in proportion to its length: what follows has nothing to try again."""
+
+_SYNCHRONISES = re.compile(_CALL + r"(Synchronize|EventWait|QueueFinish)\w*")
 """``cudaDeviceSynchronize``, ``hipStreamSynchronize``, ``cuCtxSynchronize``, ``zeEventHostSynchronize``,
 ``urQueueFinish``. ``cudaStreamWaitEvent`` is none: it makes the stream wait, not the host."""
 
 _TO_DEVICE = re.compile(r"HtoD|HostToDevice|M2D")
 _TO_HOST = re.compile(r"DtoH|DeviceToHost|D2M")
 
-_COPIES = re.compile(r"(cuda|cu|hip|xpu|ze|ur|mtia)\w*[Mm]em(ory)?[Cc]o?py\w*")
+_COPIES = re.compile(_CALL + r"[Mm]em(ory)?[Cc]o?py\w*")
 _ANY_NAME = re.compile(r".+", re.DOTALL)
 
 _COLLECTIVE = re.compile(r"(nccl|rccl|xccl|c10d|gloo|mpi|ucc):.*|record_param_comms")

@@ -13,7 +13,7 @@ A gap whose launch is not in the trace is judged by the training thread alone; s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, get_args
@@ -28,7 +28,8 @@ from tb_dataplugin.analyses.host_activity import (
     copy_rows,
     read_host_activity,
 )
-from tb_dataplugin.analyses.launches import NONE, GapEnds, find_gap_ends
+from tb_dataplugin.analyses.launches import NONE, GapEnds, Rows, find_gap_ends
+from tb_dataplugin.limits import MOST_LAUNCHERS
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, distinct
 from tb_dataplugin.model.trace import Trace
 
@@ -63,21 +64,28 @@ def find_idle_causes(trace: Trace, devices: tuple[DeviceIdle, ...], waits: Inter
     if not devices:
         return ()
     host = read_host_activity(trace)
-    return tuple(_one_device(trace, host, device, waits) for device in devices)
+    told, activity_of = _tellable(host, waits), cache(host.of_thread)
+    inward = copy_rows(trace, to_device=True)
+    return tuple(_one_device(trace, device, waits, told, inward, activity_of) for device in devices)
 
 
-def _one_device(trace: Trace, host: HostActivity, device: DeviceIdle, waits: Intervals | None) -> IdleCauses:
-    gaps, ends = device.gaps, find_gap_ends(trace, device.device, device.gaps)
+def _one_device(
+    trace: Trace,
+    device: DeviceIdle,
+    waits: Intervals | None,
+    told: set[Cause],
+    inward: Rows,
+    activity_of: Callable[[int], ThreadActivity],
+) -> IdleCauses:
+    gaps, ends = device.gaps, _by_few_threads(trace, find_gap_ends(trace, device.device, device.gaps))
     launch_ns = np.where(ends.launch != NONE, trace.events.start_ns[ends.launch], gaps.end)
     launched = np.clip(launch_ns, gaps.start, gaps.end)
-    copied = _in_copy_until(trace, ends, launched, gaps)
+    copied = _in_copy_until(trace, ends, launched, gaps, inward)
     parts: list[Layer] = [
         ("h2d", Intervals.union(launched, copied)),
         ("launch", Intervals.union(copied, gaps.end)),
     ]
-    told = _tellable(host, waits)
     main = _main_thread(trace, ends)
-    activity_of = cache(host.of_thread)
     thread = np.where(ends.launch != NONE, trace.events.track[ends.launch], -1 if main is None else main)
     for track in np.unique(thread).tolist():
         mine = thread == track
@@ -94,6 +102,21 @@ def _one_device(trace: Trace, host: HostActivity, device: DeviceIdle, waits: Int
     )
 
 
+def _by_few_threads(trace: Trace, ends: GapEnds) -> GapEnds:
+    """Without the launches of threads beyond the `MOST_LAUNCHERS` that launched most; the training thread keeps all."""
+    known = np.flatnonzero(ends.launch != NONE)
+    track = trace.events.track[ends.launch[known]]
+    threads, place, count = np.unique(track, return_inverse=True, return_counts=True)
+    if len(threads) <= MOST_LAUNCHERS:
+        return ends
+    count[threads == (-1 if trace.training_track is None else trace.training_track)] = len(track) + 1
+    kept = np.zeros(len(threads), dtype=np.bool_)
+    kept[np.argsort(-count, kind="stable")[:MOST_LAUNCHERS]] = True
+    launch = ends.launch.copy()
+    launch[known[~kept[place]]] = NONE
+    return GapEnds(ends.activity, launch)
+
+
 def _main_thread(trace: Trace, ends: GapEnds) -> int | None:
     """The training thread; in a trace without one, the thread that launched what ended the most gaps."""
     if trace.training_track is not None:
@@ -104,12 +127,12 @@ def _main_thread(trace: Trace, ends: GapEnds) -> int | None:
     return ranked[0][0] if ranked else None
 
 
-def _in_copy_until(trace: Trace, ends: GapEnds, launched: Int64Array, gaps: Intervals) -> Int64Array:
-    """Per gap, until when the host was in the call that copies to the device; `launched` where it was no such copy."""
-    is_copy = np.zeros(len(trace.events), dtype=np.bool_)
-    is_copy[copy_rows(trace, to_device=True)] = True
-    copying = (ends.activity != NONE) & (ends.launch != NONE)
-    copying[copying] = is_copy[ends.activity[copying]]
+def _in_copy_until(trace: Trace, ends: GapEnds, launched: Int64Array, gaps: Intervals, inward: Rows) -> Int64Array:
+    """Per gap, until when the host was in the call that copies to the device; `launched` where it was no such copy.
+
+    `inward`: rows of the copies to a device.
+    """
+    copying = (ends.launch != NONE) & np.isin(ends.activity, inward)
     return np.where(copying, np.clip(trace.events.end_ns[ends.launch], launched, gaps.end), launched)
 
 
@@ -139,6 +162,7 @@ def _divide(whole: Intervals, layers: tuple[Layer, ...]) -> list[Layer]:
     """Cuts `whole` up: each time goes to the first layer that holds it, and to `unknown` where none does."""
     if not len(whole):
         return []
+    layers = tuple((cause, whole.intersect(time)) for cause, time in layers)
     sets = (whole, *(time for _, time in layers))
     edges = distinct(np.concatenate([part for time in sets for part in (time.start, time.end)]))
     inside = whole.contains(edges[:-1])

@@ -8,8 +8,10 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
+from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
 
 ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
@@ -33,14 +35,17 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         if "load" in missing:
             yield missing["load"].as_diagnostic()
         yield from _cost_notes(results, missing.get("costs"))
-    yield from _trace_notes(trace, results.tree.clipped)
+    yield from _trace_notes(trace, results.tree)
 
 
-def _trace_notes(trace: Trace, clipped: int) -> Iterator[Diagnostic]:
-    """Of the trace as a whole; `clipped`: stage spans that ran past the end of the span they started in."""
-    if clipped:
+def _trace_notes(trace: Trace, tree: StageTree) -> Iterator[Diagnostic]:
+    """Of the trace as a whole."""
+    if tree.merged:
+        message = f"The capture has more than {MOST_STAGES:,} different stages; the others count as {FURTHER.name}"
+        yield Diagnostic("file", "limit_stages", tree.merged, message)
+    if tree.clipped:
         message = "Stage spans ran past the end of the span they started in; their time is cut there"
-        yield Diagnostic("stages", "overlapping_spans", clipped, message)
+        yield Diagnostic("stages", "overlapping_spans", tree.clipped, message)
     if trace.info.pipeline:
         yield from (Diagnostic("capture", "capture_note", 1, note) for note in trace.info.pipeline.notes)
 

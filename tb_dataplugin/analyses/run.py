@@ -32,6 +32,7 @@ from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import find_workers
 from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.limits import ALL_GAPS
 from tb_dataplugin.model.intervals import EMPTY, Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import AnalysisOptions
@@ -68,8 +69,9 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
     rates = find_throughput(trace, tree, window, loader, devices, attribution, workers)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution)
     waits = EMPTY if loader is None else loader.waits
+    most_gaps = min(options.max_gaps, max(1, ALL_GAPS // max(1, len(devices))))
     gaps = tuple(
-        list_gaps(device, part, ChainFinder(trace, tree, loader, workers, device, part), waits, steps, options.max_gaps)
+        list_gaps(device, part, ChainFinder(trace, tree, loader, workers, device, part), waits, steps, most_gaps)
         for device, part in zip(devices, attribution.devices, strict=True)
     )
     results = Results(

@@ -44,10 +44,11 @@ def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[Sl
 
 def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess) -> SlowSample:
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
-    pieces = (tree.track[tree.piece_span] == tree.track[row]) & (tree.piece_start >= start) & (tree.piece_end <= end)
+    mine = tree.pieces_of_track(int(tree.track[row]))
+    pieces = (tree.piece_start[mine] >= start) & (tree.piece_end[mine] <= end)
     spent: dict[str, int] = {}
-    lengths = (tree.piece_end - tree.piece_start)[pieces].tolist()
-    for span, length in zip(tree.piece_span[pieces].tolist(), lengths, strict=True):
+    lengths = (tree.piece_end[mine] - tree.piece_start[mine])[pieces].tolist()
+    for span, length in zip(tree.piece_span[mine][pieces].tolist(), lengths, strict=True):
         name = tree.paths[tree.node[span]][-1].name
         spent[name] = spent.get(name, 0) + length
     stage = max(spent, key=lambda name: spent[name], default="")

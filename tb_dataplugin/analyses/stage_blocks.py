@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tb_dataplugin.analyses.stages import Path, StageTree
+from tb_dataplugin.analyses.stages import Path, StageTree, groups
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import SpanFacts
@@ -45,27 +45,35 @@ def find_stage_blocks(
     if not len(inside):
         return {}
     block, worker = _blocks(tree, facts, window, steps, inside)
-    node, columns = tree.node[inside], len(worker)
+    key = tree.node[inside] * len(worker) + block
+    cells, place = np.unique(key, return_inverse=True)  # most stages have a call in few of the blocks
+    node, block = np.divmod(cells, len(worker))
 
-    def table(values: npt.NDArray[np.int64] | None) -> Int64Array:
-        summed = np.bincount(node * columns + block, values, minlength=len(tree.paths) * columns)
-        return int64(summed.reshape(len(tree.paths), columns).round())
+    def table(values: Int64Array) -> Int64Array:
+        return int64(np.bincount(place, values, minlength=len(cells)).round())
 
-    count, self_ns, cpu = table(None), table(tree.self_ns[inside]), table(facts.cpu_ns[inside])
-    unknown = {tree.paths[number] for number in np.unique(node[facts.cpu_ns[inside] < 0]).tolist()}
+    count, self_ns = table(np.ones(len(place), dtype=np.int64)), table(tree.self_ns[inside])
+    cpu = table(facts.cpu_ns[inside])
+    own = np.maximum(cpu - _of_children(tree, cells, cpu, len(worker)), 0)
+    unknown = set(tree.node[inside][facts.cpu_ns[inside] < 0].tolist())
     found = {}
-    for number in np.unique(node).tolist():
-        path, used = tree.paths[number], count[number] > 0
-        own = None if path in unknown else _without_children(tree, cpu, number)[used]
-        found[path] = StageBlocks(worker[used], count[number][used], self_ns[number][used], own)
+    for number, rows in groups(node, np.arange(len(cells))):
+        known = None if number in unknown else own[rows]
+        found[tree.paths[number]] = StageBlocks(worker[block[rows]], count[rows], self_ns[rows], known)
     return found
 
 
-def _without_children(tree: StageTree, cpu: Int64Array, number: int) -> Int64Array:
-    path = tree.paths[number]
-    children = [other for other, below in enumerate(tree.paths) if below[:-1] == path]
-    own: Int64Array = np.maximum(cpu[number] - np.maximum(cpu[children], 0).sum(axis=0), 0)
-    return own
+def _of_children(tree: StageTree, cells: Int64Array, values: Int64Array, columns: int) -> Int64Array:
+    """Per cell (stage and block), the sum of the same block's values over the stages right inside that stage."""
+    numbers = {path: number for number, path in enumerate(tree.paths)}
+    above = int64([numbers.get(path[:-1], -1) for path in tree.paths])
+    node, block = np.divmod(cells, columns)
+    target = above[node] * columns + block
+    place = np.minimum(np.searchsorted(cells, target), max(len(cells) - 1, 0))
+    hits = (above[node] >= 0) & (cells[place] == target)
+    total = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(total, place[hits], np.maximum(values[hits], 0))
+    return total
 
 
 def _blocks(

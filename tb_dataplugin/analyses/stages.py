@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
-from tb_dataplugin.model.nesting import nest
+from tb_dataplugin.model.nesting import Nesting, nest_by_track
 from tb_dataplugin.model.trace import SpanFacts, Trace
 
 Path = tuple[Stage, ...]
+
+FURTHER = Stage("user", "(further stages)")
+"""Stands for all stages beyond the number that is looked at, within each stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,8 @@ class StageTree:
 
     Per span: times, `node` (index into `paths`, the chain of stages from the outermost to its own), `parent` (the
     enclosing span, -1 at the top), self time, depth.
-    Per piece of time: `piece_span`, the deepest span that thread was in. Pieces of one thread are disjoint.
+    Per piece of time: `piece_span`, the deepest span that thread was in. Pieces stand by thread, then by time; those
+    of one thread are disjoint. `merged` counts spans whose own stage is one too many: `FURTHER` stands for it.
     """
 
     paths: tuple[Path, ...]
@@ -37,50 +43,66 @@ class StageTree:
     piece_start: Int64Array
     piece_end: Int64Array
     piece_span: Int64Array
+    piece_track: npt.NDArray[np.int32]
     clipped: int
+    merged: int = 0
 
-    def pieces_of_track(self, track: int) -> npt.NDArray[np.bool_]:
-        mine: npt.NDArray[np.bool_] = self.track[self.piece_span] == track
-        return mine
+    def pieces_of_track(self, track: int) -> slice:
+        """The pieces of one thread."""
+        first, last = np.searchsorted(self.piece_track, track), np.searchsorted(self.piece_track, track, side="right")
+        return slice(int(first), int(last))
 
 
 def build_stage_tree(trace: Trace) -> StageTree:
     spans, events = trace.stage_spans, trace.events
     start, end, track = events.start_ns[spans.row], events.end_ns[spans.row], events.track[spans.row]
-    parent, depth = np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.int64)
-    pieces: list[Int64Array] = []
-    clipped = 0
-    for one in np.unique(track).tolist():
-        here = np.flatnonzero(track == one)
-        nesting = nest(start[here], end[here])
-        parent[here] = np.where(nesting.parent < 0, -1, here[nesting.parent])
-        depth[here] = nesting.depth
-        pieces.append(np.stack((nesting.piece_start, nesting.piece_end, here[nesting.piece_span])))
-        clipped += nesting.clipped
-    piece = np.concatenate(pieces, axis=1) if pieces else np.zeros((3, 0), dtype=np.int64)
-    self_ns = np.zeros(len(start), dtype=np.int64)
-    np.add.at(self_ns, piece[2], piece[1] - piece[0])
-    paths, node = _number_paths(trace, parent, depth)
-    return StageTree(paths, start, end, track, node, parent, depth, self_ns, piece[0], piece[1], piece[2], clipped)
+    nesting = nest_by_track(start, end, track)
+    paths, node, merged = _number_paths(trace, nesting)
+    return StageTree(
+        paths=paths,
+        start_ns=start,
+        end_ns=end,
+        track=track,
+        node=node,
+        parent=nesting.parent,
+        depth=nesting.depth,
+        self_ns=nesting.self_ns(),
+        piece_start=nesting.piece_start,
+        piece_end=nesting.piece_end,
+        piece_span=nesting.piece_span,
+        piece_track=track[nesting.piece_span],
+        clipped=nesting.clipped,
+        merged=merged,
+    )
 
 
-def _number_paths(trace: Trace, parent: Int64Array, depth: Int64Array) -> tuple[tuple[Path, ...], Int64Array]:
+def _number_paths(trace: Trace, nesting: Nesting) -> tuple[tuple[Path, ...], Int64Array, int]:
     """Gives each distinct chain of stages a number; parents come before children in the walk by depth.
 
-    The wait for a first batch is told apart in `loader_wait`, not here: its stages are the same as any other's.
+    The wait for a first batch is told apart in `loader_wait`, not here: its stages are the same as any other's. Also
+    gives how many spans stand under `FURTHER`, since there are too many chains.
     """
     stages = [Stage(one.kind, one.label.removesuffix(FIRST_BATCH)) for one in trace.stage_spans.stages]
-    stage = trace.stage_spans.stage
-    numbers: dict[Path, int] = {}
-    node = np.zeros(len(parent), dtype=np.int64)
-    path_of: list[Path] = []
-    for span in np.argsort(depth, kind="stable").tolist():
-        above = path_of[node[parent[span]]] if parent[span] >= 0 else ()
-        path = (*above, stages[stage[span]])
-        node[span] = numbers.setdefault(path, len(numbers))
-        if node[span] == len(path_of):
-            path_of.append(path)
-    return tuple(path_of), node
+    kinds = {stage: number for number, stage in enumerate(dict.fromkeys((*stages, FURTHER)))}
+    order, last = list(kinds), kinds[FURTHER]
+    stage = int64([kinds[one] for one in stages])[trace.stage_spans.stage].tolist()
+    numbers: dict[tuple[int, int], int] = {}  # by the number of the chain above, and the stage
+    paths: list[Path] = []
+    node, merged, parent = [-1] * len(stage), 0, nesting.parent.tolist()
+    for span in np.argsort(nesting.depth, kind="stable").tolist():
+        above = node[parent[span]] if parent[span] >= 0 else -1
+        key = (above, stage[span])
+        if key not in numbers and len(numbers) >= MOST_STAGES:
+            merged += 1
+            if above >= 0 and paths[above][-1] == FURTHER:
+                node[span] = above
+                continue
+            key = (above, last)
+        number = numbers.setdefault(key, len(numbers))
+        if number == len(paths):
+            paths.append((*(paths[above] if above >= 0 else ()), order[key[1]]))
+        node[span] = number
+    return tuple(paths), int64(node), merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +149,18 @@ def tabulate_stages(
         )
         return Unavailable("stages", "no_stage_markers", message)
     waited = _data_wait_per_span(tree, waits_by_track)
+    cpu_below = _cpu_of_children(tree, facts)
     rows = {}
-    for number in np.unique(tree.node[inside]).tolist():
-        here = np.flatnonzero(inside & (tree.node == number))
-        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], waited)
+    for number, here in groups(tree.node, np.flatnonzero(inside)):
+        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], waited, cpu_below)
     return tuple(_depth_first(rows))
+
+
+def groups(key: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+    """The rows by their key, ascending; each group in the order of `rows`."""
+    ordered = rows[np.argsort(key[rows], kind="stable")]
+    keys, first = np.unique(key[ordered], return_index=True)
+    yield from zip(keys.tolist(), np.split(ordered, first[1:]), strict=True) if len(keys) else ()
 
 
 def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
@@ -145,13 +174,18 @@ def _data_wait_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]
         return None
     waited = np.zeros(len(tree.start_ns), dtype=np.int64)
     for track, waits in waits_by_track.items():
-        mine = np.flatnonzero(tree.pieces_of_track(track))
+        mine = tree.pieces_of_track(track)
         np.add.at(waited, tree.piece_span[mine], waits.overlap(tree.piece_start[mine], tree.piece_end[mine]))
     return waited
 
 
 def _row(
-    tree: StageTree, facts: SpanFacts, here: npt.NDArray[np.intp], path: Path, waited: Int64Array | None
+    tree: StageTree,
+    facts: SpanFacts,
+    here: npt.NDArray[np.intp],
+    path: Path,
+    waited: Int64Array | None,
+    cpu_below: Int64Array,
 ) -> StageRow:
     duration = tree.end_ns[here] - tree.start_ns[here]
     p50, p95 = np.percentile(duration, (50, 95)).tolist()
@@ -166,7 +200,7 @@ def _row(
         max_ns=int(duration.max()),
         data_wait_ns=None if waited is None or path[-1].kind in ("wait", "h2d") else int(waited[here].sum()),
         cpu_ns=cpu,
-        cpu_self_ns=None if cpu is None else max(0, cpu - _cpu_of_children(tree, facts, here)),
+        cpu_self_ns=None if cpu is None else max(0, cpu - int(cpu_below[here].sum())),
         bytes=_extrapolated(facts.bytes[here]),
         offset_ns=_mean_offset(tree, here),
     )
@@ -176,9 +210,12 @@ def _sum_if_known(values: Int64Array) -> int | None:
     return int(values.sum()) if (values >= 0).all() else None
 
 
-def _cpu_of_children(tree: StageTree, facts: SpanFacts, here: npt.NDArray[np.intp]) -> int:
-    children = np.isin(tree.parent, here)
-    return int(np.maximum(facts.cpu_ns[children], 0).sum())
+def _cpu_of_children(tree: StageTree, facts: SpanFacts) -> Int64Array:
+    """Per span, the CPU time of the spans right inside it."""
+    total = np.zeros(len(tree.parent), dtype=np.int64)
+    inner = np.flatnonzero(tree.parent >= 0)
+    np.add.at(total, tree.parent[inner], np.maximum(facts.cpu_ns[inner], 0))
+    return total
 
 
 def _mean_offset(tree: StageTree, here: npt.NDArray[np.intp]) -> float | None:
@@ -206,8 +243,7 @@ def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:
     return below(())
 
 
-def stage_pieces(tree: StageTree, track: int) -> tuple[Int64Array, Int64Array, list[Stage]]:
-    """The time of one thread, cut up by its deepest stage: starts, ends, stages."""
+def stage_pieces(tree: StageTree, track: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """The time of one thread, cut up by its deepest stage: starts, ends, numbers of the stages' `paths`."""
     mine = tree.pieces_of_track(track)
-    stages = [tree.paths[number][-1] for number in tree.node[tree.piece_span[mine]].tolist()]
-    return int64(tree.piece_start[mine]), int64(tree.piece_end[mine]), stages
+    return tree.piece_start[mine], tree.piece_end[mine], tree.node[tree.piece_span[mine]]

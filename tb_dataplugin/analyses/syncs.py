@@ -17,6 +17,7 @@ from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.host_activity import Mask, read_host_activity
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.launches import Rows
+from tb_dataplugin.analyses.stages import groups
 from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import Trace
@@ -62,8 +63,7 @@ def find_syncs(
 def _operators_around(trace: Trace, calls: Rows, operators: Mask) -> tuple[tuple[str, int], ...]:
     events = trace.events
     counts: dict[str, int] = {}
-    for track in np.unique(events.track[calls]).tolist():
-        mine = calls[events.track[calls] == track]
+    for track, mine in groups(events.track, calls):
         outermost = _outermost(trace, np.flatnonzero(operators & (events.track == track)))
         place = np.searchsorted(events.start_ns[outermost], events.start_ns[mine], side="right") - 1
         around = outermost[np.maximum(place, 0)] if len(outermost) else mine

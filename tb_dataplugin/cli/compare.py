@@ -25,17 +25,18 @@ from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
+from tb_dataplugin.units import magnitude
 
 TOO_SLOW = 1
 
 
 class CompareCommand:
-    """Compare two runs: faster, slower, or no difference that the noise would not make; which stage, which setting.
+    """Compare two runs: faster, slower, or no significant difference; which stage, which setting.
 
-    BEFORE and AFTER are a trace file, or a folder with traces. Captures of several runs on one side tell how much equal
-    runs differ: with a single one on each side only large differences can be told from noise.
+    BEFORE and AFTER are a trace file, or a folder with traces. Captures of several runs on one side show how much equal
+    runs differ: with a single one on each side only large differences are significant.
 
-    Exit status: 0 fine; 1 with --fail-if-slower, when AFTER is slower by more than allowed, beyond noise (one line on
+    Exit status: 0 fine; 1 with --fail-if-slower, when AFTER is significantly slower by more than allowed (one line on
     stderr says so), or a folder has no traces; 2 bad usage or unreadable input.
     """
 
@@ -49,7 +50,7 @@ class CompareCommand:
         parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
         add_cache_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
-        help_limit = "exit with status 1 when AFTER takes longer per sample by more than this, and by more than noise"
+        help_limit = "exit with status 1 when AFTER takes longer per sample by more than this, and significantly"
         parser.add_argument("--fail-if-slower", type=_share, metavar="5%", help=help_limit.replace("%", "%%"))
 
     @staticmethod
@@ -70,7 +71,7 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not text.endswith("%") or not 0 <= value < 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage; write it like 5%")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage; write it like 5%")
     return value
 
 
@@ -85,15 +86,15 @@ def _side(path: Path, stores: Sequence[Store]) -> list[Capture]:
 
 
 def _judge(comparison: Comparison, allowed: float) -> int:
-    limit, time = f"{allowed * 100:g} %", comparison.time
+    limit, time = magnitude(allowed), comparison.time
     if comparison.outcome == "slower" and time.change > allowed:
-        complain(f"slower by {time.change * 100:.1f} % per {comparison.unit}, more than the {limit} allowed")
+        complain(f"slower by {magnitude(time.change)} per {comparison.unit}, more than the {limit} allowed")
         return TOO_SLOW
     if comparison.outcome == "unknown":
-        complain(f"--fail-if-slower {limit} cannot be judged: {comparison.sentence}")
+        complain(f"--fail-if-slower {limit} is inconclusive: {comparison.sentence}")
     elif time.detectable > allowed:
         complain(
-            f"slower by {limit} could pass unseen: these captures tell differences from "
-            f"{time.detectable * 100:.0f} % on from noise; give captures of more runs on each side, or longer ones"
+            f"slower by {limit} could pass unnoticed: the smallest detectable change of these captures is "
+            f"{magnitude(time.detectable)}; give captures of more runs on each side, or longer ones"
         )
     return 0

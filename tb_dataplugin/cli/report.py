@@ -13,6 +13,7 @@ from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import KeptCapture, as_report
+from tb_dataplugin.units import data_size
 
 
 class ReportCommand:
@@ -24,7 +25,7 @@ class ReportCommand:
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         help_paths = "folders to search, or trace files"
         parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=help_paths)
-        help_format = "default: text; html is one file with the tab's page in it, for a browser without a server"
+        help_format = "default: text; html is one self-contained file with the tab's page in it"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
         add_cache_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
@@ -45,9 +46,11 @@ def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
         write_text(page, output)
         size = len(page.encode())
         if output is not None:
-            complain(f"wrote {output}: {size / 1e6:.1f} MB, opens in a browser without a server")
+            complain(f"wrote {output}: {data_size(size)}, opens in a browser without a server")
         if size > MAX_BYTES:
-            complain(f"the page is larger than the {MAX_BYTES / 1e6:g} MB that pass through mail; name fewer traces")
+            complain(
+                f"the page is larger than {MAX_BYTES / 1e6:g} MB, the most that many mail servers accept; name fewer traces"
+            )
         return
     style = style_for(sys.stdout) if output is None else PLAIN
     write_text(as_json(report, indent=2) if arguments.format == "json" else as_text(report, style), output)

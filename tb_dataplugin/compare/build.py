@@ -8,15 +8,15 @@ from typing import Final
 
 from tb_dataplugin.compare.noise import SHOWN, TIME_LUCK, Change, change
 from tb_dataplugin.compare.parts import PartChange, compare_parts
-from tb_dataplugin.compare.settings import compare_settings
+from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
-    UNKNOWN_STARVATION,
+    UNKNOWN_SHARING,
     Run,
     Unit,
     common_unit,
     group_runs,
+    sharing,
     stages_of,
-    starvation,
     time_figure,
     time_per_unit,
 )
@@ -24,18 +24,22 @@ from tb_dataplugin.compare.stages import StageChange, compare_stages
 from tb_dataplugin.compare.verdict import ALARM, TimeChange, judge, relative
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build import diagnostic_report
+from tb_dataplugin.report.build_findings import evidence_report
+from tb_dataplugin.units import magnitude
+from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
 
 BUSY: Final = 0.1
-"""Starvation (a logarithm) from which the reader is told of it."""
+"""Sharing of the machine (a logarithm) from which the reader is told of it."""
 
 
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
     """Compare two sides of one or more captures each; several on a side are repeated runs."""
     (first, left), (second, right) = group_runs(before), group_runs(after)
     unit = common_unit((*first, *second))
-    shared = max(starvation(stages_of(run)) for run in (*first, *second))
+    shared = max(sharing(stages_of(run)) for run in (*first, *second))
     time = _compare_time(first, second, unit, shared)
     stages = compare_stages(first, second, unit, shared)
     parts = compare_parts(first, second, unit, shared)
@@ -47,13 +51,13 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         after=(_run(run, unit) for run in second),
         outcome=verdict.outcome,
         sentence=verdict.sentence,
-        evidence=(pb.Evidence(text=line) for line in verdict.evidence),
+        evidence=map(evidence_report, verdict.evidence),
         unit=unit,
         time=_time(time) if time else None,
         parts=map(_part, parts),
         stages=map(_stage, stages),
-        settings=(pb.SettingChange(name=one.name, before=one.before, after=one.after) for one in settings),
-        diagnostics=map(_diagnostic, (*left, *right, *_notes(first, second, shared))),
+        settings=map(_setting, settings),
+        diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, shared))),
     )
 
 
@@ -70,14 +74,14 @@ def _compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, share
 def _notes(before: Sequence[Run], after: Sequence[Run], shared: float) -> Iterator[Diagnostic]:
     if min(len(before), len(after)) < 3:
         message = (
-            "How much equal runs of this pipeline differ is assumed for the most part (3 % of the time per sample, 4 % "
-            "of a stage's): give at least three captures, each of a run of its own, on each side"
+            "How much equal runs of this pipeline differ is mostly assumed (3% of the time per sample, 4% "
+            "of a stage's): give at least three captures, each of a separate run, on each side"
         )
         yield Diagnostic("capture", "few_runs", 1, message)
-    if shared > BUSY and shared != UNKNOWN_STARVATION:
+    if shared > BUSY and shared != UNKNOWN_SHARING:
         message = (
-            f"On one side stages took {expm1(shared) * 100:.0f} % longer than they computed: other programs had the "
-            "cores. Wall times are compared with that much mistrust; CPU times are not touched by it"
+            f"On one side stages took {magnitude(expm1(shared))} longer than they computed: other programs used the "
+            "CPUs. Wall times are compared with a wider interval for that; CPU times are not affected"
         )
         yield Diagnostic("capture", "shared_machine", 1, message)
     modes = {run.mode for run in (*before, *after)}
@@ -120,6 +124,8 @@ def _part(part: PartChange) -> pb.PartDifference:
     low, high = _interval(part.change) if part.change else (None, None)
     return pb.PartDifference(
         name=part.name,
+        title=part.title,
+        by_stage=part.by_stage,
         before_us=part.before_us,
         after_us=part.after_us,
         change=part.change.value if part.change else None,
@@ -142,9 +148,21 @@ def _stage(stage: StageChange) -> pb.StageDifference:
         change_us=stage.change_us,
         typical=typical,
         measure=found.measure if found else "",
+        outcome=_stage_outcome(stage),
         speed_adjusted=found is not None and found.speed_adjusted,
     )
 
 
-def _diagnostic(one: Diagnostic) -> pb.Diagnostic:
-    return pb.Diagnostic(topic=one.topic, code=one.code, count=one.count, message=one.message)
+def _stage_outcome(stage: StageChange) -> str:
+    if stage.before is None:
+        return "new"
+    if stage.after is None:
+        return "gone"
+    if not stage.significant or stage.typical is None:
+        return "not_significant"
+    return "slower" if stage.typical.change.value > 0 else "faster"
+
+
+def _setting(setting: SettingChange) -> pb.SettingChange:
+    title = label_of(SETTINGS, setting.name)
+    return pb.SettingChange(name=setting.name, title=title, before=setting.before, after=setting.after)

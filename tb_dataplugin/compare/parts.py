@@ -10,6 +10,7 @@ import numpy as np
 from tb_dataplugin.compare.noise import TIME_LUCK, Change, Figure, Floats, change, share_figure
 from tb_dataplugin.compare.sides import Run, Unit, step_blocks, time_per_unit
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.words import cause_label
 
 PerCapture = Callable[[pb.Capture], float | None]
 PerStep = Callable[[pb.Step], float]
@@ -17,9 +18,14 @@ PerStep = Callable[[pb.Step], float]
 
 @dataclass(frozen=True, slots=True)
 class PartChange:
-    """Means per unit (us); None: that side does not tell. `change` is a share of the whole time per unit before."""
+    """Means per unit (us); None: not known on that side. `change` is a share of the whole time per unit before.
+
+    `by_stage`: a part of the data wait by stage, not of the time itself.
+    """
 
     name: str
+    title: str
+    by_stage: bool
     before_us: float | None
     after_us: float | None
     change: Change | None
@@ -27,9 +33,10 @@ class PartChange:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How to read a part off a capture, and off a step where steps tell it."""
+    """How to read a part off a capture, and off a step where steps have it."""
 
     name: str
+    title: str
     of_capture: PerCapture
     of_step: PerStep | None = None
 
@@ -45,14 +52,14 @@ def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, share
 
 
 def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
-    causes = [field.name for field in pb.IdleByCause.DESCRIPTOR.fields]
+    idle = [(field.name, cause_label(field.name)) for field in pb.IdleByCause.DESCRIPTOR.fields]
     stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})
     return [
-        _Part("data_wait", _data_wait, lambda step: step.data_wait_us),
-        _Part("rest", _rest, lambda step: step.duration_us - step.data_wait_us),
-        _Part("device_busy", _device_busy, lambda step: step.device_busy_us),
-        *(_Part(f"idle:{cause}", _idle(cause), _idle_of_step(cause)) for cause in causes),
-        *(_Part(f"data_wait:{stage}", _blamed(stage)) for stage in stages),
+        _Part("data_wait", "data wait", _data_wait, lambda step: step.data_wait_us),
+        _Part("rest", "rest of the step", _rest, lambda step: step.duration_us - step.data_wait_us),
+        _Part("device_busy", "device busy", _device_busy, lambda step: step.device_busy_us),
+        *(_Part(f"idle:{cause}", f"idle: {label}", _idle(cause), _idle_of_step(cause)) for cause, label in idle),
+        *(_Part(f"data_wait:{stage}", f"data wait: {stage}", _caused_by(stage)) for stage in stages),
     ]
 
 
@@ -80,7 +87,7 @@ def _idle_of_step(cause: str) -> PerStep:
     return lambda step: float(getattr(step.idle_by_cause_us, cause))
 
 
-def _blamed(stage: str) -> PerCapture:
+def _caused_by(stage: str) -> PerCapture:
     """A stage that waits were passed on to has none of them where it is not named."""
 
     def of(capture: pb.Capture) -> float | None:
@@ -98,7 +105,12 @@ def _compare(
     means = [sum(one.value for one in side) / len(side) * whole if side else None for side in known]
     complete = all(len(one) == len(side) for one, side in zip(known, sides, strict=True))
     return PartChange(
-        part.name, means[0], means[1], change(known[0], known[1], TIME_LUCK, shared) if complete else None
+        name=part.name,
+        title=part.title,
+        by_stage=part.name.startswith("data_wait:"),
+        before_us=means[0],
+        after_us=means[1],
+        change=change(known[0], known[1], TIME_LUCK, shared) if complete else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""What changed in the configuration, as far as the captures tell: loader, machine, versions, stages."""
+"""What changed in the configuration, as far as it was captured: loader, machine, versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import UNKNOWN
+from tb_dataplugin.units import UNKNOWN, data_size
 
 LOADER = (
     "num_workers", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers", "in_order", "start_method",
@@ -24,7 +24,7 @@ class SettingChange:
 
 
 def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[SettingChange]:
-    """Settings that differ between the sides. One that no capture of a side tells is an en dash there."""
+    """Settings that differ between the sides. One that no capture of a side has is an en dash there."""
     sides = [_settings(runs) for runs in (before, after)]
     names = list(dict.fromkeys(name for side in sides for name in side))
     pairs = [(name, sides[0].get(name, UNKNOWN), sides[1].get(name, UNKNOWN)) for name in names]
@@ -61,10 +61,12 @@ def _fields(message: pb.Loader | pb.Environment, names: Sequence[str]) -> Iterat
         value = getattr(message, name)
         known = message.HasField(name) if field.has_presence else bool(value)  # type: ignore[arg-type]
         if known:
-            yield name, _words(value)
+            yield name, _words(name, value)
 
 
-def _words(value: object) -> str:
+def _words(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) and value < 1e6 else str(value)
+    if isinstance(value, float):
+        return data_size(value) if name.endswith("_bytes") else f"{value:g}"
+    return str(value)

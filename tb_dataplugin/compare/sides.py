@@ -1,4 +1,4 @@
-"""What is compared: the runs of a side, and what each of them says of its time and its stages."""
+"""What is compared: the runs of a side, and what each of them has of time and stages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Run:
         return sum(known) if known and len(known) == len(counts) else None
 
     def total(self, part: Callable[[pb.Capture], float | None]) -> float | None:
-        """Sum over its windows; None when one does not tell."""
+        """Sum over its windows; None when it is not known for one."""
         values = [part(capture) for capture in self.captures]
         known = [value for value in values if value is not None]
         return sum(known) if len(known) == len(values) else None
@@ -58,12 +58,12 @@ def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Di
     modes = {capture.mode for capture in known}
     if "replay" in modes and len(modes) > 1:
         known = [capture for capture in known if capture.mode != "replay"]
-        message = "Replays among the captures are left aside: training is compared with training"
+        message = "Replays among the captures are ignored: training is compared with training"
         notes.append(Diagnostic("capture", "replays_left_aside", 1, message))
     ranks = {capture.rank for capture in known}
     if len(ranks) > 1:
         known = [capture for capture in known if capture.rank == min(ranks)]
-        message = f"Of several ranks only rank {min(ranks)} is compared: ranks of one run are no repeated runs"
+        message = f"Of several ranks only rank {min(ranks)} is compared: ranks of one run are not repeated runs"
         notes.append(Diagnostic("capture", "ranks_left_aside", len(ranks) - 1, message))
     grouped: dict[tuple[str, str], list[pb.Capture]] = {}
     for capture in known:
@@ -73,7 +73,7 @@ def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Di
 
 
 def common_unit(runs: Sequence[Run]) -> Unit:
-    """What times can be told per on every run."""
+    """What times are known per on every run."""
     units: tuple[Unit, ...] = ("sample", "step")
     return next((unit for unit in units if all(run.units(unit) for run in runs)), "")
 
@@ -103,7 +103,7 @@ def step_blocks(capture: pb.Capture, of: Callable[[pb.Step], float] = lambda ste
 
 @dataclass(frozen=True, slots=True)
 class StageFigures:
-    """One stage in one run. `typical` has a figure per measure that the run tells."""
+    """One stage in one run. `typical` has a figure per measure that the run has."""
 
     calls: int
     self_us: float
@@ -137,17 +137,17 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
 
 
 def computes(stage: StageFigures, shared: float) -> bool:
-    """Whether it would have the core for most of its time, if other programs did not take it (`shared`)."""
+    """Whether it would run on a CPU for most of its time, if other programs did not use it (`shared`)."""
     cpu, wall = stage.typical.get("cpu"), stage.typical.get("wall")
     return cpu is not None and wall is not None and cpu.value >= wall.value - math.log(2) - shared
 
 
-UNKNOWN_STARVATION: Final = 0.03
-"""Assumed where no CPU time tells, as in loading without workers: that the machine was hardly shared."""
+UNKNOWN_SHARING: Final = 0.03
+"""Assumed where no CPU time is known, as in loading without workers: that the machine was hardly shared."""
 
 
-def starvation(stages: dict[str, StageFigures]) -> float:
-    """How much longer a run's stages took than they computed, as a logarithm: other programs had the core.
+def sharing(stages: dict[str, StageFigures]) -> float:
+    """How much longer a run's stages took than they computed, as a logarithm: other programs used the CPUs.
 
     The median over stages, weighted by CPU time, so that stages that wait for files have no say.
     """
@@ -157,7 +157,7 @@ def starvation(stages: dict[str, StageFigures]) -> float:
         if len(one.typical) == 2
     ]
     if not known:
-        return UNKNOWN_STARVATION
+        return UNKNOWN_SHARING
     known.sort()
     reached = np.cumsum([weight for _, weight in known])
     return max(0.0, known[int(np.searchsorted(reached, reached[-1] / 2))][0])

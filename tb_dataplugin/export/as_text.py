@@ -9,7 +9,8 @@ from pathlib import PurePath
 from tb_dataplugin.export.costs import Line, cost_lines, limit_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import duration, in_unit, percent, plural, significant, unit_for
+from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
+from tb_dataplugin.words import MODES, as_sentence, cause_label, label_of
 
 WIDTH = 100
 BAR = 40
@@ -23,14 +24,18 @@ def as_text(report: pb.Report, style: Style = PLAIN) -> str:
 
 
 def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
-    mode = "plain capture" if capture.mode == "unannotated" else capture.mode
-    facts = (mode, f"torch {capture.torch_version}" if capture.torch_version else "", capture.host)
+    facts = (
+        label_of(MODES, capture.mode),
+        f"torch {capture.torch_version}" if capture.torch_version else "",
+        capture.host,
+    )
     title = " · ".join((_full_name(capture), *filter(None, facts)))
     yield style.bold(_fit(title, WIDTH))
     yield style.rule * WIDTH
     yield from map(style.bold, _wrap(capture.verdict.sentence, ""))
     for fact in capture.verdict.evidence:
-        yield from _wrap(fact.text, "  ")
+        if not fact.in_sentence:
+            yield from _wrap(fact.text, "  ")
     yield ""
     yield from _numbers(capture)
     for section in (_idle_causes, _steps, _stages, _workers, _slow_samples, _gaps, _findings):
@@ -51,8 +56,8 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         return "\n".join(_wrap(", ".join(filter(None, notes)), f"  {name:<22}{value:>10}   ", " " * 37))
 
     steps = capture.steps
-    told = f"{plural(steps.count, 'step')}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
-    yield line("window", duration(window), told if capture.HasField("steps") else "the whole trace: it has no steps")
+    each = f"{plural(steps.count, 'step')}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
+    yield line("window", duration(window), each if capture.HasField("steps") else "the whole trace: it has no steps")
     for device in capture.devices:
         gaps = f"{plural(device.gap_count, 'gap')}, longest {duration(device.longest_gap_us)}"
         share = f"{percent(_share(device.idle_us, window))} of the window"
@@ -66,13 +71,13 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
 
 
 def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
-    told, window = capture.environment, capture.window_us
-    if told.HasField("recorder_overhead_us"):
-        share = f"{percent(_share(told.recorder_overhead_us, window))} of the window"
-        yield line("recording cost", duration(told.recorder_overhead_us), share, plural(told.marker_count, "marker"))
-    if told.worker_span_count:
-        share = f"{percent(_share(told.worker_overhead_us, window * max(1, len(capture.workers))))} of their time"
-        yield line("  in the workers", duration(told.worker_overhead_us), share, plural(told.worker_span_count, "span"))
+    cost, window = capture.environment, capture.window_us
+    if cost.HasField("recorder_overhead_us"):
+        share = f"{percent(_share(cost.recorder_overhead_us, window))} of the window"
+        yield line("recording cost", duration(cost.recorder_overhead_us), share, plural(cost.marker_count, "marker"))
+    if cost.worker_span_count:
+        share = f"{percent(_share(cost.worker_overhead_us, window * max(1, len(capture.workers))))} of their time"
+        yield line("  in workers", duration(cost.worker_overhead_us), share, plural(cost.worker_span_count, "span"))
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
@@ -92,7 +97,7 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         size = f"batches of {loader.batch_size}" if loader.HasField("batch_size") else ""
         replayed = capture.mode == "replay" and loader.num_workers
         note = "of the replayed loader; the replay used none" if replayed else ""
-        yield line("DataLoader workers", str(loader.num_workers), note, size, loader.dataset)
+        yield line("DataLoader workers", count(loader.num_workers), note, size, loader.dataset)
 
 
 def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
@@ -103,24 +108,24 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
     }
     known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
     slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.slowest_part, "")
-    told = (f"alone: {', '.join(known)}" if known else "", f"the limit is {slowest}" if slowest else "")
-    yield line("samples per second", significant(rates.samples_per_s), *told)
+    notes = (f"alone: {', '.join(known)}" if known else "", f"the limit is {slowest}" if slowest else "")
+    yield line("samples per second", significant(rates.samples_per_s), *notes)
 
 
 def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
     for device in capture.devices:
-        told = {cause.name: time for cause, time in device.idle_by_cause_us.ListFields() if time}
-        if not told:
+        causes = {cause.name: time for cause, time in device.idle_by_cause_us.ListFields() if time}
+        if not causes:
             continue
-        unit, longest = unit_for(told.values()), max(told.values())
+        unit, longest = unit_for(causes.values()), max(causes.values())
         yield from _heading(f"Why device {device.id} is idle ({unit.name}, share of the window)", style)
-        for cause, time in sorted(told.items(), key=lambda one: -one[1]):
+        for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
             share = percent(_share(time, capture.window_us))
             bar = style.paint(cause, _bar([(time, style.full)], longest, BAR))
-            yield f"  {cause.replace('_', ' '):<12}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
+            yield f"  {cause_label(cause):<20}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
             if cause == "launch" and device.idle_queued_us:
                 queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
-                yield f"  {'  queued':<12}{in_unit(queued, unit):>9}{share:>9}  launched before the gap began"
+                yield f"  {'  queued':<20}{in_unit(queued, unit):>9}{share:>9}  launched before the gap began"
 
 
 def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -134,29 +139,31 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _heading(f"Steps ({unit.name})   {_step_legend(capture, glyphs, style)}", style)
     for step in items:
         bar = _bar(_device_parts(step, glyphs, style) if capture.devices else _host_parts(step, style), longest, BAR)
-        told = f"data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
+        waited = f"data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
         bar = style.paint_bar(f"{bar:<{BAR}}", tokens)
-        yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar}  {told}"
+        yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar}  {waited}"
     yield from _more(len(capture.steps.items) - len(items), "steps")
+    if capture.steps.sawtooth.sentence:
+        yield from _wrap(capture.steps.sawtooth.sentence, "  ")
 
 
 def _step_legend(capture: pb.Capture, glyphs: dict[str, str], style: Style) -> str:
-    """What the bars are made of; nothing is called waiting where the data wait is unknown."""
-    told = capture.HasField("loader")
+    """What the bars are made of; nothing is called data wait where that is unknown."""
     if not capture.devices:
-        return f"{style.dark} waits for data  {style.light} the rest of the step" if told else ""
-    causes = {f"idle: {cause.replace('_', ' ')}": glyph for cause, glyph in glyphs.items()}
+        legend = f"{style.dark} data wait  {style.light} rest of the step"
+        return legend if capture.HasField("loader") else ""
+    causes = {f"idle: {cause_label(cause)}": glyph for cause, glyph in glyphs.items()}
     named = {"device busy": style.full, **causes, "idle: other" if causes else "idle": style.light}
     return "  ".join(f"{glyph} {name}" for name, glyph in named.items())
 
 
 def _idle_glyphs(capture: pb.Capture, style: Style) -> dict[str, str]:
-    """The data wait, if the device felt any, and the largest other cause have glyphs of their own in the steps."""
-    told: dict[str, float] = {}
+    """The data wait, if it kept the device idle, and the largest other cause have separate glyphs in the steps."""
+    causes: dict[str, float] = {}
     for step in capture.steps.items:
         for cause, time in step.idle_by_cause_us.ListFields():
-            told[cause.name] = told.get(cause.name, 0.0) + time
-    ranked = sorted(filter(told.get, told), key=lambda cause: (cause != "data_wait", -told[cause]))
+            causes[cause.name] = causes.get(cause.name, 0.0) + time
+    ranked = sorted(filter(causes.get, causes), key=lambda cause: (cause != "data_wait", -causes[cause]))
     return dict(zip(ranked, (style.dark, style.medium) if "data_wait" in ranked else (style.medium,), strict=False))
 
 
@@ -183,13 +190,13 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield f"  {'':<{names}}{'count':>7}{'total':>9}{'self':>9}{'p50':>8}{'p95':>8}{'max':>8}{'wait':>8}"
     for row in rows:
         name = _fit("  " * (len(row.path) - 1) + row.path[-1], names)
-        blame = percent(_share(row.blame_us, whole)) if row.HasField("blame_us") else ""
+        waited = percent(_share(row.blame_us, whole)) if row.HasField("blame_us") else ""
         times = f"{in_unit(row.total_us, total):>9}{in_unit(row.self_us, total):>9}"
         spread = "".join(f"{in_unit(value, single):>8}" for value in (row.p50_us, row.p95_us, row.max_us))
-        yield f"  {style.paint(row.kind, f'{name:<{names}}')}{row.count:>7}{times}{spread}{blame:>8}"
+        yield f"  {style.paint(row.kind, f'{name:<{names}}')}{count(row.count):>7}{times}{spread}{waited:>8}"
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
-        yield "  wait: share of the data wait that this stage has, without the stages inside it"
+        yield "  wait: share of the data wait that this stage caused, without the stages inside it"
     yield from limit_lines(rows)
     if replayed:
         yield from _contention(rows)
@@ -198,8 +205,8 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
 def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:
     """The stages that take longest, live against replayed."""
     ratios = sorted((row for row in rows if row.HasField("replay_ratio")), key=lambda row: -row.self_us)[:3]
-    told = ", ".join(f"{row.path[-1]} {significant(row.replay_ratio)}x" for row in ratios)
-    yield from _wrap(f"live against the replay of the same dataset (what contention costs): {told}", "  ")
+    slower = ", ".join(f"{row.path[-1]} {ratio(row.replay_ratio)}" for row in ratios)
+    yield from _wrap(f"live over the replay of the same dataset (what contention costs): {slower}", "  ")
 
 
 def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -213,12 +220,14 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
         name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
         shares = (worker.busy_us, worker.starved_us, worker.startup_us)
         busy, starved, startup = (percent(_share(time, window)) for time in shares)
-        skew = f"{worker.skew:.2f}" if worker.HasField("skew") else "–"
+        skew = ratio(worker.skew) if worker.HasField("skew") else UNKNOWN
         bar = _bar([(worker.busy_us, style.full)], window, WIDTH - 70)
         yield f"  {name:<10}{worker.pid:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
-    blocked = sum(batch.head_of_line_us for batch in capture.batches)
-    if blocked:
-        yield f"  ready batches waited {duration(blocked)} behind an earlier one (head of line)"
+    for summary in capture.worker_summaries:
+        yield from _wrap(summary.sentence, "  ")
+        if summary.head_of_line_us:
+            held_back = duration(summary.head_of_line_us)
+            yield f"  finished batches waited {held_back} behind an earlier one (head-of-line wait)"
 
 
 def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -227,11 +236,11 @@ def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
         return
     unit = unit_for(sample.duration_us for sample in samples)
     yield from _heading(f"Slowest samples ({unit.name})", style)
-    yield f"  {'index':>12}{'took':>10}{'worker':>8}{'batch':>7}  most of it"
-    for one in samples:
-        index = str(one.index) if one.index >= 0 else "–"
-        most = f"{one.stage} {in_unit(one.stage_us, unit)}"
-        yield f"  {index:>12}{in_unit(one.duration_us, unit):>10}{one.worker:>8}{one.batch:>7}  {most}"
+    yield f"  {'index':>12}{'duration':>10}{'worker':>8}{'batch':>7}  most of it"
+    for sample in samples:
+        index = str(sample.index) if sample.index >= 0 else UNKNOWN
+        most = f"{sample.stage} {in_unit(sample.stage_us, unit)}"
+        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{sample.worker:>8}{sample.batch:>7}  {most}"
 
 
 def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -243,7 +252,7 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from _heading(f"Longest idle gaps of device {device.id} ({unit.name})", style)
         yield f"  {'start':>12}{'length':>10}{'step':>7}  cause   (start: since the trace's first event)"
         for gap in gaps:
-            step = str(gap.step) if gap.HasField("step") else "–"
+            step = str(gap.step) if gap.HasField("step") else UNKNOWN
             start = in_unit(gap.start_us, unit)
             line = f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  "
             yield from _wrap(", ".join((*_gap_causes(gap), *_gap_origin(gap))), line, " " * len(line))
@@ -251,10 +260,10 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 def _gap_causes(gap: pb.Gap) -> Iterator[str]:
     """The causes of at least a tenth of the gap, the largest first."""
-    told = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
-    for cause, time in sorted(told.items(), key=lambda one: -one[1]):
+    causes = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
+    for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
         if time >= gap.duration_us / 10:
-            yield f"{cause.replace('_', ' ')} {percent(_share(time, gap.duration_us))}"
+            yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}"
 
 
 def _gap_origin(gap: pb.Gap) -> Iterator[str]:
@@ -278,21 +287,21 @@ def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from _wrap(finding.advice, "    ")
         yield from (f"      {line}" for line in finding.code.splitlines())
         if finding.HasField("gain_us_per_step"):
-            yield f"    Gains at most {duration(finding.gain_us_per_step)} per step."
+            yield f"    {as_sentence(finding.gain_text)}"
         yield from _wrap("Seen: " + "; ".join(fact.text for fact in finding.evidence) + ".", "    ")
         if finding.confidence_reason:
-            yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}.", "    ")
+            yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}", "    ")
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
     if not capture.diagnostics and not capture.abstained:
         return
-    yield from _heading("What this capture cannot tell, and what was odd in it", style)
-    for one in capture.diagnostics:
-        times = f" ({one.count} times)" if one.count > 1 else ""
-        yield from _wrap(f"{one.message}{times}", "  - ", "    ")
-    for abstained in capture.abstained:
-        yield from _wrap(f"No advice by the rule {abstained.rule}: {abstained.reason}", "  - ", "    ")
+    yield from _heading("Missing data and warnings", style)
+    for note in capture.diagnostics:
+        times = f" ({count(note.count)} times)" if note.count > 1 else ""
+        yield from _wrap(f"{note.message}{times}", "  - ", "    ")
+    for check in capture.abstained:
+        yield from _wrap(f"Inconclusive: {check.title}. {check.reason}", "  - ", "    ")
 
 
 def _heading(text: str, style: Style) -> Iterator[str]:
@@ -309,9 +318,9 @@ def _bar(parts: Sequence[tuple[float, str]], longest: float, width: int) -> str:
     return bar
 
 
-def _more(count: int, what: str) -> Iterator[str]:
-    if count > 0:
-        yield f"  and {count} more {what}; --format json has them all"
+def _more(left: int, what: str) -> Iterator[str]:
+    if left > 0:
+        yield f"  and {count(left)} more {what}; --format json has them all"
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -319,11 +328,9 @@ def _share(part: float, whole: float) -> float | None:
 
 
 def _wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:
-    """`text` in lines of at most `WIDTH`; a number and its % stay together."""
+    """`text` in lines of at most `WIDTH`."""
     following = first if rest is None else rest
-    kept = text.replace(" %", "\xa0%")
-    lines = textwrap.wrap(kept, WIDTH, initial_indent=first, subsequent_indent=following) or [first]
-    return [line.replace("\xa0", " ") for line in lines]
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=following) or [first]
 
 
 def _fit(text: str, width: int) -> str:

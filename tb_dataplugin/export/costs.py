@@ -1,4 +1,4 @@
-"""Lines of the text report about copies to the device, the workers' CPU time and the host's load."""
+"""Lines of the text report about copies to the device, the DataLoader workers' CPU time and the host's load."""
 
 from __future__ import annotations
 
@@ -7,16 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.units import count, data_size, duration, percent, plural, ratio, significant
+from tb_dataplugin.words import LIMITS
 
 WIDTH = 100
 MOST_NAMED = 5
-
-LIMITS = {
-    "cpu": "limited by computing",
-    "no_cpu": "waiting for a CPU (estimated)",
-    "blocked": "limited by storage, a lock or another process",
-}
 
 
 class Line(Protocol):
@@ -33,46 +28,46 @@ def cost_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield from _workers(capture.worker_costs, line)
     cores = [one.mean for one in capture.host_load if one.counter == "host::cpu"]
     if cores:
-        spread = f"{plural(len(cores), 'core')}, {significant(min(cores))} to {significant(max(cores))} %"
+        spread = f"{plural(len(cores), 'core')}, {percent(min(cores) / 100)} to {percent(max(cores) / 100)}"
         yield line("CPU busy", percent(sum(cores) / len(cores) / 100), spread)
 
 
 def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
-    """What the stages' own time went to, where that can be told; the most time first."""
-    for limit, words in LIMITS.items():
-        stages = sorted((row for row in rows if row.limited_by == limit), key=lambda row: -row.self_us)
+    """What limits the stages, where that is known; the highest self time first."""
+    for limit in LIMITS:
+        stages = sorted((row for row in rows if row.limited_by == limit.id), key=lambda row: -row.self_us)
         names = list(dict.fromkeys(row.path[-1] for row in stages))
         if names:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            text = f"{words}: {', '.join(names[:MOST_NAMED])}{more}"
+            text = f"{limit.label}: {', '.join(names[:MOST_NAMED])}{more}"
             yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _copies(device: pb.Device, line: Line) -> str:
-    found = device.h2d
+    copies = device.h2d
     return line(
         f"copies to device {device.id}",
-        duration(found.copy_us),
-        plural(found.count, "time"),
-        f"{found.pageable} pageable" if found.pageable else "",
-        f"{found.pinned} pinned" if found.pinned else "",
-        f"{found.blocking} waited for" if found.launched else "",
-        f"{duration(found.overlapped_us)} beside kernels",
-        f"{significant(found.gb_per_s)} GB/s" if found.HasField("gb_per_s") else "",
+        duration(copies.copy_us),
+        plural(copies.count, "time"),
+        f"{count(copies.pageable)} pageable" if copies.pageable else "",
+        f"{count(copies.pinned)} pinned" if copies.pinned else "",
+        f"{count(copies.blocking)} blocking" if copies.launched else "",
+        f"{duration(copies.overlapped_us)} while kernels ran",
+        f"{significant(copies.gb_per_s)} GB/s" if copies.HasField("gb_per_s") else "",
     )
 
 
 def _workers(costs: pb.WorkerCosts, line: Line) -> Iterator[str]:
     if costs.HasField("cpu_share"):
-        without = f"no core {percent(costs.run_delay_share)}" if costs.HasField("run_delay_share") else ""
-        threads = f"with hidden threads {significant(costs.threads)} times that" if costs.threads > 1.1 else ""
+        delayed = f"waiting for a CPU {percent(costs.run_delay_share)}" if costs.HasField("run_delay_share") else ""
+        threads = f"with hidden threads {ratio(costs.threads)} that" if costs.threads > 1.1 else ""
         yield line(
-            "workers computing",
+            "DataLoader workers run",
             percent(costs.cpu_share),
-            f"of making {plural(costs.batches, 'batch')}",
-            without,
+            f"of the build time of {plural(costs.batches, 'batch')}",
+            delayed,
             threads,
         )
     if costs.HasField("cached_share"):
-        read = f"{significant(costs.read_chars / 1e6)} MB read"
-        yield line("  read from cache", percent(costs.cached_share), read)
+        read = f"{data_size(costs.read_chars)} read"
+        yield line("  from page cache", percent(costs.cached_share), read)

@@ -76,8 +76,10 @@ class Intervals:
 
     def clip(self, window: Window) -> Intervals:
         """The part inside `window`."""
-        start = np.maximum(self.start, window.start_ns)
-        end = np.minimum(self.end, window.end_ns)
+        first = int(np.searchsorted(self.end, window.start_ns, side="right"))
+        last = int(np.searchsorted(self.start, window.end_ns))
+        start = np.maximum(self.start[first:last], window.start_ns)
+        end = np.minimum(self.end[first:last], window.end_ns)
         inside = end > start
         return Intervals(start[inside], end[inside])
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.model.intervals import Int64Array, int64
 
@@ -35,11 +37,16 @@ class Nesting:
 
 def nest(start: Int64Array, end: Int64Array) -> Nesting:
     """Nest the spans of one thread. A span that starts inside another is its child, cut where it ends later."""
+    return nest_by_track(start, end, np.zeros(len(start), dtype=np.int64))
+
+
+def nest_by_track(start: Int64Array, end: Int64Array, track: npt.NDArray[np.integer[Any]]) -> Nesting:
+    """Nest the spans of several threads, told apart by `track`. The pieces are sorted by track, then by time."""
     n = len(start)
     parent, depth = np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64)
     pieces: list[tuple[int, int, int]] = []
     stack: list[tuple[int, int]] = []  # (span, end), ends never increase upwards
-    clipped, now = 0, 0
+    clipped, now, thread = 0, 0, None
 
     def advance(until: int) -> None:
         """Give the time from `now` to `until` to the spans on the stack, and take off those that end by then."""
@@ -55,8 +62,13 @@ def nest(start: Int64Array, end: Int64Array) -> Nesting:
             stack.pop()
         now = until
 
-    for span in np.lexsort((-end, start)).tolist():
-        begins, ends = int(start[span]), int(end[span])
+    order = np.lexsort((-end, start, track))
+    columns = (order, track[order], start[order], end[order])
+    for span, of, begins, ends in zip(*(column.tolist() for column in columns), strict=True):
+        if of != thread:
+            if stack:
+                advance(stack[0][1])
+            thread = of
         advance(begins)
         if stack:
             parent[span], depth[span] = stack[-1][0], len(stack)
@@ -65,6 +77,13 @@ def nest(start: Int64Array, end: Int64Array) -> Nesting:
                 clipped += 1
         stack.append((span, ends))
     if stack:
-        advance(max(stops for _, stops in stack))
-    columns = int64(pieces).reshape(-1, 3)
-    return Nesting(parent, depth, columns[:, 0], columns[:, 1], columns[:, 2], clipped)
+        advance(stack[0][1])
+    table = int64(pieces).reshape(-1, 3)
+    return Nesting(parent, depth, table[:, 0], table[:, 1], table[:, 2], clipped)
+
+
+def most_open(start: Int64Array, end: Int64Array, track: npt.NDArray[np.integer[Any]]) -> int:
+    """How many spans of one track are open at once, at most: none is nested more deeply than that."""
+    time, change = np.concatenate((start, end)), np.repeat((1, -1), len(start))
+    order = np.lexsort((-change, time, np.concatenate((track, track))))
+    return int(np.cumsum(change[order]).max(initial=0))

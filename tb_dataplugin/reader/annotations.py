@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import Stage, parse_span_name
+from tb_dataplugin.limits import MOST_LABEL
 from tb_dataplugin.model.events import Category, EventTable
 from tb_dataplugin.model.intervals import Intervals
-from tb_dataplugin.model.nesting import nest
+from tb_dataplugin.model.nesting import nest_by_track
 from tb_dataplugin.model.trace import StageSpans, StepSpans
 
 _STEP = re.compile(r"ProfilerStep#([0-9]{1,9})")
@@ -67,7 +68,8 @@ def _find_steps(events: EventTable, names: tuple[str, ...], host: npt.NDArray[np
 
 def _stage_of(name: str) -> Stage | None:
     match = _TORCH_WAIT.fullmatch(name)
-    return Stage("wait", match[1]) if match else parse_span_name(name)
+    stage = Stage("wait", match[1]) if match else parse_span_name(name)
+    return None if stage is None else Stage(stage.kind, stage.label[:MOST_LABEL])
 
 
 def _find_named_stages(events: EventTable, names: tuple[str, ...], host: npt.NDArray[np.bool_]) -> StageSpans:
@@ -113,7 +115,7 @@ def _with_foreign_markers(
     if separate:
         candidates &= events.is_category(Category.USER_ANNOTATION)
     used = {names[number] for number in np.unique(events.name[candidates]).tolist()}
-    foreign = {name: Stage("user", name) for name in used if _is_marker(name, separate)}
+    foreign = {name: Stage("user", name[:MOST_LABEL]) for name in used if _is_marker(name, separate)}
     extra = _collect(events, names, candidates, foreign)
     return StageSpans(
         np.concatenate((named.row, extra.row)),
@@ -130,8 +132,6 @@ def _outermost_waits(events: EventTable, spans: StageSpans) -> StageSpans:
     """Drops waits inside waits: torch's own span stands inside the marker that `annotate` put around `next()`."""
     wait = spans.is_kind("wait")
     keep = np.ones(len(spans.row), dtype=np.bool_)
-    for track in np.unique(events.track[spans.row[wait]]).tolist():
-        here = np.flatnonzero(wait & (events.track[spans.row] == track))
-        rows = spans.row[here]
-        keep[here] = nest(events.start_ns[rows], events.end_ns[rows]).depth == 0
+    rows = spans.row[wait]
+    keep[wait] = nest_by_track(events.start_ns[rows], events.end_ns[rows], events.track[rows]).depth == 0
     return StageSpans(spans.row[keep], spans.stage[keep], spans.stages)

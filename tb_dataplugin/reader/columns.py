@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from annotate.trace_format import COUNTERS, parse_span_name
 from tb_dataplugin.diagnostics import DiagnosticsCollector
+from tb_dataplugin.limits import MOST_NAME, over
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category, EventTable
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import CopyFacts, CounterSeries, SpanFacts, Track
@@ -188,7 +189,7 @@ class ColumnBuilder:
         first, last = self._extent(events)
         events.start_ns[:] -= first
         events.end_ns[:] -= first
-        names = _merge_texts(self._names.ordered, text, events.name)
+        names = _merge_texts(self._names.ordered, self._name, events.name)
         tracks = _merge_texts(self._tracks.ordered, lambda key: (text(key[0]), text(key[1])), events.track)
         copies = np.flatnonzero(events.category == Category.MEMCPY)
         return Columns(
@@ -201,6 +202,13 @@ class ColumnBuilder:
             origin_ns=first,
             facts=facts,
         )
+
+    def _name(self, key: Any) -> str:
+        name = text(key)
+        if len(name) <= MOST_NAME:
+            return name
+        over(self._found, "names", 1, f"Names of more than {MOST_NAME:,} characters are cut there")
+        return name[:MOST_NAME]
 
     def _plausible(self, start: Int64Array) -> Mask:
         """Which events are not hopelessly far from the others."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from annotate.trace_format import COUNTERS
 from tb_dataplugin.diagnostics import DiagnosticsCollector
+from tb_dataplugin.limits import MOST_LABEL, MOST_SERIES, over
 from tb_dataplugin.model.intervals import int64
 from tb_dataplugin.model.trace import CounterSeries
 from tb_dataplugin.reader.decimals import LONGEST_NS, nanoseconds
@@ -29,9 +30,18 @@ class CounterBuilder:
         for event, time, readable in zip(events, times.tolist(), good.tolist(), strict=True):
             for series, value in (event.args or {}).items() if readable else ():
                 if isinstance(value, (int, float)) and math.isfinite(value):
-                    at, values = self._series.setdefault((str(event.name), series), ([], []))
-                    at.append(time)
-                    values.append(float(value))
+                    self._add_value((str(event.name), series), time, float(value))
+
+    def _add_value(self, key: tuple[str, str], time: int, value: float) -> None:
+        if key not in self._series:
+            if len(self._series) >= MOST_SERIES:
+                message = f"The trace has more than {MOST_SERIES:,} series of counters; values of others are left out"
+                over(self._found, "series", 1, message)
+                return
+            key = key[0], key[1][:MOST_LABEL]
+        at, values = self._series.setdefault(key, ([], []))
+        at.append(time)
+        values.append(value)
 
     def series(self, origin_ns: int) -> tuple[CounterSeries, ...]:
         """All series, with times that count from `origin_ns`."""

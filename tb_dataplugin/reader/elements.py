@@ -25,6 +25,8 @@ LOOK_AHEAD = 1 << 20
 """The next element begins within so many bytes, or this one is a very long one."""
 MOST_ELEMENT_BYTES = 1 << 26
 """A longer element, or a longer value beside the events, is no part of a trace."""
+MOST_JSON_DEPTH = 2000
+"""The decoder goes no deeper than Python's recursion limit (1000): more brackets cannot become a value."""
 _OVERLAP = 4096  # blanks may lie across the end of a block
 
 OPENS, CLOSES = b"[{", b"]}"
@@ -104,7 +106,7 @@ class ElementStream:
         for _ in range(CUT_TRIES):
             place = self.text.rfind(b"}", self.at, end)
             if place < 0:
-                return None
+                break
             if BOUNDARY.match(self.text, place):
                 return place + 1
             end = place
@@ -127,6 +129,8 @@ class ElementStream:
     def _first_boundary(self) -> int | None:
         while True:
             begin = max(self.at + 1, self._clear_to - self._dropped)
+            if self.left >= LOOK_AHEAD and self.at + LOOK_AHEAD - begin < 2 * _OVERLAP:
+                return None  # as a moment ago: only the last blanks of it would be new
             match = _NEXT.search(self.text, begin, self.at + LOOK_AHEAD)
             if match is not None:
                 self._clear_to = self._dropped + match.start()
@@ -184,6 +188,8 @@ class ElementStream:
                 depth += (token in OPENS) - (token in CLOSES)
                 if not depth:
                     return self.take(match.end())
+                if depth > MOST_JSON_DEPTH:
+                    raise Incomplete
             else:
                 seen = min(self.left, most)
                 if seen == most or not self.more():

@@ -11,6 +11,7 @@ from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.model.trace import DeviceInfo, Trace, TraceInfo
 from tb_dataplugin.reader import discovery, source
 from tb_dataplugin.reader.annotations import find_meanings
+from tb_dataplugin.reader.bounds import bound_depth, bound_events
 from tb_dataplugin.reader.categories import integer, text
 from tb_dataplugin.reader.chrome import WAIT_OR_RECAPTURE, ChromeReader
 from tb_dataplugin.reader.columns import ColumnBuilder
@@ -38,8 +39,10 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, found: Diagnost
     columns = builder.columns()
     if columns.extent is None and found.has(*DAMAGE):
         raise UnreadableTrace(path, "it is damaged or cut off before its first timed event", WAIT_OR_RECAPTURE)
-    events, names = columns.events, columns.names
+    names = columns.names
+    events, tracks = bound_events(columns.events, columns.tracks, found)
     meanings = find_meanings(events, names)
+    stage_spans = bound_depth(events, meanings.stage_spans, found)
     info = TraceInfo(
         file=str(path),
         name=discovery.strip_suffix(path.name) if name is None else name,
@@ -55,10 +58,10 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, found: Diagnost
         events=events,
         extent=columns.extent,
         names=names,
-        tracks=columns.tracks,
+        tracks=tracks,
         steps=meanings.steps,
-        stage_spans=meanings.stage_spans,
-        span_facts=columns.facts(meanings.stage_spans.row),
+        stage_spans=stage_spans,
+        span_facts=columns.facts(stage_spans.row),
         training_track=meanings.training_track,
         copies=columns.copies,
         counters=columns.counters,

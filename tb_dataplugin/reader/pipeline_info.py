@@ -8,6 +8,7 @@ import msgspec
 
 from annotate.trace_format import FORMAT_VERSION, METADATA_KEY, Mode
 from tb_dataplugin.diagnostics import DiagnosticsCollector
+from tb_dataplugin.limits import MOST_SETTINGS, MOST_WORKERS, over
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
@@ -108,11 +109,15 @@ def read_pipeline_info(value: object, origin_ns: int, found: DiagnosticsCollecto
         message = f"The capture has format version {told.version}, this is {FORMAT_VERSION}: upgrade tb-dataplugin"
         found.add("newer_format", message)
     batches = _batches(told.batches, origin_ns, found) if told.batches else None
+    told.workers = told.workers[: _bounded("workers", len(told.workers), MOST_WORKERS, found)]
+    told.loaders = told.loaders[: _bounded("loaders", len(told.loaders), MOST_SETTINGS, found)]
+    told.notes = told.notes[: _bounded("notes", len(told.notes), MOST_SETTINGS, found)]
+    versions = sorted(told.versions.items())
     return PipelineInfo(
         mode=told.mode,
         loaders=told.loaders,
         host=told.host,
-        versions=tuple(sorted(told.versions.items())),
+        versions=tuple(versions[: _bounded("versions", len(versions), MOST_SETTINGS, found)]),
         marker_us=told.overhead.marker_us,
         marker_count=told.overhead.marker_count,
         worker_span_us=told.overhead.worker_span_us,
@@ -124,6 +129,18 @@ def read_pipeline_info(value: object, origin_ns: int, found: DiagnosticsCollecto
         training_thread=_thread_costs(told.training_thread) if told.training_thread else None,
         notes=told.notes,
     )
+
+
+def _bounded(what: str, count: int, most: int, found: DiagnosticsCollector) -> int:
+    """How many are looked at."""
+    if count > most:
+        over(
+            found,
+            what,
+            count - most,
+            f"The capture tells of {count:,} {what}; those after the first {most:,} are left out",
+        )
+    return most
 
 
 def _thread_costs(told: _ThreadCosts) -> ThreadCosts:

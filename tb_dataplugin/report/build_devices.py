@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.gaps import Gap
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings import Sentences
+from tb_dataplugin.limits import MOST_LABEL
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.timeline.lanes import lane_ids, worker_lane_id
@@ -86,7 +87,7 @@ def _link(span: Span | None, lanes: LaneIds) -> pb.Link | None:
 
 
 def _span(span: Span, lane: str) -> pb.Link:
-    return pb.Link(name=span.name, start_us=us(span.start_ns), duration_us=us(span.duration_ns), lane=lane)
+    return pb.Link(name=span.name[:MOST_LABEL], start_us=us(span.start_ns), duration_us=us(span.duration_ns), lane=lane)
 
 
 def _copies(copies: CopyFigures) -> pb.Copies:

@@ -27,7 +27,7 @@ def _lane(lane: LaneColumns) -> pb.Lane:
     return pb.Lane(
         id=source.id,
         kind=source.kind,
-        title=source.title,
+        title=lane.title,
         boxes=boxes.counts,
         start_ns=boxes.start_ns,
         duration_ns=boxes.duration_ns,

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.limits import MOST_LINES
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import CounterSeries
 from tb_dataplugin.words import counter_order, counter_term, series_label
@@ -60,6 +61,8 @@ def _chart(counter: str, series: Sequence[CounterSeries]) -> CounterChart:
     lines = [line for line in map(_line, series) if len(line.time_ns)]
     if counter == "host::cpu" and lines:
         lines = [_joined(f"mean of {len(lines)} cores, and their spread", lines)]
+    if len(lines) > MOST_LINES:  # those that reach highest
+        lines = sorted(lines, key=lambda line: -float(line.value.max()))[:MOST_LINES]
     highest = max((0.0, *(float(line.value.max()) for line in lines)))
     top = 100.0 if term.unit == PERCENT else highest
     return CounterChart(f"counter:{counter}", term.label, term.unit, top, tuple(lines))

@@ -49,6 +49,7 @@ class LineColumns:
 @dataclass(frozen=True, slots=True)
 class LaneColumns:
     source: LaneSource
+    title: str
     boxes: BoxColumns
     lines: tuple[LineColumns, ...]
 
@@ -72,16 +73,21 @@ def encode_slice(source: TimelineSource, start_us: float, end_us: float, width: 
     lanes = tuple(
         LaneColumns(
             source=lane,
+            title=_cut(lane.title),
             boxes=_boxes(rows, number, window.start_ns),
             lines=tuple(_line(line.name, at, window.start_ns) for line, at in zip(lane.lines, points, strict=True)),
         )
         for lane, rows, points in zip(source.lanes, picture.rows, picture.lines, strict=True)
     )
-    return Slice(window, lanes, tuple(_cut(source.labels[used]) for used in picture.used))
+    return Slice(window, lanes, tuple(_cut_label(source.labels[used]) for used in picture.used))
 
 
-def _cut(label: Label) -> Label:
-    return label if len(label.text) <= MAX_NAME else Label(label.text[: MAX_NAME - 1] + "…", label.token)
+def _cut(name: str) -> str:
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
+
+
+def _cut_label(label: Label) -> Label:
+    return Label(_cut(label.text), label.token)
 
 
 def _boxes(rows: Sequence[Boxes], number: Int64Array, start_ns: int) -> BoxColumns:

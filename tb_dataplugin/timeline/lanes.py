@@ -16,8 +16,9 @@ from annotate.trace_format import Stage
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.stages import StageTree, groups
 from tb_dataplugin.analyses.workers import known
+from tb_dataplugin.limits import MOST_ROWS
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import BatchTable, Trace
@@ -121,7 +122,9 @@ def build_timeline_source(results: Results) -> TimelineSource:
     trace, tree, window, workers = results.trace, results.tree, results.window, results.workers
     labels = _Labels()
     made = {} if workers is None else _batches_by_pid(workers.batches.table, window)
-    lanes = [*_step_lane(trace, labels), *_stage_lanes(trace, tree, labels), *_worker_lanes(trace, tree, made, labels)]
+    spans = _spans_by_track(tree)
+    lanes = [*_step_lane(trace, labels), *_stage_lanes(trace, tree, spans, labels)]
+    lanes += _worker_lanes(trace, tree, spans, made, labels)
     lanes += map(_counter_lane, counter_charts(trace.counters))
     for device, attributed in zip(results.devices, results.attribution.devices, strict=True):
         lanes += [_device_lane(trace, device, labels), _gap_lane(device, attributed.gap_causes_ns, labels)]
@@ -133,7 +136,8 @@ def _rows(
 ) -> tuple[Row, ...]:
     """Spans in any order as one row per depth."""
     found = []
-    for here in (np.flatnonzero(depth == number) for number in range(int(depth.max(initial=-1)) + 1)):
+    order = np.argsort(depth, kind="stable")
+    for here in np.split(order, np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=-1)) + 1))):
         samples = index is not None and bool((index[here] >= 0).any())
         found.append(
             build_row(start[here], end[here], label[here], index[here] if samples and index is not None else None)
@@ -150,12 +154,20 @@ def _step_lane(trace: Trace, labels: _Labels) -> Iterator[LaneSource]:
     yield LaneSource("steps", "steps", "Steps", (build_row(start, end, names),))
 
 
-def _stage_lanes(trace: Trace, tree: StageTree, labels: _Labels) -> Iterator[LaneSource]:
+def _spans_by_track(tree: StageTree) -> dict[int, npt.NDArray[np.intp]]:
+    """The stage spans of every thread that are drawn: with very many threads not those deep inside others."""
+    drawn = np.flatnonzero(tree.depth < max(2, MOST_ROWS // max(1, len(np.unique(tree.track)))))
+    return dict(groups(tree.track, drawn))
+
+
+def _stage_lanes(
+    trace: Trace, tree: StageTree, spans: Mapping[int, npt.NDArray[np.intp]], labels: _Labels
+) -> Iterator[LaneSource]:
     """One lane per thread with stages that is no DataLoader worker, the training thread first."""
-    own = set(np.unique(tree.track).tolist()) - trace.worker_tracks().keys()
+    own = spans.keys() - trace.worker_tracks().keys()
     stages = [path[-1] for path in tree.paths]
     for track in sorted(own, key=lambda track: (track != trace.training_track, track)):
-        here = np.flatnonzero(tree.track == track)
+        here = spans[track]
         training = track == trace.training_track
         title = (
             "Training thread" if training else trace.tracks[track].thread_name or f"thread {trace.tracks[track].tid}"
@@ -177,28 +189,37 @@ def _batches_by_pid(table: BatchTable, window: Window) -> dict[int, _Batches]:
     begun = known(table.started_ns)
     end = np.where(known(table.finished_ns), table.finished_ns, window.end_ns)
     found = {}
-    for pid in np.unique(table.pid[begun]).tolist():
-        mine = begun & (table.pid == pid)
+    for pid, mine in groups(table.pid, np.flatnonzero(begun)):
         found[pid] = _Batches(table.started_ns[mine], np.maximum(end[mine], table.started_ns[mine]), table.number[mine])
     return found
 
 
-def _worker_lanes(trace: Trace, tree: StageTree, made: Mapping[int, _Batches], labels: _Labels) -> Iterator[LaneSource]:
+def _worker_lanes(
+    trace: Trace,
+    tree: StageTree,
+    spans: Mapping[int, npt.NDArray[np.intp]],
+    made: Mapping[int, _Batches],
+    labels: _Labels,
+) -> Iterator[LaneSource]:
     """One lane per DataLoader worker, with or without spans."""
     tracks = {process.pid: track for track, process in trace.worker_tracks().items()}
     processes = trace.info.pipeline.workers if trace.info.pipeline else ()
     several = len({process.loader for process in processes}) > 1
+    nothing = np.zeros(0, dtype=np.intp)
     for process in sorted(processes, key=lambda process: (process.loader, process.worker, process.pid)):
         title, loader_title = f"DataLoader worker {process.worker}", f"loader {process.loader}" if several else ""
         owner = LaneOwner(worker=process.worker, loader=process.loader, loader_title=loader_title)
-        rows = _worker_rows(trace, tree, tracks.get(process.pid, -1), made.get(process.pid), labels)
+        here = spans.get(tracks.get(process.pid, -1), nothing)
+        rows = _worker_rows(trace, tree, here, made.get(process.pid), labels)
         yield LaneSource(worker_lane_id(process.pid), "worker", title, rows, owner=owner)
 
 
-def _worker_rows(trace: Trace, tree: StageTree, track: int, made: _Batches | None, labels: _Labels) -> tuple[Row, ...]:
-    """The batches, and below them the stages."""
-    here = np.flatnonzero(tree.track == track)
-    is_sample = trace.stage_spans.is_kind("sample")[here]
+def _worker_rows(
+    trace: Trace, tree: StageTree, here: npt.NDArray[np.intp], made: _Batches | None, labels: _Labels
+) -> tuple[Row, ...]:
+    """The batches, and below them the stages, whose spans are `here`."""
+    is_sample = np.array([one.kind == "sample" for one in trace.stage_spans.stages], dtype=np.bool_)
+    is_sample = is_sample[trace.stage_spans.stage[here]]
     index = np.where(is_sample, trace.span_facts.index[here], -1)
     stages = labels.of_stages([path[-1] for path in tree.paths], tree.node[here])
     nothing = np.zeros(0, dtype=np.int64)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.timeline.counters import Points, slice_line
+from tb_dataplugin.timeline.counters import MAX_POINTS, Points, slice_line
 from tb_dataplugin.timeline.lanes import Label, TimelineSource
 from tb_dataplugin.timeline.pyramid import Boxes, slice_row
 
@@ -17,6 +17,8 @@ MAX_PICTURE_BYTES = 290_000
 """As JSON, before it is compressed. A picture that would have more joins wider boxes, in all lanes alike."""
 BOX_BYTES, POINT_BYTES, LABEL_BYTES = 29, 34, 16
 """What a box, a point of a counter and a label (beside its text) take in JSON, at most, in ordinary traces."""
+ALL_POINTS = 5000
+"""Points of all lines together: a usual host has 10 lines, a hostile one hundreds."""
 MAX_NAME = 160
 """Longer names (C++ templates) are cut: the trace has them whole."""
 
@@ -41,7 +43,9 @@ def picture_of(source: TimelineSource, window: Window, width: int) -> Picture:
 
 def _fitting(source: TimelineSource, window: Window, bucket_ns: float) -> Picture:
     """The finest picture that keeps within its bytes."""
-    lines = tuple(tuple(slice_line(line, window) for line in lane.lines) for lane in source.lanes)
+    count = sum(len(lane.lines) for lane in source.lanes)
+    points = min(MAX_POINTS, ALL_POINTS // max(1, count))
+    lines = tuple(tuple(slice_line(line, window, points) for line in lane.lines) for lane in source.lanes)
     while True:
         rows = tuple(tuple(slice_row(row, window, bucket_ns) for row in lane.rows) for lane in source.lanes)
         picture = Picture(rows, lines, _used(rows))

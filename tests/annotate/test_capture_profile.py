@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, default_collate
 
 import annotate
 from annotate import _spans, _writer
-from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX
+from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX, PipelineMetadata
 
 
 class Numbers(torch.utils.data.Dataset[int]):
@@ -108,7 +108,7 @@ def test_a_loader_without_batches_keeps_its_conversion(tmp_path: Path) -> None:
 
 
 def test_only_loaders_are_annotated() -> None:
-    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader: list has no dataset"):
+    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader, and not a list"):
         annotate.loader([1])
 
 
@@ -409,14 +409,17 @@ def test_only_names_handed_out_change_their_category(tmp_path: Path) -> None:
         indent=1,
     )
 
-    class Fake:
-        def export_chrome_trace(self, path: str) -> None:
-            Path(path).write_text(text)
+    def save(path: str) -> None:
+        Path(path).write_text(text)
+
+    def metadata(written: _writer.Written) -> PipelineMetadata:
+        assert written.names == {"transform::Mine"}
+        found.append(written.markers)
+        return {}
 
     found: list[int] = []
-    path = _writer.write_trace(
-        Fake(), tmp_path, {"transform::Mine": "transform::Mine", "user::a": "user::a"}, lambda n: found.append(n) or {}
-    )
+    names = {"transform::Mine": "transform::Mine", "user::a": "user::a"}
+    path = _writer.write_trace(save, tmp_path, names, metadata)
     expected = json.loads(text)
     for event in expected["traceEvents"][::3]:
         event["cat"] = "user_annotation"
@@ -425,13 +428,12 @@ def test_only_names_handed_out_change_their_category(tmp_path: Path) -> None:
 
 
 def test_a_failed_export_leaves_no_file(tmp_path: Path) -> None:
-    class Fake:
-        def export_chrome_trace(self, path: str) -> None:
-            Path(path).write_text("{")
-            raise OSError("disk full")
+    def save(path: str) -> None:
+        Path(path).write_text("{")
+        raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        _writer.write_trace(Fake(), tmp_path, {}, lambda n: {})
+        _writer.write_trace(save, tmp_path, {}, lambda _: {})
     assert list(tmp_path.iterdir()) == []
 
 

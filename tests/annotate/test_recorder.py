@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annotate import _recorder, _spans
-from annotate._patching import Patches
+from annotate._patching import Patches, Timing
 from annotate._timed import timed_method
 
 
@@ -29,7 +29,8 @@ def recording() -> Iterator[None]:
     _recorder.detach()
 
 
-timed = _recorder.timed(Echo.__call__, "transform::Echo")
+echo = Echo()
+timed = _recorder.timed(Echo.__call__, {id(echo): "transform::Echo"})
 CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((), {}),
     ((1,), {}),
@@ -49,14 +50,13 @@ def recorded() -> list[tuple[str, int]]:
 @pytest.mark.usefixtures("recording")
 @pytest.mark.parametrize(("args", "kwargs"), CALLS)
 def test_any_call_gives_what_the_method_gives_in_one_span(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    echo = Echo()
     assert timed(echo, *args, **kwargs) == (args, kwargs)
     assert [name for name, _ in recorded()] == ["transform::Echo"]
 
 
 @pytest.mark.parametrize(("args", "kwargs"), CALLS)
 def test_nothing_is_recorded_while_no_window_is(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    assert timed(Echo(), *args, **kwargs) == (args, kwargs)
+    assert timed(echo, *args, **kwargs) == (args, kwargs)
     assert not _recorder.rows
 
 
@@ -64,38 +64,36 @@ def test_nothing_is_recorded_while_no_window_is(args: tuple[Any, ...], kwargs: d
 def test_an_error_passes_and_closes_its_span() -> None:
     for args, kwargs in ((("error",), {}), ((), {"error": 1})):
         with pytest.raises(ValueError, match="as asked"):
-            timed(Echo(), *args, **kwargs)
+            timed(echo, *args, **kwargs)
     assert recorded() == [("transform::Echo", -1)] * 2
 
 
 @pytest.mark.usefixtures("recording")
 def test_results_are_measured_at_the_first_call_and_every_sixteenth() -> None:
-    same = _recorder.timed(lambda self, value: value, "transform::bytes")
+    same = _recorder.timed(lambda self, value: value, {id(None): "transform::bytes"})
     for _ in range(_recorder.MEASURE_EACH + 1):
         same(None, b"12345")
     sizes = [size for _, size in recorded()]
     assert [at for at, size in enumerate(sizes) if size == 5] == [0, _recorder.MEASURE_EACH]
 
 
-def methods_of(base: type) -> dict[str, Any]:
-    return {"__call__": timed_method(base.__call__, "transform::Echo")}
-
-
 @pytest.mark.usefixtures("recording")
 def test_classes_that_were_timed_before_the_fork_get_the_workers_methods(monkeypatch: pytest.MonkeyPatch) -> None:
-    patches, echo = Patches(), Echo()
-    assert patches.swap_class(echo, methods_of)
+    patches, plain = Patches(), Echo.__call__
+    assert patches.follow(echo, {"__call__": Timing("transform", timed_method)})
     monkeypatch.setattr(_spans, "timed", _recorder.timed)
     patches.make_methods_again()
     assert echo(1) == ((1,), {})
     assert recorded() == [("transform::Echo", -1)]
+    assert Echo()(1) == ((1,), {}), "not followed"
+    assert len(recorded()) == 1
     patches.undo()
-    assert type(echo) is Echo
+    assert Echo.__call__ is plain
 
 
 @pytest.mark.usefixtures("recording")
 def test_another_thread_is_counted_and_left_out() -> None:
-    thread = threading.Thread(target=timed, args=(Echo(), 1))
+    thread = threading.Thread(target=timed, args=(echo, 1))
     thread.start()
     thread.join()
     assert not _recorder.rows

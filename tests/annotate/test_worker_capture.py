@@ -401,12 +401,13 @@ class Threads(Books):
         return super().__getitem__(index)
 
 
-def test_spans_of_other_threads_are_counted_and_left_out(tmp_path: Path) -> None:
+def test_spans_of_other_threads_are_counted_left_out_and_said(tmp_path: Path) -> None:
     loader = annotate.loader(DataLoader(Threads(6), batch_size=3, num_workers=1, collate_fn=as_tensor))
-    trace, _ = run(tmp_path, loader)
+    with pytest.warns(RuntimeWarning, match=r"12 spans ran in other threads of the DataLoader workers"):
+        trace, _ = run(tmp_path, loader)
     check_nesting(trace)
     assert sum(map(len, worker_spans(trace).values())) == 6 * 3 + 2
-    assert trace["dataPipeline"]["dropped_spans"] == 12
+    assert trace["dataPipeline"]["dropped_spans"] == 0
 
 
 def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
     python -m tests.fuzz --seconds 60                one core, nothing to install
     python -m tests.fuzz --seconds 60 --atheris      guided by coverage; needs `pip install atheris`
+    python -m tests.fuzz --seconds 600 --structure   what hostile structure (depth, fan-out, counts) costs, not bytes
 
 Every input that breaks a law is kept in the folder of --keep, one (the smallest) per place in the code where it broke.
 `python -m tests.fuzz FILE...` checks files again. Exit status 1 when a law was broken.
@@ -135,6 +136,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=Path("fuzz-findings"), help="folder for inputs that break a law")
     parser.add_argument("--corpus", type=Path, default=Path("fuzz-corpus"), help="folder of atheris's own inputs")
     parser.add_argument("--atheris", action="store_true", help="guided by coverage")
+    parser.add_argument("--structure", action="store_true", help="measure hostile structure instead of damaging bytes")
     options = parser.parse_args()
     findings = Findings(options.keep)
     if options.files:
@@ -144,6 +146,10 @@ def main() -> int:
             for path in options.files:
                 checker.check(path.read_bytes())
         return 0
+    if options.structure:
+        from tests.fuzz.structure import fuzz_structure
+
+        return 1 if fuzz_structure(options.seconds, options.seed, options.keep) else 0
     if options.atheris:
         fuzz_by_coverage(options.seconds, options.seed, findings, options.corpus)
     count = fuzz(options.seconds, options.seed, findings)

@@ -1,0 +1,62 @@
+"""How much structure of one trace is looked at: every limit that a file can hit, with its reason.
+
+Time and memory are in proportion to the file; what would multiply (stages by threads, devices by gaps, depth by
+labels) is limited here instead. Each limit is far above what real captures have, and a capture that hits one says so
+in one line (`over`): nothing is left out silently. Limits on text that is no JSON stand with the code that reads it
+(`reader/chrome.py`, `reader/elements.py`), those on gzip data in `reader/source.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tb_dataplugin.diagnostics import DiagnosticsCollector
+
+MOST_DEVICES: Final = 64
+"""One process drives the devices of one host: 8 of them in most, 64 where each is split into 8 partitions.
+Every device has a table of gaps of its own in the report."""
+
+ALL_GAPS: Final = 8000
+"""Gaps listed with their chains, of all devices together (`AnalysisOptions.max_gaps` of each): 8 devices have 1000."""
+
+MOST_STREAMS: Final = 128
+"""Rows of a device's lane in the timeline; the other streams share one row more. CUDA has 128 hardware queues."""
+
+MOST_THREADS: Final = 1024
+"""Host threads, those of DataLoader workers included. Each has lanes in the timeline, and its own set of times."""
+
+MOST_LAUNCHERS: Final = 32
+"""Threads per device whose own activity explains the gaps that their launches ended: autograd has one per device, and
+pipelines a few. The launches of further threads count as not recorded."""
+
+MOST_DEPTH: Final = 64
+"""Stages inside stages. Each level is a row in the timeline, and the path of a stage names all levels above it."""
+
+MOST_STAGES: Final = 2000
+"""Different stages, each with the stages it stands in. Reading one page of 2,000 rows is more than anybody does."""
+
+MOST_NAME: Final = 65_536
+"""Characters of a name. Real ones, of kernels that are C++ templates, reach 10,000."""
+
+MOST_LABEL: Final = 256
+"""Characters of a stage's label: a report repeats it in every path through that stage."""
+
+MOST_SERIES: Final = 2048
+"""Series of counters: one per core of the host, and one per disk and network interface."""
+
+MOST_LINES: Final = 32
+"""Lines of one chart in the timeline: more cannot be told apart."""
+
+MOST_WORKERS: Final = 1024
+"""DataLoader worker processes in one capture, also those that a new epoch started again."""
+
+MOST_SETTINGS: Final = 1000
+"""Entries of each list that `annotate` writes beside the batches: loaders, versions, notes. It writes about ten."""
+
+MOST_ROWS: Final = 4000
+"""Rows of the whole timeline: each costs every picture some microseconds, whether it has boxes in it or not."""
+
+
+def over(found: DiagnosticsCollector, what: str, count: int, message: str) -> None:
+    """Notes that the limit on `what` was hit by `count` too many; `message` says what became of them."""
+    found.add(f"limit_{what}", message, count)

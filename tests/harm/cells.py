@@ -1,0 +1,301 @@
+"""What is tried: one cell is one program of the user's, one way of having annotate in it, and one end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, astuple, dataclass, replace
+from itertools import combinations, product
+from typing import Final
+
+EPOCHS: Final = 2
+BATCHES: Final = 6
+"""In an epoch, of every kind of loader."""
+
+STRUCK: Final = 3
+"""The batch, counted from 0, that a fault in the user's dataset, transform or collate function hits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A loader as far as the cells must know it."""
+
+    workers: int = 0
+    processes: bool = True
+    """False: its workers are threads."""
+    batch: int = 4
+    random: bool = True
+    """False: something runs beside the loop in the same process, so random numbers would not repeat."""
+    slow: bool = False
+    """True: each worker imports torch anew."""
+
+
+KINDS: Final[dict[str, Kind]] = {
+    "map": Kind(),
+    "map_workers": Kind(workers=2),
+    "map_spawn": Kind(workers=1, slow=True),
+    "map_forkserver": Kind(workers=1, slow=True),
+    "persistent": Kind(workers=2),
+    "iterable": Kind(),
+    "iterable_workers": Kind(workers=2),
+    "unbatched": Kind(batch=1),
+    "batch_sampler": Kind(workers=2),
+    "tensor_indices": Kind(),
+    "numpy_indices": Kind(workers=2),
+    "tuple_indices": Kind(),
+    "getitems": Kind(workers=2),
+    "subset_of_concat": Kind(),
+    "dicts": Kind(),
+    "pin_memory": Kind(workers=2),
+    "out_of_order": Kind(workers=1),
+    "thread_workers": Kind(workers=1, processes=False, random=False),
+    "own_iter": Kind(workers=2),
+    "own_get_iterator": Kind(),
+    "read_ahead": Kind(random=False),
+}
+
+RELATIONS: Final = (
+    "none",
+    "ours",
+    "user",
+    "ours_in_user",
+    "ours_outlasts_user",
+    "user_in_ours",
+    "user_outlasts_ours",
+    "two_users",
+    "two_users_and_ours",
+    "monitor",
+    "monitor_and_ours",
+)
+"""Who profiles: nobody (the loader is marked, no more), ours, the user's own; the orders of entering and leaving."""
+
+PHASES: Final = ("wait", "warmup", "record", "after")
+"""Where in its schedule the outer profiler is when the inner one is entered; where ours is when the program ends."""
+
+OFFSET: Final = {"wait": 0, "warmup": 1, "record": 2, "after": 4}
+"""Steps from the entering of a profiler to the phase; every schedule is wait=1, warmup=1, active=2, repeat=1."""
+
+ENDINGS: Final = (
+    "normal",
+    "break",
+    "dataset_raises",
+    "transform_raises",
+    "collate_raises",
+    "body_raises",
+    "interrupt",
+    "terminate",
+    "worker_killed",
+    "hard_exit",
+)
+
+MARKS: Final = ("loader", "parts", "steps")
+"""How the loader is made known: annotate.loader; dataset, compose, collate and stage; prof.steps alone."""
+
+EXPORTS: Final = ("handler", "late")
+"""When the user's profilers save: in on_trace_ready, or when the program is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A profiler that is entered before a step and left before another one; None: when the loop has ended."""
+
+    enter: int
+    leave: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The user's side of a cell: what runs without us."""
+
+    loader: str = "map"
+    users: tuple[Stay, ...] = ()
+    export: str = "handler"
+    ending: str = "normal"
+    strike: int = STRUCK
+    """The step at which an ending in the loop's body comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """Our side of a cell."""
+
+    marks: str = "loader"
+    ours: Stay | None = None
+    enters_first: bool = False
+    """Ours is entered before a profiler of the user's that comes at the same step."""
+    monitor: bool = False
+    fault: str = ""
+    """Where we fail on purpose, a key of `faults.FAULTS`."""
+    interrupted: bool = False
+    """The fault is a KeyboardInterrupt: Ctrl-C while the program is in our code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One row of the matrix."""
+
+    loader: str = "map"
+    profilers: str = "ours"
+    phase: str = "wait"
+    ending: str = "normal"
+    marks: str = "loader"
+    export: str = "handler"
+    fault: str = ""
+    interrupted: bool = False
+
+    def __str__(self) -> str:
+        return "-".join(str(value) for value in astuple(self) if value)
+
+    def values(self) -> dict[str, str]:
+        """The dimensions of the matrix."""
+        return {name: str(value) for name, value in asdict(self).items() if name in DIMENSIONS}
+
+    def program(self) -> Program:
+        """What runs without us; many cells share one."""
+        users, _ = _stays(self)
+        export = self.export if users else "handler"
+        return Program(self.loader, users, export, self.ending, _strike(self))
+
+    def annotated(self) -> Annotated:
+        _, ours = _stays(self)
+        return Annotated(
+            self.marks,
+            ours,
+            enters_first=self.profilers in ("user_in_ours", "user_outlasts_ours"),
+            monitor=self.profilers.startswith("monitor"),
+            fault=self.fault,
+            interrupted=self.interrupted,
+        )
+
+
+def _stays(cell: Cell) -> tuple[tuple[Stay, ...], Stay | None]:
+    """When the user's profilers and ours come and go."""
+    at = OFFSET[cell.phase]
+    match cell.profilers:
+        case "ours" | "monitor_and_ours":
+            return (), Stay(0)
+        case "user":
+            return (Stay(0),), None
+        case "ours_in_user":
+            return (Stay(0),), Stay(at, at + 5)
+        case "ours_outlasts_user":
+            return (Stay(0, at + 2),), Stay(at)
+        case "user_in_ours":
+            return (Stay(at, at + 5),), Stay(0)
+        case "user_outlasts_ours":
+            return (Stay(at),), Stay(0, at + 2)
+        case "two_users":
+            return (Stay(0, 5), Stay(6)), None
+        case "two_users_and_ours":
+            return (Stay(0, 5), Stay(6)), Stay(at)
+        case _:
+            return (), None
+
+
+def _strike(cell: Cell) -> int:
+    at = OFFSET[cell.phase]
+    if cell.profilers in ("ours", "monitor_and_ours"):
+        return at
+    return STRUCK if cell.profilers in ("none", "monitor") else at + 3
+
+
+DIMENSIONS: Final[dict[str, tuple[str, ...]]] = {
+    "loader": tuple(KINDS),
+    "profilers": RELATIONS,
+    "phase": PHASES,
+    "ending": ENDINGS,
+    "marks": MARKS,
+    "export": EXPORTS,
+}
+
+
+def is_possible(values: dict[str, str]) -> bool:
+    """False where the values (of some or all dimensions) contradict each other."""
+    kind = KINDS.get(values.get("loader", ""))
+    if kind is None or values.get("ending") != "worker_killed":
+        return True
+    return kind.workers > 0 and kind.processes
+
+
+QUICK: Final = {**DIMENSIONS, "loader": tuple(name for name, kind in KINDS.items() if not kind.slow)}
+
+SLOW: Final = (
+    Cell("map_spawn", "ours", "after", marks="loader"),
+    Cell("map_spawn", "monitor", "record", "worker_killed", marks="steps"),
+    Cell("map_forkserver", "ours", "record", "dataset_raises", marks="steps"),
+    Cell("map_forkserver", "user_in_ours", "record", "interrupt", marks="parts"),
+)
+"""Of the loaders whose workers import torch anew, a few in every run, and every pair in the whole matrix."""
+
+
+def covering(dimensions: dict[str, tuple[str, ...]] = QUICK) -> list[Cell]:
+    """Cells in which every possible pair of values of two dimensions occurs; the same ones each time.
+
+    Greedy: each cell begins with the first pair that is still missing, and takes for every other dimension the value
+    that covers the most missing pairs.
+    """
+    names = list(dimensions)
+    missing = dict.fromkeys(_pairs(dimensions))
+    cells = []
+    while missing:
+        (first, second), (one, other) = next(iter(missing))
+        values = {first: one, second: other}
+        for name in names:
+            if name not in values:
+                values[name] = max(dimensions[name], key=_gain(values, name, missing))
+        for pair in _pairs_of(values, names):
+            missing.pop(pair, None)
+        cells.append(Cell(**values))  # type: ignore[arg-type]
+    return cells
+
+
+Pair = tuple[tuple[str, str], tuple[str, str]]
+
+
+def _gain(values: dict[str, str], name: str, missing: dict[Pair, None]) -> Callable[[str], int]:
+    def gain(value: str) -> int:
+        candidate = {**values, name: value}
+        if not is_possible(candidate):
+            return -1
+        order = list(DIMENSIONS)
+        return sum(pair in missing for pair in _pairs_of(candidate, [n for n in order if n in candidate]))
+
+    return gain
+
+
+def _pairs_of(values: dict[str, str], names: list[str]) -> Iterator[Pair]:
+    for first, second in combinations(names, 2):
+        yield (first, second), (values[first], values[second])
+
+
+def _pairs(dimensions: dict[str, tuple[str, ...]]) -> Iterator[Pair]:
+    for first, second in combinations(dimensions, 2):
+        for one, other in product(dimensions[first], dimensions[second]):
+            if is_possible({first: one, second: other}):
+                yield (first, second), (one, other)
+
+
+def every() -> Iterator[Cell]:
+    """The whole matrix: all loaders, relations, phases and endings; marks and exports take turns.
+
+    A loader that starts Python anew for each worker has the covering selection only.
+    """
+    quick = {name for name, kind in KINDS.items() if not kind.slow}
+    turn = 0
+    for loader, profilers, phase, ending in product(KINDS, RELATIONS, PHASES, ENDINGS):
+        cell = Cell(loader, profilers, phase, ending)
+        if loader not in quick or not is_possible(cell.values()):
+            continue
+        if not _has_phase(cell):
+            continue
+        turn += 1
+        yield replace(cell, marks=MARKS[turn % 3], export=EXPORTS[turn // 3 % 2])
+    yield from (cell for cell in covering(DIMENSIONS) if cell.loader not in quick)
+
+
+def _has_phase(cell: Cell) -> bool:
+    """False where the phase changes nothing, so that one is enough."""
+    return cell.phase == "wait" or cell.profilers not in ("none", "monitor", "two_users")
+
+
+def named(cells: Iterable[Cell]) -> dict[str, Cell]:
+    return {str(cell): cell for cell in cells}

@@ -1,0 +1,87 @@
+"""What differs between a program with us and the same program without."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.harm.cells import Cell
+from tests.harm.observe import THE_USERS, Observation
+
+MOST_WORDS: Final = 1
+"""Warnings of ours in one run."""
+
+ALLOWED: Final[dict[str, frozenset[str]]] = {
+    "instances": frozenset({"loader.collate_fn"}),  # annotate.loader replaces it, by contract, in place
+}
+"""By field of an observation: what may differ. Each with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it was."""
+
+    field: str
+    without: str
+    ours: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: without us {self.without}; with us {self.ours}"
+
+
+def differences(cell: Cell, without: Observation, ours: Observation) -> list[Difference]:
+    """Nothing, where no harm was done."""
+    found = []
+    for name in THE_USERS:
+        one, other = getattr(without, name), getattr(ours, name)
+        if isinstance(one, dict):
+            allowed = ALLOWED.get(name, frozenset())
+            one = {key: value for key, value in one.items() if key not in allowed}
+            other = {key: value for key, value in other.items() if key not in allowed}
+        if one != other:
+            found.append(_difference(name, one, other))
+    return found + list(_of_ours(cell, without, ours))
+
+
+def _difference(name: str, one: Any, other: Any) -> Difference:
+    if isinstance(one, dict):
+        keys = sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
+        pair: tuple[Any, Any] = {k: one.get(k) for k in keys}, {k: other.get(k) for k in keys}
+    elif isinstance(one, list) and name != "raised":
+        rest = [item for item in other if item not in one]
+        missing = [item for item in one if item not in other]
+        if not rest and not missing:
+            rest, missing = other, one
+        pair = [len(one), *missing[:3]], [len(other), *rest[:3]]
+    else:
+        pair = one, other
+    return Difference(name, *(_short(json.dumps(value, ensure_ascii=False)) for value in pair))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 600 else text[:600] + "..."
+
+
+def _of_ours(cell: Cell, without: Observation, ours: Observation) -> list[Difference]:
+    """What holds of our own words and results."""
+    found = []
+    words = ours.our_words
+    if len(words) > MOST_WORDS:
+        found.append(Difference("our_words", "at most one", _short(f"{len(words)}: {json.dumps(words)}")))
+    if "another loader" in ours.told:
+        found.append(Difference("told", "the same loader", "another one"))
+    refused = ours.told.get("refused")
+    if refused is not None:
+        text = str(refused[0])
+        if cell.profilers not in _MAY_REFUSE or "\n" in text or not text.startswith("annotate"):
+            found.append(Difference("refused", "one line, where another profiler is at work", text))
+    if cell.fault:
+        if ours.told.get("hit") and len(words) != 1 and not cell.interrupted:
+            found.append(Difference("our_words", "one warning for a fault of ours", str(len(words))))
+    elif cell.ending == "normal" and cell.profilers == "ours" and ours.told.get("trace files", [0])[0] != 1:
+        found.append(Difference("told", "one trace file", str(ours.told.get("trace files"))))
+    return found
+
+
+_MAY_REFUSE: Final = frozenset({"ours_in_user", "ours_outlasts_user", "two_users_and_ours"})

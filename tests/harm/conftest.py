@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.harm.cells import Cell
+from tests.harm.lab import Lab
+
+
+def cells_of(items: list[pytest.Item]) -> list[Cell]:
+    """The cells that the tests to be run are about, in their order."""
+    specs = [getattr(item, "callspec", None) for item in items]
+    return [spec.params["cell"] for spec in specs if spec is not None and "cell" in spec.params]
+
+
+@pytest.fixture(scope="session")
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """Two servers that fork a process for each run. All cells are begun in order, so that no core waits for a test."""
+    with Lab() as lab:
+        for cell in cells_of(request.session.items):
+            lab.try_cell(cell)
+        yield lab

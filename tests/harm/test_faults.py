@@ -1,0 +1,27 @@
+"""A fault of ours is one warning, and the training goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.harm.cells import Cell
+from tests.harm.compare import differences
+from tests.harm.faults import FAULTS, find
+from tests.harm.lab import Lab
+
+CELLS = [replace(cell, fault=name) for name, cell in FAULTS.items()]
+
+
+def test_every_function_that_we_let_fail_is_there() -> None:
+    for name in FAULTS:
+        find(name)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=[cell.fault for cell in CELLS])
+def test_a_fault_of_ours_is_one_warning_and_the_training_goes_on(lab: Lab, cell: Cell) -> None:
+    without, ours = lab.without_us(cell.program()).result(), lab.with_us(cell).result()
+    assert ours.told.get("hit"), f"{cell.fault} is not called in this program: choose another cell for it"
+    found = differences(cell, without, ours)
+    assert not found, "\n".join(map(str, found))
