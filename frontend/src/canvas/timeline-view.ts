@@ -21,10 +21,14 @@ import type { Frame } from "./frame";
 import { paintTimeline } from "./timeline-painter";
 
 export type TimelineInput = {
+  /** The whole window: drawn wherever `detail` does not reach. */
   readonly whole: TimelineModel;
   readonly detail: TimelineModel | null;
+  /** null = the whole window. */
   readonly range: TimeRange | null;
+  /** A stretch of time to tint. */
   readonly selected: TimeRange | null;
+  /** A span to frame, in one lane. */
   readonly marked: Place | null;
   /** Theme token of the only gaps that are drawn in full; null = all. */
   readonly only: string | null;

@@ -177,7 +177,7 @@ export function tokensIn(model: TimelineModel, folded: ReadonlySet<string>): Set
 }
 
 /** With more DataLoader workers than this, their lanes show batches only, so that all are on screen together. */
-export const OPEN_WORKER_LANES = 8;
+const OPEN_WORKER_LANES = 8;
 
 /** Ids of the lanes that are folded to their first row; `turned` are those that the user turned over. */
 export function foldedLanes(lanes: readonly LaneRows[], turned: ReadonlySet<string>): Set<string> {

@@ -52,7 +52,7 @@ function columnValue(stage: Stage, column: StageColumn): number | undefined {
   return column === "bytes_per_call" ? bytesPerCall(stage) : stage[column];
 }
 
-export function compareStages(sort: StageSort): (a: Stage, b: Stage) => number {
+function compareStages(sort: StageSort): (a: Stage, b: Stage) => number {
   const direction = sort.descending ? -1 : 1;
   const { column } = sort;
   if (column === "name") return (a, b) => direction * stageName(a).localeCompare(stageName(b));

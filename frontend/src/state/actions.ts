@@ -105,7 +105,7 @@ export async function refreshRuns(): Promise<void> {
 const inFlight = new Set<string>();
 
 /** Fetches the selected capture's report unless the one at hand is of the same version. */
-export async function loadReport(): Promise<void> {
+async function loadReport(): Promise<void> {
   const item = entry.value;
   if (item === null || inFlight.has(item.id)) return;
   const version = versionOf(item);

@@ -8,7 +8,7 @@ function channel(hex: string, at: number): number {
 }
 
 /** Relative luminance of "#RRGGBB" (WCAG 2.2). */
-export function luminance(hex: string): number {
+function luminance(hex: string): number {
   return 0.2126 * channel(hex, 1) + 0.7152 * channel(hex, 3) + 0.0722 * channel(hex, 5);
 }
 

@@ -1,40 +1,20 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { TimelineView } from "../canvas/timeline-view";
+import { type TimelineInput, TimelineView } from "../canvas/timeline-view";
 import { CAUSES } from "../contract/words";
-import type { Link } from "../model/batches";
 import { causeToken } from "../model/causes";
-import type { Place } from "../model/chain";
 import type { BoxInfo, HoverInfo } from "../model/hover";
 import { type LaneRows, type TimelineModel, tokensIn } from "../model/lanes";
 import type { TimeRange } from "../model/time-scale";
 import { stageLabel } from "../model/words";
-import { type Palette, TOKENS } from "../theme/tokens";
+import { TOKENS } from "../theme/tokens";
 import { RangeBar } from "./range-bar";
 import { Legend, Swatch } from "./swatch";
 import { Tooltip } from "./tooltip";
 
-/** What is drawn. Whoever draws it keeps each value until it changes: the canvas is painted for every new one. */
-export type TimelineContent = {
-  /** The whole window: drawn wherever `detail` does not reach. */
-  readonly whole: TimelineModel;
-  readonly detail: TimelineModel | null;
-  /** null = the whole window. */
-  readonly range: TimeRange | null;
-  /** A stretch of time to tint. */
-  readonly selected: TimeRange | null;
-  /** A span to frame, in one lane. */
-  readonly marked: Place | null;
-  /** Theme token of the only gaps that are drawn in full; null = all. */
-  readonly only: string | null;
-  readonly link: Link | null;
-  /** Ids of the lanes that show their first row only. */
-  readonly folded: ReadonlySet<string>;
-  readonly palette: Palette;
-};
-
-type Props = TimelineContent & {
+/** Whoever draws it keeps each value of the input until it changes: the canvas is painted for every new one. */
+type Props = TimelineInput & {
   /** What the canvas shows, for those who cannot see it. */
   readonly label: string;
   readonly error: string | null;
