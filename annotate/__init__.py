@@ -19,25 +19,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from annotate._collate import collate as collate
-    from annotate._compose import compose as compose
-    from annotate._dataset import dataset as dataset
-    from annotate._loader import loader as loader
-    from annotate._monitor import monitor as monitor
-    from annotate._profile import profile as profile
-    from annotate._replay import replay as replay
-    from annotate._stage import stage as stage
+    from annotate.capture.profiling import profile as profile
+    from annotate.capture.replaying import replay as replay
+    from annotate.hooks.collating import collate as collate
+    from annotate.hooks.datasets import dataset as dataset
+    from annotate.hooks.loaders import loader as loader
+    from annotate.hooks.stages import stage as stage
+    from annotate.hooks.transforms import compose as compose
+    from annotate.monitoring.monitor import monitor as monitor
 
 __all__ = ["collate", "compose", "dataset", "loader", "monitor", "profile", "replay", "stage"]
 
-_HOME: Final = {name: f"annotate._{name}" for name in __all__}
-"""Modules have an underscore so that importing one cannot hide the function of the same name."""
+_HOME: Final = {
+    "collate": "hooks.collating",
+    "compose": "hooks.transforms",
+    "dataset": "hooks.datasets",
+    "loader": "hooks.loaders",
+    "monitor": "monitoring.monitor",
+    "profile": "capture.profiling",
+    "replay": "capture.replaying",
+    "stage": "hooks.stages",
+}
+"""Public name -> the module that has it, imported when the name is first used."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'annotate' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(f"annotate.{_HOME[name]}"), name)
     globals()[name] = value
     return value
 

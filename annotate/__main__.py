@@ -50,7 +50,7 @@ def _replay(asked: argparse.Namespace) -> int:
     if asked.batches < 1:
         raise UsageError(f"--batches must be at least 1, and is {asked.batches}")
     loader = load_target(asked.target)
-    from annotate._replay import NoBatchError, replay
+    from annotate.capture.replaying import NoBatchError, replay
 
     try:
         path = replay(loader, asked.logdir, asked.batches)

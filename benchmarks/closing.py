@@ -17,8 +17,9 @@ from typing import Any
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate import _merge, _profile, _writer
+from annotate.capture import profiling
 from annotate.options import WorkerLimits
+from annotate.trace import merge, writer
 
 
 class Made(Dataset[int]):
@@ -51,14 +52,14 @@ def measure(spans: int) -> None:
 
         return call
 
-    read = _merge.WorkerRows.read
+    read = merge.WorkerRows.read
 
-    def look_and_read(self: _merge.WorkerRows) -> None:
+    def look_and_read(self: merge.WorkerRows) -> None:
         assert self._capture.spool is not None
         disk.append(sum(path.stat().st_size for path in self._capture.spool.files()))
         read(self)
 
-    _merge.WorkerRows.read = look_and_read  # type: ignore[method-assign]
+    merge.WorkerRows.read = look_and_read  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
         loader = annotate.loader(DataLoader(Made(spans // 20, 20), batch_size=256, num_workers=2))
         every: Callable[[int], Any] = record_all
@@ -66,7 +67,7 @@ def measure(spans: int) -> None:
             for _ in loader:
                 pass
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            _writer.write_trace = _profile._writer.write_trace = timed("write", _writer.write_trace)
+            writer.write_trace = profiling._writer.write_trace = timed("write", writer.write_trace)
             prof.step()
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         size = Path(prof.trace_files[0]).stat().st_size

@@ -157,7 +157,7 @@ def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str,
     for sides in comparisons:
         before, after = ([analyse_file(path).capture for path in side] for side in sides)
         result = compare(before, after)
-        named = {("+" if s.typical.change > 0 else "-") + s.stage for s in result.stages if s.typical.told_apart}
+        named = {("+" if s.typical.change > 0 else "-") + s.stage for s in result.stages if s.typical.significant}
         own = next(stage.typical for stage in result.stages if stage.stage == planted)
         changes.append(own.change)
         limits.append([one.detectable if one.HasField("detectable") else math.inf for one in (result.time, own)])
@@ -173,8 +173,8 @@ def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str,
 
 
 ALARMS: dict[str, Hit] = {
-    "false alarms": lambda outcome, named, planted: outcome != "same" or bool(named),
-    "of them faster or slower": lambda outcome, named, planted: outcome != "same",
+    "false alarms": lambda outcome, named, planted: outcome != "not_significant" or bool(named),
+    "of them faster or slower": lambda outcome, named, planted: outcome != "not_significant",
 }
 FINDS: dict[str, Hit] = {
     "found": lambda outcome, named, planted: f"+{planted}" in named,

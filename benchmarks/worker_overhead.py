@@ -33,10 +33,11 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate import _recorder, _spans, _spool, _worker
-from annotate._compose import Compose, time_held
-from annotate._patching import Patches
-from annotate._session import Session
+from annotate.capture.session import Session
+from annotate.hooks.patching import Patches
+from annotate.hooks.transforms import Compose, time_held
+from annotate.recording import span_recorder, switch
+from annotate.workers import spool, worker_side
 
 FIVE_US = 5_000
 
@@ -124,23 +125,23 @@ def median_of_7(measure: Callable[[], float]) -> float:
 
 
 class RecordingHere:
-    """Makes this process a recording worker, as `_worker.begin` does in a real one."""
+    """Makes this process a recording worker, as `worker_side.begin` does in a real one."""
 
-    def __enter__(self) -> _worker.Worker:
-        self.spool = _spool.Spool()
+    def __enter__(self) -> worker_side.Worker:
+        self.spool = spool.Spool()
         self.spool.open_window()
-        place = _worker.Place(str(self.spool.folder), 0, 1 << 32, 4096)
-        worker = _worker.Worker(place, 0, time.perf_counter_ns(), Patches())
-        self.before = _spans.marker
-        _spans.call, _spans.sample, _spans.marker = _recorder.call, _recorder.sample, _recorder.marker
-        _spans.timed = _recorder.timed
+        place = worker_side.Place(str(self.spool.folder), 0, 1 << 32, 4096)
+        worker = worker_side.Worker(place, 0, time.perf_counter_ns(), Patches())
+        self.before = switch.marker
+        switch.call, switch.sample, switch.marker = span_recorder.call, span_recorder.sample, span_recorder.marker
+        switch.timed = span_recorder.timed
         worker.begin(0, 0)
         return worker
 
     def __exit__(self, *exc: object) -> None:
-        _spans.set_recording(False)
-        _spans.call = _spans.sample = _spans.timed = None
-        _spans.marker = self.before
+        switch.set_recording(False)
+        switch.call = switch.sample = switch.timed = None
+        switch.marker = self.before
         self.spool.remove()
 
 
@@ -176,7 +177,7 @@ def cost_of_a_span(batch: int, calls: int, transform: Callable[[Any], object]) -
 
 
 def span(calls: int) -> None:
-    _spans.load_marker()
+    switch.load_marker()
     bare = median_of_7(lambda: per_call_us(nothing, calls))
 
     def under_torch() -> float:

@@ -25,8 +25,9 @@ from torch.utils.data import DataLoader, default_collate
 from worker_overhead import make_dataset
 
 import annotate
-from annotate import _parcel, _spans
-from annotate._session import Session
+from annotate.capture.session import Session
+from annotate.recording import switch
+from annotate.workers import transport
 
 ROUND_SECONDS = 5
 PIPELINES = (("(a) JPEG, about 5 ms a sample", "jpeg", 8, 0.01), ("(b) 20 transforms of 5 us", "tiny", 64, 0.10))
@@ -50,30 +51,30 @@ class Switch:
         self.last: Cost | None = None
         self.number = -2
         self.wall = self.cpu = 0
-        begun = _parcel.begun
+        begun = transport.begun
         assert begun is not None, "this worker does not record"
         self.begun = begun
-        _parcel.begun = self
+        transport.begun = self
 
     def __call__(self, iteration: int, batch: int) -> None:
         wall, cpu = time.perf_counter_ns(), time.process_time_ns()
-        self.last = Cost(self.worker, self.number, _spans.RECORDING, wall - self.wall, cpu - self.cpu)
+        self.last = Cost(self.worker, self.number, switch.RECORDING, wall - self.wall, cpu - self.cpu)
         self.number += 1
-        _spans.set_recording(self.number % 4 in (0, 3))
+        switch.set_recording(self.number % 4 in (0, 3))
         self.wall, self.cpu = time.perf_counter_ns(), time.process_time_ns()
         self.begun(iteration, batch)
 
 
-switch: Switch | None = None
+alternator: Switch | None = None
 
 
 def collate(batch: list[Any]) -> tuple[Any, Cost | None]:
     """The batch, and what the one before it in this worker took."""
-    global switch
+    global alternator
     info = torch.utils.data.get_worker_info()
-    if switch is None and info is not None:
-        switch = Switch(info.id)
-    return default_collate(batch), None if switch is None else switch.last
+    if alternator is None and info is not None:
+        alternator = Switch(info.id)
+    return default_collate(batch), None if alternator is None else alternator.last
 
 
 def costs(kind: str, batch: int, workers: int, seconds: float) -> list[Cost]:

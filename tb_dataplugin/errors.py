@@ -7,7 +7,7 @@
     ├── UnknownCapture          exit 2, HTTP 404   a capture that no run holds
     └── OwnFault                exit 3, HTTP 500   a mistake of this package, never of the input
 
-A message is one line: what, which file, why, what to do.
+A message is one line: what, which file, why, what to do. Names in it are escaped (`shown`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ import traceback
 from pathlib import Path
 from typing import ClassVar
 
+from tb_dataplugin.shown import shown
+
 
 class DataPipelineError(Exception):
     """Base of all errors that are shown as one line instead of a traceback."""
 
     exit_status: ClassVar[int] = 2
     http_status: ClassVar[int] = 422
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shown(message))
 
 
 class BadRequest(DataPipelineError):

@@ -16,9 +16,11 @@ from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.reader import read_trace
 from tb_dataplugin.reader.discovery import strip_suffix
+from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.report.build import build_capture
 from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
+from tb_dataplugin.shown import encodable
 from tb_dataplugin.timeline.lanes import TimelineSource, build_timeline_source
 
 SCHEMA_VERSION = 2
@@ -36,41 +38,57 @@ class AnalysedCapture:
 class KeptCapture:
     """A capture's report, and the store that has it and its timeline under `key`; None where none could keep it.
 
-    `changed`: the file is not what it was when reading began, so that this is a report of neither state.
+    `changed`: the file is not what it was when reading began, so that this is a report of neither state. `path` is the
+    file, which the report may only name with escapes.
     """
 
     capture: Capture
     store: Store | None = None
     key: str = ""
     changed: bool = False
+    path: Path = Path()
+    roots: Roots = ()
 
 
 def open_capture(
-    path: Path, name: str | None = None, options: AnalysisOptions = DEFAULT_OPTIONS, stores: Sequence[Store] = ()
+    path: Path,
+    name: str | None = None,
+    options: AnalysisOptions = DEFAULT_OPTIONS,
+    stores: Sequence[Store] = (),
+    roots: Roots = (),
 ) -> KeptCapture:
     """The capture in `path`: from the first of `stores` that has it, else analysed and kept in the first that can.
 
-    Raises UnreadableTrace.
+    Raises UnreadableTrace, also for a file that does not lie in one of `roots`.
     """
-    before = fingerprint(path) if stores else None
+    before = fingerprint(path, roots) if stores else None
     if before is None:
-        return KeptCapture(analyse_file(path, name, options).capture)
+        return KeptCapture(analyse_file(path, name, options, roots).capture, path=path, roots=roots)
     key = cache_key(before, options)
     for store in stores:
         found = store.capture(key)
         if found is not None:
-            found.name, found.file = strip_suffix(path.name) if name is None else name, str(path)
-            return KeptCapture(found, store, key)
-    analysed = analyse_file(path, name, options)
-    if fingerprint(path) != before:
-        return KeptCapture(analysed.capture, changed=True)
+            found.name = encodable(strip_suffix(path.name) if name is None else name)
+            found.file = encodable(str(path))
+            return KeptCapture(found, store, key, path=path, roots=roots)
+    analysed = analyse_file(path, name, options, roots)
+    if fingerprint(path, roots) != before:
+        return KeptCapture(analysed.capture, changed=True, path=path, roots=roots)
     kept = next((store for store in stores if store.save(key, analysed.capture, analysed.timeline)), None)
-    return KeptCapture(analysed.capture, kept, key)
+    return KeptCapture(analysed.capture, kept, key, path=path, roots=roots)
 
 
-def analyse_file(path: Path, name: str | None = None, options: AnalysisOptions = DEFAULT_OPTIONS) -> AnalysedCapture:
+def timeline_of(kept: KeptCapture) -> TimelineSource:
+    """From the cache; where it has none the trace is read once more. Raises UnreadableTrace."""
+    stored = kept.store.timeline(kept.key) if kept.store else None
+    return stored or analyse_file(kept.path, kept.capture.name, roots=kept.roots).timeline
+
+
+def analyse_file(
+    path: Path, name: str | None = None, options: AnalysisOptions = DEFAULT_OPTIONS, roots: Roots = ()
+) -> AnalysedCapture:
     """Read and analyse the trace in `path`; `name` is what the report calls it. Raises UnreadableTrace."""
-    return analyse(read_trace(path, name), options)
+    return analyse(read_trace(path, name, roots), options)
 
 
 def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> AnalysedCapture:

@@ -109,8 +109,8 @@ def sawtooth_run(steps: int = 24, workers: int = 4, seed: int = 1) -> TraceBuild
             run_delay_us=wall * 0.03, process_cpu_us=wall * 0.91, voluntary_switches=41, involuntary_switches=9,
             read_bytes=204_800, read_chars=1_925_000, major_faults=0,
         )  # fmt: skip
-    for counter in _counters(at, workers):
-        builder.counter(*counter[:2], **counter[2])
+    for name, ts, series in _counters(at, workers):
+        builder.counter(name, ts, **series)
     return builder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ class TraceBuilder:
         started: float | None,
         finished: float | None,
         consumed: float | None,
-        stages: dict[str, tuple[float, ...]] | None = None,
+        stages: Mapping[str, tuple[float, ...]] | None = None,
         **costs: float,
     ) -> TraceBuilder:
         """A batch of that worker; `stages`: spans in it, by name, as (start, duration), (.., CPU time), (.., bytes).

@@ -103,7 +103,7 @@ def _one_device(
 
 
 def _by_few_threads(trace: Trace, ends: GapEnds) -> GapEnds:
-    """Without the launches of threads beyond the `MOST_LAUNCHERS` that launched most; the training thread keeps all."""
+    """Without the launches of threads beyond the `MOST_LAUNCHERS` that launched most; the training thread's stay."""
     known = np.flatnonzero(ends.launch != NONE)
     track = trace.events.track[ends.launch[known]]
     threads, place, count = np.unique(track, return_inverse=True, return_counts=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import os
-import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,8 +14,10 @@ import msgspec
 import numpy as np
 
 import annotate.trace_format as trace_format
-from tb_dataplugin import __version__
+from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.options import AnalysisOptions
+from tb_dataplugin.reader.opening import Roots, open_trace
+from tb_dataplugin.version import VERSION
 
 PROBE_BYTES = 64 * 1024
 """Read at either end of the file. The end of a gzip file has the checksum of all of it."""
@@ -31,34 +33,32 @@ class Fingerprint:
     digest: str
 
 
-def fingerprint(path: Path) -> Fingerprint | None:
-    """The file as it is now; None for what is not a regular file, or cannot be read.
+def fingerprint(path: Path, roots: Roots = ()) -> Fingerprint | None:
+    """The file as it is now; None for what is not a regular file in one of `roots`, or cannot be read.
 
     Nothing else is opened: a pipe or a device that is named like a trace would block, or lose what is in it.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return None
-        with path.open("rb", buffering=0) as file:
+        with open_trace(path, roots) as file:
             facts = os.fstat(file.fileno())
             digest = hashlib.blake2b(file.read(PROBE_BYTES), digest_size=16)
             file.seek(max(0, facts.st_size - PROBE_BYTES))
             digest.update(file.read(PROBE_BYTES))
         return Fingerprint(str(path.resolve()), facts.st_size, facts.st_mtime_ns, digest.hexdigest())
-    except OSError:
+    except (OSError, UnreadableTrace):
         return None
 
 
 def cache_key(file: Fingerprint, options: AnalysisOptions) -> str:
     """Names the entry of `file`, analysed by this code with `options`."""
     parts = [asdict(file), asdict(options), code_version()]
-    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=20).hexdigest()
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=20).hexdigest()
 
 
 @functools.cache
 def code_version() -> str:
     """Changes with every source file of this package, the trace vocabulary, and the libraries that numbers pass."""
-    versions = f"{__version__} {np.__version__} {msgspec.__version__}"
+    versions = f"{VERSION} {np.__version__} {msgspec.__version__}"
     digest = hashlib.blake2b(versions.encode(), digest_size=16)
     root = Path(__file__).parent.parent
     with contextlib.suppress(OSError):  # packed into an archive: its version must do

@@ -8,8 +8,9 @@ Columns are read as they lie, without a copy. Whatever is not as it was written 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -30,24 +31,33 @@ PREFIX = struct.Struct("<8sII")
 ALIGN = 64
 
 
+_SPANS = ("<i8", "<i8", "<i4", "<i8")
+_BOXES = ("<i8", "<i8", "<i4", "<i4", "<i8", "<i8", "<i8")
+_LINE = ("<i8", "<f8")
+
+
 class Damaged(Exception):
     """Not what was written."""
 
 
+Size: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**40)]
+Time: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class Column(msgspec.Struct, array_like=True, frozen=True):
     type: Literal["<i8", "<i4", "<f8"]
-    offset: int
-    length: int
+    offset: Size
+    length: Size
 
 
 class Part(msgspec.Struct, array_like=True, frozen=True):
-    size: int
-    crc: int
+    size: Size
+    crc: Size
 
 
 class LevelLayout(msgspec.Struct, array_like=True, frozen=True):
-    bucket_ns: int
-    longest_ns: int
+    bucket_ns: Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+    longest_ns: Time
     boxes: list[Column]  # in the order of `Boxes`
 
 
@@ -56,7 +66,7 @@ class RowLayout(msgspec.Struct, array_like=True, frozen=True):
     end: Column
     label: Column
     index: Column | None
-    longest_ns: int
+    longest_ns: Time
     levels: list[LevelLayout]
 
 
@@ -80,7 +90,7 @@ class LaneLayout(msgspec.Struct, array_like=True, frozen=True):
 class Header(msgspec.Struct, array_like=True, frozen=True):
     capture: Part
     columns: Part
-    window: tuple[int, int]
+    window: tuple[Time, Time]
     labels: list[tuple[str, str]]
     lanes: list[LaneLayout]
 
@@ -155,7 +165,7 @@ def unpack_header(content: Content, crc: int) -> Header:
         raise Damaged
     try:
         return msgspec.json.decode(content, type=Header)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise Damaged from None
 
 
@@ -176,10 +186,7 @@ def columns_offset(header_size: int, header: Header) -> int:
 def unpack_timeline(header: Header, content: Content) -> TimelineSource:
     """The timeline, whose columns are views of `content`."""
     _check(header.columns, content)
-    try:
-        lanes = tuple(_Reader(content).lane(lane) for lane in header.lanes)
-    except (ValueError, TypeError):  # a column beyond the end, or one too few
-        raise Damaged from None
+    lanes = tuple(_Reader(content, len(header.labels)).lane(lane) for lane in header.lanes)
     labels = tuple(Label(text, token) for text, token in header.labels)
     return TimelineSource(Window(*header.window), lanes, labels)
 
@@ -190,24 +197,47 @@ def _check(part: Part, content: Content) -> None:
 
 
 class _Reader:
-    """Finds columns again."""
+    """Finds columns again, and checks what those who use them rely on."""
 
-    def __init__(self, content: Content) -> None:
-        self.content = content
+    def __init__(self, content: Content, labels: int) -> None:
+        self.content, self.labels = content, labels
 
-    def column(self, place: Column) -> npt.NDArray[Any]:
-        return np.frombuffer(self.content, place.type, place.length, place.offset)
+    def columns(self, places: Sequence[Column], types: Sequence[str]) -> list[npt.NDArray[Any]]:
+        """Columns of these types, all of one length."""
+        found = []
+        if len(places) != len(types):
+            raise Damaged
+        for place, kind in zip(places, types, strict=True):
+            end = place.offset + place.length * int(kind[-1])
+            if (
+                place.type != kind
+                or place.length != places[0].length
+                or place.offset % ALIGN
+                or end > len(self.content)
+            ):
+                raise Damaged
+            found.append(np.frombuffer(self.content, place.type, place.length, place.offset))
+        return found
+
+    def spans(self, places: Sequence[Column], types: Sequence[str]) -> list[npt.NDArray[Any]]:
+        """Columns that begin with start, end and label."""
+        found = self.columns(places, types)
+        start, end, label = found[:3]
+        ordered = bool((start[1:] >= start[:-1]).all()) and bool((end >= start).all())
+        if not ordered or int(label.min(initial=0)) < 0 or int(label.max(initial=-1)) >= self.labels:
+            raise Damaged
+        return found
 
     def lane(self, lane: LaneLayout) -> LaneSource:
         rows = tuple(self._row(row) for row in lane.rows)
-        lines = tuple(CounterLine(line.name, self.column(line.time), self.column(line.value)) for line in lane.lines)
+        lines = tuple(CounterLine(line.name, *self.columns((line.time, line.value), _LINE)) for line in lane.lines)
         return LaneSource(lane.id, lane.kind, lane.title, rows, lines, lane.unit, lane.top, lane.owner)
 
     def _row(self, row: RowLayout) -> Row:
-        index = None if row.index is None else self.column(row.index)
-        spans = Spans(self.column(row.start), self.column(row.end), self.column(row.label), index)
+        places = (row.start, row.end, row.label, *(() if row.index is None else (row.index,)))
+        start, end, label, *index = self.spans(places, _SPANS[: len(places)])
+        spans = Spans(start, end, label, index[0] if index else None)
         levels = tuple(
-            Level(level.bucket_ns, level.longest_ns, Boxes(*(self.column(place) for place in level.boxes)))
-            for level in row.levels
+            Level(level.bucket_ns, level.longest_ns, Boxes(*self.spans(level.boxes, _BOXES))) for level in row.levels
         )
         return Row(spans, row.longest_ns, levels)

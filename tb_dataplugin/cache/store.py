@@ -1,5 +1,8 @@
 """A folder of entries: atomic, bounded, and never a reason to fail.
 
+The folder may hold files of the user's: only what has the exact form of ours is ever deleted. What others could have
+written is not read (`trust`).
+
 Several processes may use it at once. An entry is written beside its place and moved there whole; one that is deleted
 while it is read stays readable until it is closed. Entries are read, not mapped: a mapped file that is cut short, or
 vanishes from a network home, kills its reader with SIGBUS.
@@ -9,8 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import secrets
+import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from io import FileIO
@@ -18,6 +23,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from tb_dataplugin.cache import layout
+from tb_dataplugin.cache.trust import distrust_folder, is_trusted_file
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.timeline.lanes import TimelineSource
 
@@ -26,6 +32,9 @@ OFF: Final = "off"
 LIMIT_BYTES: Final = 1 << 30
 SUFFIX: Final = ".capture"
 UNFINISHED: Final = ".tmp"
+ENTRY: Final = re.compile(r"[0-9a-f]{40}\.capture")
+HALF: Final = re.compile(r"[0-9a-f]{40}\.[0-9a-f]{16}\.tmp")
+"""Names of entries, and of entries that are being written: keys are hashes."""
 UNFINISHED_FOR_S: Final = 3600.0
 """An unfinished entry older than this was left by a process that was killed."""
 
@@ -53,36 +62,49 @@ class Store:
             return False
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(self._path(key), buffers)
+            if self.distrusted() is not None:
+                return False
+            self._write(key, buffers)
         except OSError:
             return False
         self._trim(self._path(key))
         return True
+
+    def distrusted(self) -> str | None:
+        """Why the folder is not used, as one line; None: it is."""
+        return distrust_folder(self.folder)
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{SUFFIX}"
 
     def _read(self, key: str, read: Callable[[FileIO], _T]) -> _T | None:
         path = self._path(key)
+        if self.distrusted() is not None:
+            return None
         try:
-            with path.open("rb", buffering=0) as file:
+            with os.fdopen(os.open(path, _READ), "rb", buffering=0) as file:
+                facts = os.fstat(file.fileno())
+                if not is_trusted_file(facts) or facts.st_size > self.limit_bytes:
+                    return None
                 found = read(file)
         except OSError:
             return None
-        except layout.Damaged:
-            _remove(path)
+        except (layout.Damaged, MemoryError):
+            if _is_ours(path):
+                _remove(path)
             return None
         _touch(path)
         return found
 
-    def _write(self, path: Path, buffers: list[bytes | memoryview]) -> None:
-        descriptor, name = tempfile.mkstemp(UNFINISHED, dir=self.folder)
+    def _write(self, key: str, buffers: list[bytes | memoryview]) -> None:
+        path = self.folder / f"{key}.{secrets.token_hex(8)}{UNFINISHED}"
+        descriptor = os.open(path, _CREATE, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(buffers)
-            Path(name).replace(path)
+            path.replace(self._path(key))
         except BaseException:
-            _remove(Path(name))
+            _remove(path)
             raise
 
     def _trim(self, newest: Path) -> None:
@@ -100,20 +122,39 @@ class Store:
         found = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as listing:
             for entry in listing:
-                if entry.name.endswith((SUFFIX, UNFINISHED)):
+                if _is_ours(Path(entry.path)):
                     with contextlib.suppress(OSError):  # another process deletes here too
                         facts = entry.stat(follow_symlinks=False)
                         found.append((facts.st_mtime, facts.st_size, Path(entry.path)))
         return found
 
 
+_BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether name and first bytes are those of what we write; of an unfinished entry even the first may be missing."""
+    finished = ENTRY.fullmatch(path.name) is not None
+    if not finished and not HALF.fullmatch(path.name):
+        return False
+    try:
+        with os.fdopen(os.open(path, _READ), "rb", buffering=0) as file:
+            head = file.read(len(layout.MAGIC)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    except OSError:
+        return False
+    return head is not None and (head == layout.MAGIC or (not finished and layout.MAGIC.startswith(head)))
+
+
 def _read_header(file: FileIO) -> tuple[layout.Header, int]:
     """The header, and where the columns begin; the file then stands at the capture."""
     size, crc = layout.unpack_prefix(file.read(layout.PREFIX.size))
-    if size > os.fstat(file.fileno()).st_size:
-        raise layout.Damaged
     header = layout.unpack_header(_exactly(file, size), crc)
-    return header, layout.columns_offset(size, header)
+    offset = layout.columns_offset(size, header)
+    if offset + header.columns.size != os.fstat(file.fileno()).st_size:
+        raise layout.Damaged
+    return header, offset
 
 
 def _read_capture(file: FileIO) -> Capture:

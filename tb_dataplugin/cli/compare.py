@@ -11,7 +11,9 @@ from typing import ClassVar
 from tb_dataplugin.cache import Store
 from tb_dataplugin.cli.inputs import (
     add_cache_argument,
+    add_links_argument,
     analyse_all,
+    check_output,
     complain,
     expand,
     is_folder,
@@ -49,6 +51,7 @@ class CompareCommand:
             parser.add_argument(side, type=Path, metavar=side.upper(), help=help_side)
         parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
         add_cache_argument(parser)
+        add_links_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
         help_limit = "exit with status 1 when AFTER takes longer per sample by more than this, and significantly"
         parser.add_argument("--fail-if-slower", type=_share, metavar="5%", help=help_limit.replace("%", "%%"))
@@ -56,7 +59,10 @@ class CompareCommand:
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
         stores = stores_for(arguments)
-        before, after = _side(arguments.before, stores), _side(arguments.after, stores)
+        follow = arguments.follow_links
+        before, after = (_side(path, stores, follow) for path in (arguments.before, arguments.after))
+        for captures in (before, after):
+            check_output(arguments.output, [Path(capture.file) for capture in captures])
         comparison = compare(before, after)
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
         text = as_json(comparison, indent=2) if arguments.format == "json" else compare_text(comparison, style)
@@ -75,11 +81,11 @@ def _share(text: str) -> float:
     return value
 
 
-def _side(path: Path, stores: Sequence[Store]) -> list[Capture]:
+def _side(path: Path, stores: Sequence[Store], follow_links: bool) -> list[Capture]:
     """Raises UnreadableTrace when not one of its traces can be read; each that cannot costs a line."""
     if not is_folder(path):
         return [open_one(trace, stores).capture for trace in expand([path])]
-    captures, _ = analyse_all(expand([path]), stores)
+    captures, _ = analyse_all(expand([path], follow_links), stores)
     if not captures:
         raise UnreadableTrace(path, "none of its traces can be read", "name another trace or folder")
     return captures

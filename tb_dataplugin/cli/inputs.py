@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, OwnFault, UnreadableTrace
-from tb_dataplugin.pipeline import KeptCapture, analyse_file, open_capture
+from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
+from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.timeline.lanes import TimelineSource
+from tb_dataplugin.shown import shown
 
 
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
@@ -23,22 +28,30 @@ def add_cache_argument(parser: argparse.ArgumentParser) -> None:
 def stores_for(arguments: argparse.Namespace) -> tuple[Store, ...]:
     """Where reports are kept: the user's cache, or nowhere."""
     store = None if arguments.no_cache else user_store()
-    return () if store is None else (store,)
+    distrusted = None if store is None else store.distrusted()
+    if distrusted is not None:
+        complain(distrusted)
+    return () if store is None or distrusted is not None else (store,)
 
 
-def expand(paths: Iterable[Path]) -> Iterator[TraceFile]:
+def add_links_argument(parser: argparse.ArgumentParser) -> None:
+    help_links = f"also read what links in a folder lead to outside of it ({ENVIRONMENT}=1 does the same)"
+    parser.add_argument("--follow-links", action="store_true", help=help_links)
+
+
+def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceFile]:
     """Files as they are, folders as the traces below them by name. Raises NothingToReport for a folder without any."""
     for path in paths:
         if not is_folder(path):
             yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
             continue
-        found = sorted(find_traces(path, complain), key=lambda trace: trace.id)
-        if not found:
+        traces_below = sorted(find_traces(path, complain, () if follow_links else None), key=lambda trace: trace.id)
+        if not traces_below:
             raise NothingToReport(
                 f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: "
                 "capture one with annotate.profile, or name a trace file"
             )
-        yield from found
+        yield from traces_below
 
 
 def is_folder(path: Path) -> bool:
@@ -63,8 +76,10 @@ def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple
 
 def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
     """Raises UnreadableTrace, or OwnFault in the place of whatever nobody foresaw."""
+    if trace.refused:
+        raise leads_out(trace.path)
     try:
-        return open_capture(trace.path, trace.id, stores=stores)
+        return open_capture(trace.path, trace.id, stores=stores, roots=trace.roots)
     except (DataPipelineError, MemoryError):
         raise
     except Exception as error:
@@ -74,17 +89,12 @@ def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:
     """The reports of `open_all`."""
     kept, status = open_all(traces, stores)
-    return [one.capture for one in kept], status
-
-
-def timeline_of(kept: KeptCapture) -> TimelineSource:
-    """From the cache; where it has none the trace is read once more. Raises UnreadableTrace."""
-    found = kept.store.timeline(kept.key) if kept.store else None
-    return found or analyse_file(Path(kept.capture.file), kept.capture.name).timeline
+    return [capture.capture for capture in kept], status
 
 
 def complain(message: str) -> None:
-    print(f"tb-dataplugin: {message}", file=sys.stderr)
+    """One line on stderr; names in it are escaped."""
+    print(f"tb-dataplugin: {shown(message)}", file=sys.stderr)
 
 
 def write_text(text: str, output: Path | None) -> None:
@@ -93,7 +103,33 @@ def write_text(text: str, output: Path | None) -> None:
         print(text)
         return
     try:
-        output.write_text(text + "\n", encoding="utf-8")
+        with _open_output(output) as file:
+            file.write((text + "\n").encode("utf-8", "backslashreplace"))
     except OSError as error:
         remedy = "name a file in a folder that can be written"
-        raise BadRequest(f"cannot write {output}: {error.strerror}; {remedy}") from None
+        raise BadRequest(f"cannot write {output}: {error.strerror or error}; {remedy}") from None
+
+
+def _open_output(output: Path) -> BinaryIO:
+    """Not through a link to a file: who may write in the folder could have any file of the user's overwritten.
+
+    Devices and pipes (``/dev/stdout``) may be links.
+    """
+    binary = getattr(os, "O_BINARY", 0)
+    if not output.is_symlink():
+        create = os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        return os.fdopen(os.open(output, os.O_WRONLY | create | binary, 0o666), "wb")
+    if output.exists():
+        file = os.fdopen(os.open(output, os.O_WRONLY | binary), "wb")
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    raise BadRequest(f"cannot write {output}: it is a link to {os.path.realpath(output)}; name the file itself")
+
+
+def check_output(output: Path | None, inputs: Iterable[Path]) -> None:
+    """Raises BadRequest where the report would take the place of a trace that it is about."""
+    for path in inputs if output is not None else ():
+        with contextlib.suppress(OSError):
+            if output is not None and output.samefile(path):
+                raise BadRequest(f"cannot write {output}: it is one of the traces; name another file")

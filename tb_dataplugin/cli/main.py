@@ -7,12 +7,14 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, NoReturn, Protocol
 
-from tb_dataplugin import __version__
 from tb_dataplugin.cli.compare import CompareCommand
+from tb_dataplugin.cli.inputs import complain
 from tb_dataplugin.cli.report import ReportCommand
 from tb_dataplugin.errors import DataPipelineError, OwnFault
+from tb_dataplugin.shown import shown
+from tb_dataplugin.version import VERSION
 
 
 class Command(Protocol):
@@ -55,16 +57,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(error: DataPipelineError) -> int:
-    print(f"tb-dataplugin: {error}", file=sys.stderr)
+    complain(str(error))
     return error.exit_status
 
 
+class _Parser(argparse.ArgumentParser):
+    """Its errors quote what was typed, which may come from a script's file names."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(shown(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tb-dataplugin",
         description="Tells which DataLoader stage every idle device microsecond waited for.",
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         text = (command.__doc__ or "").strip()

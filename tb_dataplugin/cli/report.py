@@ -7,12 +7,22 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import add_cache_argument, complain, expand, open_all, stores_for, timeline_of, write_text
+from tb_dataplugin.cli.inputs import (
+    add_cache_argument,
+    add_links_argument,
+    check_output,
+    complain,
+    expand,
+    open_all,
+    stores_for,
+    write_text,
+)
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
-from tb_dataplugin.pipeline import KeptCapture, as_report
+from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
+from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size
 
 
@@ -28,29 +38,30 @@ class ReportCommand:
         help_format = "default: text; html is one self-contained file with the tab's page in it"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
         add_cache_argument(parser)
+        add_links_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_all(expand(arguments.paths), stores_for(arguments))
+        kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments))
         if kept:
+            check_output(arguments.output, [one.path for one in kept])
             _write(kept, arguments)
         return status
 
 
 def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
-    report, output = as_report([one.capture for one in kept]), arguments.output
+    report, output = as_report([capture.capture for capture in kept]), arguments.output
     if arguments.format == "html":
-        title = ", ".join(map(str, arguments.paths))
-        page = as_html(report, [timeline_of(one) for one in kept], title)
+        title = shown(", ".join(map(str, arguments.paths)))
+        page = as_html(report, [timeline_of(capture) for capture in kept], title)
         write_text(page, output)
         size = len(page.encode())
         if output is not None:
             complain(f"wrote {output}: {data_size(size)}, opens in a browser without a server")
         if size > MAX_BYTES:
-            complain(
-                f"the page is larger than {MAX_BYTES / 1e6:g} MB, the most that many mail servers accept; name fewer traces"
-            )
+            limit = data_size(MAX_BYTES)
+            complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")
         return
     style = style_for(sys.stdout) if output is None else PLAIN
     write_text(as_json(report, indent=2) if arguments.format == "json" else as_text(report, style), output)

@@ -100,8 +100,8 @@ def _because(reasons: Sequence[StageChange], stages: Sequence[StageChange], sett
 def _stage_words(stage: StageChange) -> str:
     assert stage.typical is not None
     value = stage.typical.change.value
-    how = f"{magnitude(relative(value))} {'slower' if value > 0 else 'faster'}"
-    return f"{stage.name} is {how} by {_per_call(stage.typical)}"
+    how = f"{magnitude(relative(value))} {'more' if value > 0 else 'less'}"
+    return f"{stage.name} takes {how} {_per_call(stage.typical)}"
 
 
 def _per_call(typical: Typical) -> str:

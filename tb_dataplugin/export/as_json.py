@@ -13,6 +13,8 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from tb_dataplugin.shown import in_json
+
 _ALWAYS_PRINT = next(
     keyword
     for keyword in ("always_print_fields_with_no_presence", "including_default_value_fields")
@@ -52,5 +54,8 @@ def _number(value: float) -> int | float:
 
 
 def as_json(message: Message, indent: int | None = None) -> str:
-    """NaN and infinity cannot occur in a report; should one, this raises ValueError rather than write broken JSON."""
-    return json.dumps(as_dict(message), indent=indent, allow_nan=False, ensure_ascii=False)
+    """NaN and infinity cannot occur in a report; should one, this raises ValueError rather than write broken JSON.
+
+    Characters that a terminal would act on are written as escapes: the values are the same.
+    """
+    return in_json(json.dumps(as_dict(message), indent=indent, allow_nan=False, ensure_ascii=False))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from tb_dataplugin.export.costs import Line, cost_lines, limit_lines
+from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
@@ -19,7 +20,7 @@ MAX_STEPS, MAX_STAGES, MAX_GAPS = 12, 30, 5
 
 def as_text(report: pb.Report, style: Style = PLAIN) -> str:
     """Every capture, one below the other."""
-    lines = [line for capture in report.captures for line in (*_capture(capture, style), "")]
+    lines = [line for capture in harmless(report).captures for line in (*_capture(capture, style), "")]
     return style.legible("\n".join(line.rstrip() for line in lines))
 
 

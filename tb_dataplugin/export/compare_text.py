@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_dataplugin.export.as_text import WIDTH, _fit, _heading, _wrap
+from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import (
@@ -26,6 +27,7 @@ NAMES = 36
 def compare_text(comparison: pb.Comparison, style: Style = PLAIN) -> str:
     """The comparison, one section below the other."""
     sections = (_head, _time, _parts, _stages, _settings, _diagnostics)
+    comparison = harmless(comparison)
     lines = [line for section in sections for line in section(comparison, style)]
     return style.legible("\n".join(line.rstrip() for line in lines))
 

@@ -61,7 +61,7 @@ class ChromeReader:
         self._singly_to = 0  # up to this place elements are read one by one, since whole windows could not be mended
         self._patience = PATIENCE_BYTES
         self._deep_tries = DEEP_TRIES
-        self._junk_left = MOST_JUNK
+        self._junk_left = float(MOST_JUNK)
         self.members: dict[str, bytes] = {}
 
     def windows(self) -> Iterator[Window]:
@@ -235,7 +235,7 @@ class ChromeReader:
 
     def _noted(self, window: Window) -> Window:
         self._count_left_out(window.left_out)
-        self._junk_left = min(MOST_JUNK, self._junk_left + len(window.events) // 10)
+        self._junk_left = min(MOST_JUNK, self._junk_left + len(window.events) / 10)
         if window.was_mended:
             self._found.add("mended_json", "Stretches of text that are no proper JSON were mended")
         return window

@@ -1,4 +1,4 @@
-"""Which files below a folder are traces. Looks at names only, never inside."""
+"""Which files below a folder are traces. Looks at names and links only, never inside."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.reader.opening import ALLOW, Roots, leads_out, lies_in, roots_of
+from tb_dataplugin.shown import shown
 
 TRACE_SUFFIXES = (".pt.trace.json.gz", ".pt.trace.json")
 """What `torch.profiler.tensorboard_trace_handler` and `annotate` write; other names are read only when given."""
@@ -18,13 +22,18 @@ MAX_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """One trace file. `run` is its folder relative to where the search began ("." for that folder itself)."""
+    """One trace file. `run` is its folder relative to where the search began ("." for that folder itself).
+
+    `roots`: where the file must lie, see `opening`. `refused`: why it may not be read, as one line.
+    """
 
     path: Path
     run: str
     name: str  # file name without the trace suffix
     size: int  # bytes
     modified_ns: int
+    roots: Roots = ()
+    refused: str = ""
 
     @property
     def id(self) -> str:
@@ -38,26 +47,61 @@ def strip_suffix(file_name: str) -> str:
     return file_name
 
 
-def describe(path: Path, run: str) -> TraceFile:
+def describe(path: Path, run: str, roots: Roots = ()) -> TraceFile:
     """The `TraceFile` of `path`. Raises OSError when it cannot be looked at."""
-    facts = path.stat()
-    return TraceFile(path, run, strip_suffix(path.name), facts.st_size, facts.st_mtime_ns)
+    refused = ""
+    if roots and path.is_symlink() and not lies_in(Path(os.path.realpath(path)), roots):
+        refused = str(leads_out(path))
+    facts = path.lstat() if refused else path.stat()
+    return TraceFile(path, run, strip_suffix(path.name), facts.st_size, facts.st_mtime_ns, roots, refused)
 
 
-def find_traces(root: Path, on_problem: Callable[[str], None] = lambda problem: None) -> Iterator[TraceFile]:
-    """Traces below `root`, in no particular order; folders that cannot be read go to `on_problem`, one line each."""
+def find_traces(
+    root: Path, on_problem: Callable[[str], None] = lambda problem: None, within: Roots | None = None
+) -> Iterator[TraceFile]:
+    """Traces below `root`, in no particular order; folders that cannot be read go to `on_problem`, one line each.
+
+    What links lead to must lie in `within` (None: as `roots_of` says): a file that does not is `refused`, a folder a
+    problem. Where it is empty, all links are followed.
+    """
+    roots = roots_of((root,)) if within is None else within
 
     def report(error: OSError) -> None:
-        on_problem(f"cannot look into {error.filename}: {error.strerror}; its traces are not shown")
+        on_problem(f"cannot look into {shown(str(error.filename))}: {error.strerror}; its traces are not shown")
 
-    for folder, subfolders, files in os.walk(root, onerror=report):
+    seen: set[tuple[int, int]] = set()
+    for folder, subfolders, files in os.walk(root, onerror=report, followlinks=not roots):
         relative = Path(folder).relative_to(root)
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         if len(relative.parts) >= MAX_DEPTH:
             subfolders.clear()
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        if not roots and not _is_new(folder, seen):
+            subfolders.clear()
+            continue
+        for name in subfolders if roots else ():
+            _check_folder(Path(folder, name), roots, on_problem)
         for name in files:
             if name.endswith(TRACE_SUFFIXES) and not name.startswith("."):
                 try:
-                    yield describe(Path(folder, name), str(relative))
+                    yield describe(Path(folder, name), str(relative), roots)
                 except OSError as error:
                     report(error)
+
+
+def _is_new(folder: str, seen: set[tuple[int, int]]) -> bool:
+    """Links may lead in circles."""
+    try:
+        facts = Path(folder).stat()
+    except OSError:
+        return False
+    key = facts.st_dev, facts.st_ino
+    new = key not in seen
+    seen.add(key)
+    return new
+
+
+def _check_folder(folder: Path, roots: Roots, on_problem: Callable[[str], None]) -> None:
+    """Says so where a folder is not looked into; one that a link inside of the log directory leads to is met there."""
+    if folder.is_symlink() and not lies_in(Path(os.path.realpath(folder)), roots):
+        reason = UnreadableTrace(folder, "it is a link to a folder outside of the log directory", ALLOW)
+        on_problem(str(reason))

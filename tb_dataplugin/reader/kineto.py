@@ -15,16 +15,21 @@ from tb_dataplugin.reader.bounds import bound_depth, bound_events
 from tb_dataplugin.reader.categories import integer, text
 from tb_dataplugin.reader.chrome import WAIT_OR_RECAPTURE, ChromeReader
 from tb_dataplugin.reader.columns import ColumnBuilder
+from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.reader.pipeline_info import read_pipeline_info
+from tb_dataplugin.shown import encodable
 
 MOST_RANKS: Final = 2**31 - 1
 DAMAGE: Final = ("damaged_gzip", "truncated_gzip", "truncated", "bad_event")
 
 
-def read_trace(path: Path, name: str | None = None) -> Trace:
-    """Read and name the trace in `path`. `name` is what the report calls it. Raises UnreadableTrace."""
+def read_trace(path: Path, name: str | None = None, roots: Roots = ()) -> Trace:
+    """Read and name the trace in `path`, which must lie in one of `roots`. `name` is what the report calls it.
+
+    Raises UnreadableTrace.
+    """
     found = DiagnosticsCollector()
-    return _read(source.blocks(path, found), path, name, found)
+    return _read(source.blocks(path, found, roots), path, name, found)
 
 
 def trace_from_json(json: bytes, path: Path, name: str | None = None) -> Trace:
@@ -44,8 +49,8 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, found: Diagnost
     meanings = find_meanings(events, names)
     stage_spans = bound_depth(events, meanings.stage_spans, found)
     info = TraceInfo(
-        file=str(path),
-        name=discovery.strip_suffix(path.name) if name is None else name,
+        file=encodable(str(path)),
+        name=encodable(discovery.strip_suffix(path.name) if name is None else name),
         devices=_devices(reader.member("deviceProperties")),
         pipeline=read_pipeline_info(reader.member("dataPipeline"), columns.origin_ns, found),
         single_process_loader=meanings.single_process,

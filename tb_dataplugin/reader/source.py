@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -11,6 +10,7 @@ from isal import isal_zlib
 
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.reader.opening import Roots, open_trace
 
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 20
@@ -23,15 +23,14 @@ BOMB_RATIO = 300
 _GZIP_WINDOW = 31  # zlib's code for "with a gzip header"
 
 
-def blocks(path: Path, found: DiagnosticsCollector) -> Iterator[bytes]:
+def blocks(path: Path, found: DiagnosticsCollector, roots: Roots = ()) -> Iterator[bytes]:
     """The JSON text in `path` in blocks of about 1 MB, whether gzipped or not (told by its first bytes).
 
     Where gzip data are damaged or end too early, what came before is given and `found` says so. Raises
-    UnreadableTrace when the file cannot be opened or read, or is a gzip bomb.
+    UnreadableTrace when the file cannot be opened or read, lies outside of `roots`, or is a gzip bomb.
     """
     try:
-        _check_kind(path)
-        with path.open("rb") as file:
+        with open_trace(path, roots) as file:
             head = file.read(len(GZIP_MAGIC))
             yield from _unzipped(file, head, path, found) if head == GZIP_MAGIC else _plain(file, head)
     except IsADirectoryError:
@@ -41,15 +40,6 @@ def blocks(path: Path, found: DiagnosticsCollector) -> Iterator[bytes]:
     except OSError as error:
         reason = str(error.strerror or error)
         raise UnreadableTrace(path, reason, "check the file's permissions and disk") from None
-
-
-def _check_kind(path: Path) -> None:
-    """A pipe or a device would be waited for without end."""
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError
-    if not stat.S_ISREG(mode):
-        raise UnreadableTrace(path, "it is not a regular file", "copy the trace into a file and name that")
 
 
 def _plain(file: BinaryIO, head: bytes) -> Iterator[bytes]:
@@ -69,7 +59,7 @@ def _unzipped(file: BinaryIO, head: bytes, path: Path, found: DiagnosticsCollect
         try:
             block = member.unzip.decompress(data, BLOCK_BYTES)
         except isal_zlib.IsalError as error:  # type: ignore[misc]  # isal's stubs say object
-            block = member.before_damage(path, at, at + len(data))
+            block = member.before_damage(file, at, at + len(data))
             if block:
                 yield block
             elif not given:
@@ -108,20 +98,19 @@ class _Member:
         self.begin, self.given = begin, 0
         self.unzip = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
 
-    def before_damage(self, path: Path, begin: int, end: int) -> bytes:
+    def before_damage(self, file: BinaryIO, begin: int, end: int) -> bytes:
         """What it gives beyond `given`, though its bytes from `begin` to `end` are damaged somewhere.
 
         A call that fails gives nothing, so they are unzipped again, one by one.
         """
         again = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
         skip, found = self.given, []
-        with path.open("rb") as file:
-            file.seek(self.begin)
-            try:
-                while (at := file.tell()) < end:
-                    block = again.decompress(file.read(min(READ_BYTES, begin - at) if at < begin else 1))
-                    found.append(block[skip:])
-                    skip = max(0, skip - len(block))
-            except isal_zlib.IsalError:  # type: ignore[misc]
-                pass
+        file.seek(self.begin)
+        try:
+            while (at := file.tell()) < end:
+                block = again.decompress(file.read(min(READ_BYTES, begin - at) if at < begin else 1))
+                found.append(block[skip:])
+                skip = max(0, skip - len(block))
+        except isal_zlib.IsalError:  # type: ignore[misc]
+            pass
         return b"".join(found)

@@ -14,7 +14,7 @@ import shutil
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BufferedWriter
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -24,6 +24,8 @@ import msgspec
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.errors import DataPipelineError, OwnFault
 from tb_dataplugin.pipeline import open_capture
+from tb_dataplugin.reader.opening import Roots
+from tb_dataplugin.shown import shown
 
 LEAVE_ABOVE_BYTES = 400 << 20
 """Having needed more memory than this at once, the process ends and a new one takes over: that gives all of it back."""
@@ -33,7 +35,9 @@ OOM_SCORE = "500"
 
 
 class Request(msgspec.Struct, frozen=True):
-    path: str
+    """`path` as its bytes: it need not be text."""
+
+    path: bytes
     name: str
 
 
@@ -52,8 +56,11 @@ class Answer(msgspec.Struct, frozen=True):
     passing: bool = False
 
 
-def main(spare: str) -> None:
-    """Serve until the input ends. Entries that the user's cache cannot keep go into the folder `spare`."""
+def main(spare: str, roots: Sequence[str] = ()) -> None:
+    """Serve until the input ends. Entries that the user's cache cannot keep go into the folder `spare`.
+
+    `roots`: where captures must lie; none: anywhere.
+    """
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a library prints is no answer
@@ -61,33 +68,38 @@ def main(spare: str) -> None:
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, lines.put, Path(spare)), daemon=True).start()
     usual = user_store()
-    stores = (*(() if usual is None else (usual,)), Store(Path(spare)))
+    told = None if usual is None else usual.distrusted()
+    if told is not None:
+        print(f"tb-dataplugin: {told}", file=sys.stderr)
+    stores = (*(() if usual is None or told is not None else (usual,)), Store(Path(spare)))
+    folders = tuple(map(Path, roots))
     while line := lines.get().strip():
-        answer = answer_to(msgspec.json.decode(line, type=Request), stores)
+        answer = answer_to(msgspec.json.decode(line, type=Request), stores, folders)
         leaving = _peak_bytes() > LEAVE_ABOVE_BYTES
         _send(answers, msgspec.structs.replace(answer, leaving=leaving))
         if leaving:
             return
 
 
-def answer_to(request: Request, stores: tuple[Store, ...]) -> Answer:
+def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) -> Answer:
     """What became of a request; never raises."""
-    path = Path(request.path)
+    path = Path(os.fsdecode(request.path))
     try:
-        kept = open_capture(path, request.name, stores=stores)
+        kept = open_capture(path, request.name, stores=stores, roots=roots)
     except DataPipelineError as error:
         return Answer("error", str(error))
     except MemoryError:
         why = "there is not enough memory; close other programs, or capture less"
-        return Answer("error", f"cannot analyse {path}: {why}", passing=True)
+        return Answer("error", shown(f"cannot analyse {path}: {why}"), passing=True)
     except Exception as error:
-        traceback.print_exc()
+        print(shown(traceback.format_exc(), keep="\n"), end="", file=sys.stderr)
         return Answer("error", str(OwnFault(f"analyse {path}", error)))
     if kept.changed:
         return Answer("changed")
     if kept.store is None:
         folders = " and ".join(str(store.folder) for store in stores)
-        return Answer("error", f"cannot keep what was found in {path}: {folders} cannot be written; free disk space")
+        why = f"{folders} cannot be written; free disk space"
+        return Answer("error", shown(f"cannot keep what was found in {path}: {why}"))
     return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key)
 
 

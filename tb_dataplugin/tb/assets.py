@@ -66,7 +66,10 @@ def perfetto_file(name: str) -> Asset | None:
         return None
     if name == "index.html":
         return Asset(_perfetto_page(_perfetto_version(root) or "").encode(), "text/html")
-    path = (root / name).resolve()
+    try:
+        path = (root / name).resolve()
+    except (OSError, ValueError):  # NUL in the name, a name too long
+        return None
     return _read(path) if path.is_relative_to(root.resolve()) else None
 
 
@@ -84,7 +87,7 @@ def _perfetto_page(version: str) -> str:
 def _read(path: Path) -> Asset | None:
     try:
         content = path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):
         return None
     guessed = CONTENT_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0]
     return Asset(content, guessed or "application/octet-stream")

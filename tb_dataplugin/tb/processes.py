@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
 import msgspec
 
+from tb_dataplugin.shown import shown
 from tb_dataplugin.tb.analyst import Answer, Request
 
 LIMIT_S = 900.0
@@ -36,11 +38,14 @@ class Analyst(Protocol):
 class AnalystProcess:
     """A process that is started with the first request, reused, and started again after it ended.
 
-    For one thread. `spare` is where it keeps what the user's cache cannot; `command` is for tests.
+    For one thread. `spare` is where it keeps what the user's cache cannot; captures must lie in one of `roots`, if
+    there are any; `command` is for tests.
     """
 
-    def __init__(self, spare: Path, limit_s: float = LIMIT_S, command: list[str] | None = None) -> None:
-        self._command = command_line(spare) if command is None else command
+    def __init__(
+        self, spare: Path, limit_s: float = LIMIT_S, command: list[str] | None = None, roots: Sequence[Path] = ()
+    ) -> None:
+        self._command = command_line(spare, roots) if command is None else command
         self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -50,23 +55,24 @@ class AnalystProcess:
             process = self._running()
         except OSError as error:
             why = f"no process can be started ({error.strerror})"
-            return Answer("error", f"cannot analyse {path}: {why}; end other programs", passing=True)
+            return Answer("error", shown(f"cannot analyse {path}: {why}; end other programs"), passing=True)
         with contextlib.suppress(OSError):  # it died: the answer tells
             assert process.stdin is not None
-            process.stdin.write(msgspec.json.encode(Request(str(path), name)) + b"\n")
+            process.stdin.write(msgspec.json.encode(Request(os.fsencode(path), name)) + b"\n")
             process.stdin.flush()
         try:
             line = self._lines.get(timeout=self._limit_s)
         except queue.Empty:
             self._abandon()
             why = f"it took longer than {self._limit_s:g} s"
-            return Answer("error", f"cannot analyse {path}: {why}; copy it to a faster disk, or capture fewer steps")
+            remedy = "copy it to a faster disk, or capture fewer steps"
+            return Answer("error", shown(f"cannot analyse {path}: {why}; {remedy}"))
         try:
             answer = msgspec.json.decode(line, type=Answer)
         except msgspec.MsgspecError:  # also the empty line of its end
             status = self._abandon()
             killed = status == -signal.SIGKILL
-            return Answer("error", f"cannot analyse {path}: {_cause_of_death(status)}", passing=killed)
+            return Answer("error", shown(f"cannot analyse {path}: {_cause_of_death(status)}"), passing=killed)
         if answer.leaving:
             self.rest()
         return answer
@@ -109,11 +115,12 @@ class AnalystProcess:
         return status
 
 
-def command_line(spare: Path) -> list[str]:
+def command_line(spare: Path, roots: Sequence[Path] = ()) -> list[str]:
     """Runs `analyst.main` in this interpreter's twin, which finds modules exactly where this one does."""
+    arguments = f"{json.dumps(str(spare))}, {json.dumps([str(root) for root in roots])}"
     script = (
         f"import sys; sys.path[:] = {json.dumps([path for path in sys.path if path])}\n"
-        f"from tb_dataplugin.tb import analyst; analyst.main({json.dumps(str(spare))})"
+        f"from tb_dataplugin.tb import analyst; analyst.main({arguments})"
     )
     return [sys.executable, "-c", script]
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 from tensorboard.backend import http_util
 from werkzeug import Request, Response
@@ -17,9 +16,12 @@ from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, DataPipelineError, OwnFault
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import as_report
+from tb_dataplugin.reader.opening import open_trace
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
+from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 
 MIN_WIDTH, MAX_WIDTH = 100, 8000
@@ -29,8 +31,6 @@ CACHE_S = 3600
 """Perfetto's files never change under one version; they are 40 MB."""
 
 JSON = "application/json"
-
-logger = logging.getLogger("tensorboard")
 
 
 def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response], library: CaptureLibrary) -> Response:
@@ -42,7 +42,7 @@ def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response
     except DataPipelineError as error:
         return _json(request, {"error": str(error)}, error.http_status)
     except Exception as error:
-        logger.exception("Data Pipeline: %s failed", request.path)
+        log_failure(f"answering {request.path}")
         fault = OwnFault(f"answer {request.path}", error)
         return _json(request, {"error": str(fault)}, fault.http_status)
 
@@ -54,7 +54,7 @@ def runs_route(request: Request, library: CaptureLibrary) -> Response:
 def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
     listing = library.listing()
     return {
-        "logdir": ",".join(str(logdir.path) for logdir in library.logdirs),
+        "logdir": encodable(",".join(str(logdir.path) for logdir in library.logdirs)),
         "scanning": listing.scanning,
         "perfetto": assets.perfetto_root() is not None,
         "captures": [_entry(entry) for entry in listing.entries],
@@ -66,7 +66,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "run": entry.run,
-        "name": entry.trace.name,
+        "name": encodable(entry.trace.name),
         "state": entry.state,
         "error": entry.error,
         "bytes": entry.trace.size,
@@ -112,21 +112,34 @@ def timeline_route(request: Request, library: CaptureLibrary) -> Response:
 
 
 def trace_route(request: Request, library: CaptureLibrary) -> Response:
-    path = library.entry(_capture_id(request)).trace.path
-    try:
-        if not path.is_file():
-            raise BadRequest(f"cannot read {path}: it is no regular file; was it moved?")
-        file = path.open("rb")
-    except OSError as error:
-        raise BadRequest(f"cannot read {path}: {error.strerror}; was it moved?") from None
-    kind = "application/gzip" if file.peek(2).startswith(b"\x1f\x8b") else JSON
+    entry = library.entry(_capture_id(request))
+    if entry.state != "ready":
+        return _not_ready(request, entry)
+    file = _as_analysed(entry, library)
+    head = file.read(2)
+    file.seek(0)
+    kind = "application/gzip" if head == b"\x1f\x8b" else JSON
     content = wrap_file(request.environ, file, CHUNK_BYTES)  # sent as it is read: a trace may not fit into memory
     response = Response(content, content_type=kind, direct_passthrough=True)
     response.call_on_close(file.close)
-    response.headers["Content-Disposition"] = "attachment; filename=" + json.dumps(path.name)
+    response.headers["Content-Disposition"] = "attachment; filename=" + json.dumps(encodable(entry.trace.path.name))
     response.headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _as_analysed(entry: Entry, library: CaptureLibrary) -> BinaryIO:
+    """The capture's file, if it is what was read as a trace: anything else is none of the page's business."""
+    path = entry.trace.path
+    try:
+        file = open_trace(path, library.roots)
+    except OSError as error:
+        raise BadRequest(f"cannot read {path}: {error.strerror}; was it moved?") from None
+    facts = os.fstat(file.fileno())
+    if (facts.st_size, facts.st_mtime_ns) != (entry.trace.size, entry.trace.modified_ns):
+        file.close()
+        raise BadRequest(f"cannot send {path}: it has changed since it was read; wait until it is read again")
+    return file
 
 
 def bundle_route(request: Request, library: CaptureLibrary) -> Response:

@@ -8,14 +8,14 @@ touch a log directory. A capture that was analysed lies in the cache; what was u
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import secrets
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -23,9 +23,12 @@ from typing import Literal
 from tb_dataplugin.cache import Store
 from tb_dataplugin.errors import OwnFault, UnknownCapture
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
+from tb_dataplugin.reader.opening import roots_of
 from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.tb.analyst import Answer
 from tb_dataplugin.tb.logdirs import LogDir
+from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.processes import Analyst, AnalystProcess
 from tb_dataplugin.tb.shelf import Shelf
 from tb_dataplugin.timeline.lanes import TimelineSource
@@ -45,8 +48,6 @@ MAX_LOSSES = 3
 """A capture whose entry vanished from the cache this often is not analysed again: something deletes it at once."""
 
 State = Literal["queued", "loading", "ready", "error"]
-
-logger = logging.getLogger("tensorboard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,9 @@ class CaptureLibrary:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.logdirs = logdirs
+        self.roots = roots_of([logdir.path for logdir in logdirs if not logdir.problem])
         self.spare = Path(tempfile.gettempdir()) / f"tb-dataplugin-{secrets.token_hex(8)}"
-        self._analysts = (lambda: AnalystProcess(self.spare)) if analysts is None else analysts
+        self._analysts = (lambda: AnalystProcess(self.spare, roots=self.roots)) if analysts is None else analysts
         self._now = now
         self._changed = threading.Condition()
         self._started = False
@@ -160,7 +162,10 @@ class CaptureLibrary:
         if found is None:
             found = Store(Path(entry.folder)).capture(entry.key)
             if found is not None:
-                found.name, found.file = entry.id, str(entry.trace.path)  # a copy of the file has the same entry
+                found.name, found.file = (
+                    entry.id,
+                    encodable(str(entry.trace.path)),
+                )  # a copy of the file has the same entry
                 self._captures.put(entry.id + entry.key, found, PARSED_PER_BYTE * found.ByteSize())
         return found
 
@@ -186,13 +191,13 @@ class CaptureLibrary:
     def scan(self) -> None:
         """Look at the log directories once: new files are queued, changed ones again, vanished ones dropped."""
         problems: list[str] = [logdir.problem for logdir in self.logdirs if logdir.problem]
-        found: set[str] = set()
-        for logdir in self.logdirs:
-            if logdir.problem:
-                continue
-            for trace in find_traces(logdir.path, problems.append):
-                run = "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or "."
-                found.add(self._meet(trace, trace.name if run == "." else f"{run}/{trace.name}", run))
+        traces = [
+            (trace, "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or ".")
+            for logdir in self.logdirs
+            if not logdir.problem
+            for trace in find_traces(logdir.path, problems.append, self.roots)
+        ]
+        found = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
         with self._changed:
             for gone in self._entries.keys() - found:
                 del self._entries[gone]
@@ -203,7 +208,9 @@ class CaptureLibrary:
         """A file was seen: it is shown at once, and read once it does not change any more."""
         with self._changed:
             known = self._entries.get(capture_id)
-            if known is None or known.trace != trace:
+            if trace.refused:
+                self._entries[capture_id] = Entry(trace, capture_id, run, state="error", error=trace.refused)
+            elif known is None or known.trace != trace:
                 age_s = self._now() - trace.modified_ns / 1e9
                 self._entries[capture_id] = Entry(
                     trace, capture_id, run, settled=known is None and age_s > SETTLED_AFTER_S
@@ -217,9 +224,9 @@ class CaptureLibrary:
             try:
                 self.scan()
             except Exception as error:
-                logger.exception("Data Pipeline: looking for captures failed")
+                log_failure("looking for captures")
                 with self._changed:
-                    self._problems, self._scanned = (f"looking for captures failed: {error}",), True
+                    self._problems, self._scanned = (shown(f"looking for captures failed: {error}"),), True
             time.sleep(SCAN_EVERY_S)
 
     # What the threads that wait for analyses do.
@@ -262,7 +269,7 @@ class CaptureLibrary:
         try:
             answer = analyst.analyse(entry.trace.path, entry.id)
         except Exception as error:  # a bug of ours must not stop the other captures
-            logger.exception("Data Pipeline: analysing %s failed", entry.trace.path)
+            log_failure(f"analysing {entry.trace.path}")
             answer = Answer("error", str(OwnFault(f"analyse {entry.trace.path}", error)))
         self._finish(entry, answer)
 
@@ -279,3 +286,20 @@ class CaptureLibrary:
             current = self._entries.get(entry.id)
             if current is not None and current.trace == entry.trace:  # else it changed meanwhile, and is queued again
                 self._entries[entry.id] = done
+
+
+def _with_ids(traces: Sequence[tuple[TraceFile, str]]) -> Iterator[tuple[str, TraceFile, str]]:
+    """Each trace with an id that no other has, and its run, both as text that can be sent.
+
+    Two files of one folder may differ in their suffix only, or in bytes that escapes make alike.
+    """
+    ordered = sorted(traces, key=lambda one: (one[1], one[0].path))
+    twins = Counter((run, trace.name) for trace, run in ordered)
+    used: set[str] = set()
+    for trace, run in ordered:
+        name = trace.name if twins[run, trace.name] == 1 else trace.path.name
+        found = encodable(name if run == "." else f"{run}/{name}")
+        while found in used:
+            found += "'"
+        used.add(found)
+        yield found, trace, encodable(run)

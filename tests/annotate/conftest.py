@@ -26,8 +26,11 @@ import torchvision_cpu  # noqa: F401  (before torchvision)
 
 import torchvision.io.image  # noqa: F401  # isort: skip
 
-from annotate import _parcel, _patching, _registry, _session, _spans
-from annotate._decoders import HOOKS
+from annotate.capture import session
+from annotate.hooks import patching, registry
+from annotate.hooks.readers import HOOKS
+from annotate.recording import switch
+from annotate.workers import transport
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,15 +48,15 @@ def installed() -> dict[str, object]:
         "PIL.ImageFile.load": PIL.ImageFile.ImageFile.load,
         "worker info": worker._worker_info,
         "torch threads": torch.get_num_threads(),
-        "listener": _registry.listener,
-        "recording": _spans.RECORDING,
-        "sample": _spans.thread.sample,
-        "batch sample": _spans.thread.batch_sample,
-        "stages": list(_spans.thread.stages),
-        "session": _session.is_on(),
+        "listener": registry.listener,
+        "recording": switch.RECORDING,
+        "sample": switch.thread.open.sample,
+        "batch sample": switch.thread.open.batch_sample,
+        "stages": list(switch.thread.open.stages),
+        "session": session.is_on(),
         "DataLoader.__iter__": torch.utils.data.DataLoader.__iter__,
-        "arrivals": _parcel.arrived,
-        "in force": _patching.in_force,
+        "arrivals": transport.arrived,
+        "in force": patching.in_force,
         "temporary folders": sorted(Path(tempfile.gettempdir()).glob(f"annotate-{os.getpid()}-*")),
     }
     for hook in HOOKS:

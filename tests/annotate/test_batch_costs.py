@@ -16,7 +16,8 @@ from torch.utils.data import DataLoader, Dataset
 from worker_helpers import batches_of, run, worker_spans
 
 import annotate
-from annotate import _costs, _recorder
+from annotate.host import meter
+from annotate.recording import span_recorder
 from annotate.trace_format import BatchCosts
 from tb_dataplugin.reader import read_trace
 
@@ -34,7 +35,7 @@ class Deeds(Dataset[torch.Tensor]):
         return 9
 
     def __getitem__(self, index: int) -> torch.Tensor:
-        _costs.EVERY_NS = 0  # in this process from here on: the first batch is measured anyway
+        meter.EVERY_NS = 0  # in this process from here on: the first batch is measured anyway
         if index % 3 == 0:
             begin = time.thread_time_ns()
             while time.thread_time_ns() - begin < WORK_NS:
@@ -61,7 +62,7 @@ def costs_of(trace: dict[str, Any]) -> list[dict[str, Any]]:
 def test_each_batch_tells_what_it_cost_its_worker(method: str, tmp_path: Path) -> None:
     loader = DataLoader(Deeds(tmp_path), batch_size=1, num_workers=2, multiprocessing_context=method)
     trace, _ = run(tmp_path / "run", annotate.loader(loader))
-    assert list(trace["dataPipeline"]["batch_costs"]) == list(_costs.COLUMNS)
+    assert list(trace["dataPipeline"]["batch_costs"]) == list(meter.COLUMNS)
     costs = costs_of(trace)
     assert len(costs) == 9
     for number, cost in enumerate(costs):
@@ -76,15 +77,15 @@ def test_each_batch_tells_what_it_cost_its_worker(method: str, tmp_path: Path) -
 
 
 def test_the_columns_are_those_of_the_trace_format() -> None:
-    assert tuple(BatchCosts.__annotations__) == _costs.COLUMNS
+    assert tuple(BatchCosts.__annotations__) == meter.COLUMNS
 
 
 def test_what_the_system_does_not_tell_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_costs, "_open", lambda path: None)
+    monkeypatch.setattr(meter, "_open", lambda path: None)
     loader = DataLoader(Deeds(tmp_path), batch_size=1, num_workers=1, multiprocessing_context="fork")
     trace, _ = run(tmp_path / "run", annotate.loader(loader))
     found = set(trace["dataPipeline"]["batch_costs"])
-    assert found == set(_costs.COLUMNS) - {"run_delay_us", "read_chars", "read_bytes"}
+    assert found == set(meter.COLUMNS) - {"run_delay_us", "read_chars", "read_bytes"}
 
 
 def test_without_workers_there_are_no_costs(tmp_path: Path) -> None:
@@ -93,31 +94,31 @@ def test_without_workers_there_are_no_costs(tmp_path: Path) -> None:
 
 
 def test_what_is_unknown_once_is_unknown_between() -> None:
-    assert _costs.between((1, -1, 3, 9), (5, 7, -1, 8)) == (4, -1, -1, 0)
+    assert meter.between((1, -1, 3, 9), (5, 7, -1, 8)) == (4, -1, -1, 0)
 
 
 def test_a_batch_is_measured_when_its_turn_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0]
-    monkeypatch.setattr(_costs, "EVERY_NS", 200)
-    monkeypatch.setattr(_costs, "perf_counter_ns", lambda: now[0])
-    meter = _costs.Meter()
+    monkeypatch.setattr(meter, "EVERY_NS", 200)
+    monkeypatch.setattr(meter, "perf_counter_ns", lambda: now[0])
+    reader = meter.Meter()
     measured = []
     for time_ns in (0, 100, 199, 200, 350, 500):
         now[0] = time_ns
-        measured.append(meter.begin() is not None)
-    meter.close()
+        measured.append(reader.begin() is not None)
+    reader.close()
     assert measured == [True, False, False, True, False, True]
 
 
 def test_two_readings_take_less_than_a_tenth_of_a_millisecond() -> None:
-    meter = _costs.Meter()
+    reader = meter.Meter()
     times = []
     for _ in range(51):
         begin = time.perf_counter_ns()
-        _costs.between(meter.read(), meter.read())
+        meter.between(reader.read(), reader.read())
         times.append(time.perf_counter_ns() - begin)
-    meter.close()
-    meter.close()
+    reader.close()
+    reader.close()
     assert median(times) < 100_000
 
 
@@ -197,4 +198,4 @@ def test_reads_and_decodes_tell_their_bytes(photos: list[str], tmp_path: Path) -
     ],
 )
 def test_the_size_of_a_result(value: object, size: int) -> None:
-    assert _recorder.size_of(value) == size
+    assert span_recorder.size_of(value) == size

@@ -25,7 +25,7 @@ from torch.utils.data import (
 )
 
 import annotate
-from annotate import _session
+from annotate.capture.session import Session
 
 
 def plus_one(x: Any) -> Any:
@@ -238,7 +238,7 @@ def test_workers_load_the_same_batches_during_a_session(method: str) -> None:
     loader = DataLoader(
         ds, batch_size=3, num_workers=1, multiprocessing_context=method, collate_fn=annotate.collate(), timeout=60
     )
-    session = _session.Session()
+    session = Session()
     session.begin()
     try:
         assert type(ds) is Numbers
@@ -262,7 +262,7 @@ class Loading(Numbers):
 @pytest.mark.parametrize("when", ["before the session", "during the session"])
 def test_datasets_that_hold_library_functions_can_be_sent_to_spawned_workers(when: str) -> None:
     before = Loading()
-    session = _session.Session()
+    session = Session()
     session.begin()
     try:
         ds = annotate.dataset(before if when == "before the session" else Loading())

@@ -18,7 +18,8 @@ from capture_helpers import load, names, record, spans_of, trees
 from torch.utils.data import DataLoader, default_collate
 
 import annotate
-from annotate import _spans, _writer
+from annotate.recording import switch
+from annotate.trace import writer
 from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX, PipelineMetadata
 
 
@@ -74,7 +75,7 @@ def test_collate_is_picklable_and_passes_for_its_function() -> None:
     assert repr(annotate.collate(Stacker())) == "Stacker()"
     assert torch.equal(annotate.collate()([1, 2]), torch.tensor([1, 2]))
     assert not hasattr(one, "nothing")
-    with pytest.raises(TypeError, match="takes a function"):
+    with pytest.raises(TypeError, match="takes a function that builds a batch"):
         annotate.collate(3)  # type: ignore[arg-type]
 
 
@@ -108,7 +109,7 @@ def test_a_loader_without_batches_keeps_its_conversion(tmp_path: Path) -> None:
 
 
 def test_only_loaders_are_annotated() -> None:
-    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader, and not a list"):
+    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader of torch, and not a list"):
         annotate.loader([1])
 
 
@@ -331,7 +332,7 @@ def test_a_failing_write_does_not_hide_the_users_exception(tmp_path: Path, monke
     def fail(*_: object) -> Path:
         raise OSError("disk full")
 
-    monkeypatch.setattr(_writer, "write_trace", fail)
+    monkeypatch.setattr(writer, "write_trace", fail)
     prof = annotate.profile(tmp_path, wait=0, warmup=1, active=5)
     with pytest.warns(RuntimeWarning, match="disk full"), pytest.raises(ZeroDivisionError), prof:
         prof.step()
@@ -362,7 +363,7 @@ def test_two_captures_at_once_and_steps_outside_are_refused(tmp_path: Path) -> N
     with prof:
         with pytest.raises(RuntimeError, match="is recording already"):
             annotate.profile(tmp_path).__enter__()
-        assert _spans.RECORDING
+        assert switch.RECORDING
     with pytest.raises(RuntimeError, match="belongs inside"):
         prof.steps([1])
 
@@ -378,7 +379,7 @@ def test_the_flag_is_on_only_while_the_schedule_records(tmp_path: Path) -> None:
     flags = []
     with annotate.profile(tmp_path, wait=1, warmup=1, active=2, repeat=1) as prof:
         for _ in range(6):
-            flags.append(_spans.RECORDING)
+            flags.append(switch.RECORDING)
             prof.step()
     assert flags == [False, False, True, True, False, False]
 
@@ -412,14 +413,14 @@ def test_only_names_handed_out_change_their_category(tmp_path: Path) -> None:
     def save(path: str) -> None:
         Path(path).write_text(text)
 
-    def metadata(written: _writer.Written) -> PipelineMetadata:
+    def metadata(written: writer.Written) -> PipelineMetadata:
         assert written.names == {"transform::Mine"}
         found.append(written.markers)
         return {}
 
     found: list[int] = []
     names = {"transform::Mine": "transform::Mine", "user::a": "user::a"}
-    path = _writer.write_trace(save, tmp_path, names, metadata)
+    path = writer.write_trace(save, tmp_path, names, metadata)
     expected = json.loads(text)
     for event in expected["traceEvents"][::3]:
         event["cat"] = "user_annotation"
@@ -433,7 +434,7 @@ def test_a_failed_export_leaves_no_file(tmp_path: Path) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        _writer.write_trace(save, tmp_path, {}, lambda _: {})
+        writer.write_trace(save, tmp_path, {}, lambda _: {})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -441,12 +442,12 @@ def test_a_forked_child_does_not_record(tmp_path: Path) -> None:
     states: list[int] = []
 
     def code() -> None:
-        assert _spans.RECORDING
+        assert switch.RECORDING
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             child = os.fork()
         if child == 0:
-            os._exit(1 if _spans.RECORDING else 0)
+            os._exit(1 if switch.RECORDING else 0)
         states.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     record(tmp_path, code)

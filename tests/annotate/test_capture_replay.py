@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, get_
 
 import annotate
 from annotate import __main__ as command
-from annotate import _host
-from annotate._replay import HOW_IT_DIFFERS
+from annotate.capture.replaying import HOW_IT_DIFFERS
+from annotate.host import facts
 
 SEEN: list[Any] = []
 
@@ -263,12 +263,12 @@ def test_the_commands_errors_are_one_line(
 
 
 def test_the_tightest_cgroup_quota_counts(tmp_path: Path) -> None:
-    assert _host.cpu_quota(tmp_path) is None
+    assert facts.cpu_quota(tmp_path) is None
     (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert _host.cpu_quota(tmp_path) is None
+    assert facts.cpu_quota(tmp_path) is None
     (tmp_path / "cpu.max").write_text("150000 100000\n")
-    assert _host.cpu_quota(tmp_path) == 1.5
+    assert facts.cpu_quota(tmp_path) == 1.5
     (tmp_path / "cpu").mkdir()
     (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text("50000")
     (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000")
-    assert _host.cpu_quota(tmp_path) == 0.5
+    assert facts.cpu_quota(tmp_path) == 0.5

@@ -52,7 +52,7 @@ def test_a_replay_does_not_touch_the_datasets_own_state(tmp_path: Path) -> None:
 
 
 def test_bulk_data_are_shared_not_copied() -> None:
-    from annotate._isolated import isolated_copy
+    from annotate.capture.isolated import isolated_copy
 
     dataset = WithOwnGenerator()
     copy, isolated = isolated_copy(dataset)

@@ -15,10 +15,10 @@ from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate import _host, _host_sources, _sampler
-from annotate._host_sources import host_sources
-from annotate._nvml import Nvml
-from annotate._sampler import HostSampler, Sample, take
+from annotate.host import facts, sampler, sources
+from annotate.host.nvml import Nvml
+from annotate.host.sampler import HostSampler, Sample, take
+from annotate.host.sources import host_sources
 from annotate.options import CaptureOptions
 from annotate.trace_format import COUNTERS
 
@@ -59,7 +59,7 @@ def core_line(core: int, busy: int) -> str:
 @pytest.fixture
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
-    monkeypatch.setattr(_host_sources, "cgroup_folders", lambda root: [root])
+    monkeypatch.setattr(sources, "cgroup_folders", lambda root: [root])
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -99,7 +99,7 @@ def test_a_source_that_fails_gives_nothing_any_more(tmp_path: Path) -> None:
 def test_the_groups_of_both_cgroup_versions_are_found(tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.write_text("0::/a/b\n2:cpu,cpuacct:/c\n1:memory:/d\n")
-    folders = [str(path.relative_to(tmp_path)) for path in _host.cgroup_folders(tmp_path, own)]
+    folders = [str(path.relative_to(tmp_path)) for path in facts.cgroup_folders(tmp_path, own)]
     assert folders == [".", "cpu", "a/b", "a", "cpu,cpuacct/c", "cpu,cpuacct", "cpu/c"]
 
 
@@ -134,12 +134,12 @@ def test_samples_stand_in_the_window_of_the_trace(tmp_path: Path) -> None:
 
 def test_none_are_taken_when_switched_off_or_on_another_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert counters(capture(tmp_path / "off", host_sample_ms=0)) == []
-    monkeypatch.setattr(_sampler.sys, "platform", "darwin")
-    sampler = HostSampler(10, list)
-    sampler.start()
+    monkeypatch.setattr(sampler.sys, "platform", "darwin")
+    samples = HostSampler(10, list)
+    samples.start()
     assert not sampling()
-    sampler.stop()
-    assert sampler.samples == []
+    samples.stop()
+    assert samples.samples == []
 
 
 def test_an_exception_in_the_loop_ends_the_sampling(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from capture_helpers import load, record_all
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate import _clock, _recorder, _spans
+from annotate.recording import span_recorder, switch
+from annotate.trace import clock
 from annotate.trace_format import MARKER_CATEGORY, parse_span_name
 
 WORK_NS = 3_000_000
@@ -196,15 +197,15 @@ def test_a_marked_sample_carries_no_size_as_its_index(tmp_path: Path) -> None:
 def test_everything_is_put_back_also_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyError), annotate.profile(tmp_path, schedule=record_all), annotate.stage("user", "x"):
         raise KeyError
-    assert _spans.call is None and _spans.sample is None and not _recorder.rows
-    with _spans.marker("x"):  # torch's own
-        assert not _recorder.rows
+    assert switch.call is None and switch.sample is None and not span_recorder.rows
+    with switch.marker("x"):  # torch's own
+        assert not span_recorder.rows
 
 
 def test_records_that_fit_no_marker_are_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clocks that do not match: no arguments rather than a neighbour's."""
-    real = _clock.Clock.ts_ns
-    monkeypatch.setattr(_clock.Clock, "ts_ns", lambda self, perf: real(self, perf) + 10_000_000)
+    real = clock.Clock.ts_ns
+    monkeypatch.setattr(clock.Clock, "ts_ns", lambda self, perf: real(self, perf) + 10_000_000)
     with annotate.profile(tmp_path, schedule=record_all) as prof:
         with annotate.stage("user", "x"):
             spin()

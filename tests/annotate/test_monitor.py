@@ -18,7 +18,9 @@ from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 import annotate
-from annotate import _monitor, _spans, _watch
+from annotate.monitoring import lines
+from annotate.monitoring import monitor as watching
+from annotate.recording import switch
 
 READ, DECODE, TRANSFORM, COLLATE, OTHER = 0.002, 0.003, 0.004, 0.010, 0.001
 """Seconds: of a sample, `COLLATE` of a batch."""
@@ -32,10 +34,10 @@ PLANTED = (BATCH * READ, BATCH * DECODE, BATCH * TRANSFORM, COLLATE, BATCH * OTH
 @pytest.fixture(autouse=True)
 def a_failed_test_fails_alone() -> Iterator[None]:
     yield
-    for one in list(_monitor._monitors.values()):
+    for one in list(watching._monitors.values()):
         one.stop()
-    _monitor._monitors.clear()
-    _monitor._follow_session()
+    watching._monitors.clear()
+    watching._follow_session()
 
 
 def nap(seconds: float) -> None:
@@ -122,8 +124,8 @@ class Line(NamedTuple):
 def parse(text: str) -> list[Line]:
     """The lines under the header; every one of them as wide as its columns."""
     header, *rows = text.splitlines()
-    assert header == _watch.HEADER
-    lines = []
+    assert header == lines.HEADER
+    table = []
     for row in rows:
         assert len(row) <= 160
         assert row.index("|") == header.index("|")
@@ -136,8 +138,8 @@ def parse(text: str) -> list[Line]:
         )  # fmt: skip
         assert line.wait <= line.step
         assert line.step < 0.001 or float(share[:-1]) == pytest.approx(100 * line.wait / line.step, abs=2)
-        lines.append(line)
-    return lines
+        table.append(line)
+    return table
 
 
 def least(lines: list[Line]) -> list[float]:
@@ -305,7 +307,7 @@ def test_a_loader_that_is_gone_leaves_nothing() -> None:
     before = DataLoader.__iter__
     annotate.monitor(DataLoader(Quick(), batch_size=4), every=2)
     assert DataLoader.__iter__ is before
-    assert not _monitor._monitors
+    assert not watching._monitors
 
 
 @pytest.mark.parametrize(("value", "lines"), [("1", 6), ("4", 16), ("0", 0), ("", 0)])
@@ -338,7 +340,7 @@ def test_every_is_a_number_of_batches(every: Any) -> None:
 
 
 def test_arguments_of_other_types() -> None:
-    with pytest.raises(TypeError, match="takes a DataLoader, not list"):
+    with pytest.raises(TypeError, match="takes a DataLoader of torch, and not a list"):
         annotate.monitor([1])
     with pytest.raises(TypeError, match="file must be open"):
         annotate.monitor(DataLoader(Quick()), file="lines.txt")  # type: ignore[arg-type]
@@ -427,7 +429,7 @@ def test_persistent_workers_that_ran_before() -> None:
     annotate.monitor(loader, every=0)
     note, header, *rows = out.getvalue().splitlines()
     assert "persistent workers were started before" in note
-    assert header == _watch.HEADER
+    assert header == lines.HEADER
     assert len(rows) == 4
     for row in rows:
         assert row.index("|") == header.index("|")
@@ -453,7 +455,7 @@ def test_a_dataset_that_raises() -> None:
     assert [batch.tolist() for batch in iterator] == [[2, 3], [4]]
     annotate.monitor(loader, every=0)
     assert [line.batch for line in parse(out.getvalue())] == [0, 2, 3]
-    assert not _spans.RECORDING
+    assert not switch.RECORDING
 
 
 def test_a_dataset_that_raises_without_workers() -> None:
@@ -461,8 +463,8 @@ def test_a_dataset_that_raises_without_workers() -> None:
     with pytest.raises(ValueError, match="no such item"):
         list(loader)
     annotate.monitor(loader, every=0)
-    assert not _spans.RECORDING
-    assert _spans.call is None
+    assert not switch.RECORDING
+    assert switch.call is None
 
 
 INDICES: list[tuple[Callable[[], Any], str]] = [

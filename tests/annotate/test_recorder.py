@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from annotate import _recorder, _spans
-from annotate._patching import Patches, Timing
-from annotate._timed import timed_method
+from annotate.hooks.patching import Patches, Timing
+from annotate.hooks.stand_ins import timed_method
+from annotate.recording import span_recorder, switch
 
 
 class Echo:
@@ -22,15 +22,15 @@ class Echo:
 
 @pytest.fixture
 def recording() -> Iterator[None]:
-    _recorder.attach(lambda: None, lambda: True, 1 << 20)
-    _spans.set_recording(True)
+    span_recorder.attach(lambda: None, lambda: True, 1 << 20)
+    switch.set_recording(True)
     yield
-    _spans.set_recording(False)
-    _recorder.detach()
+    switch.set_recording(False)
+    span_recorder.detach()
 
 
 echo = Echo()
-timed = _recorder.timed(Echo.__call__, {id(echo): "transform::Echo"})
+timed = span_recorder.timed(Echo.__call__, {id(echo): "transform::Echo"})
 CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     ((), {}),
     ((1,), {}),
@@ -43,8 +43,8 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 def recorded() -> list[tuple[str, int]]:
     """Name and extra of each span so far."""
-    rows = _recorder.rows
-    return [(_recorder.names[rows[at] >> _recorder.CPU_BITS], rows[at + 3]) for at in range(0, len(rows), 4)]
+    rows = span_recorder.rows
+    return [(span_recorder.names[rows[at] >> span_recorder.CPU_BITS], rows[at + 3]) for at in range(0, len(rows), 4)]
 
 
 @pytest.mark.usefixtures("recording")
@@ -57,7 +57,7 @@ def test_any_call_gives_what_the_method_gives_in_one_span(args: tuple[Any, ...],
 @pytest.mark.parametrize(("args", "kwargs"), CALLS)
 def test_nothing_is_recorded_while_no_window_is(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     assert timed(echo, *args, **kwargs) == (args, kwargs)
-    assert not _recorder.rows
+    assert not span_recorder.rows
 
 
 @pytest.mark.usefixtures("recording")
@@ -70,18 +70,18 @@ def test_an_error_passes_and_closes_its_span() -> None:
 
 @pytest.mark.usefixtures("recording")
 def test_results_are_measured_at_the_first_call_and_every_sixteenth() -> None:
-    same = _recorder.timed(lambda self, value: value, {id(None): "transform::bytes"})
-    for _ in range(_recorder.MEASURE_EACH + 1):
+    same = span_recorder.timed(lambda self, value: value, {id(None): "transform::bytes"})
+    for _ in range(span_recorder.MEASURE_EACH + 1):
         same(None, b"12345")
     sizes = [size for _, size in recorded()]
-    assert [at for at, size in enumerate(sizes) if size == 5] == [0, _recorder.MEASURE_EACH]
+    assert [at for at, size in enumerate(sizes) if size == 5] == [0, span_recorder.MEASURE_EACH]
 
 
 @pytest.mark.usefixtures("recording")
 def test_classes_that_were_timed_before_the_fork_get_the_workers_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     patches, plain = Patches(), Echo.__call__
     assert patches.follow(echo, {"__call__": Timing("transform", timed_method)})
-    monkeypatch.setattr(_spans, "timed", _recorder.timed)
+    monkeypatch.setattr(switch, "timed", span_recorder.timed)
     patches.make_methods_again()
     assert echo(1) == ((1,), {})
     assert recorded() == [("transform::Echo", -1)]
@@ -96,5 +96,5 @@ def test_another_thread_is_counted_and_left_out() -> None:
     thread = threading.Thread(target=timed, args=(echo, 1))
     thread.start()
     thread.join()
-    assert not _recorder.rows
-    assert _recorder.other_threads == 1
+    assert not span_recorder.rows
+    assert span_recorder.other_threads == 1

@@ -34,9 +34,9 @@ from worker_helpers import (
 )
 
 import annotate
-from annotate import _parcel
-from annotate._clock import Anchors, Reading
-from annotate._collate import Collate
+from annotate.hooks.collating import Collate
+from annotate.trace.clock import Anchors, Reading
+from annotate.workers import transport
 
 
 class Fast(Books):
@@ -416,15 +416,15 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
 
     told: list[tuple[int, Any]] = []
     facts = (1, 2, 3, 4, 5, 6, 7, 8, 9)
-    text = pickle.dumps((0, _parcel.Parcel(torch.arange(3), facts)))
+    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts)))
     results: list[Any] = []
-    _parcel.arrived = lambda facts: told.append((threading.get_ident(), facts))
+    transport.arrived = lambda facts: told.append((threading.get_ident(), facts))
     try:
         thread = threading.Thread(target=lambda: results.append(pickle.loads(text)))
         thread.start()
         thread.join()
     finally:
-        _parcel.arrived = None
+        transport.arrived = None
     ((number, data),) = results
     assert number == 0
     assert torch.equal(data, torch.arange(3))
@@ -514,12 +514,12 @@ def test_hooks_are_seen_by_the_iterator_and_nobody_else(tmp_path: Path) -> None:
 
 
 def test_a_failure_of_ours_leaves_the_users_loop_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from annotate import _worker
+    from annotate.workers import worker_side
 
     def broken(*_: object) -> None:
         raise ValueError("ours")
 
-    monkeypatch.setattr(_worker, "begin", broken)
+    monkeypatch.setattr(worker_side, "begin", broken)
     with pytest.warns(RuntimeWarning, match="no worker records"):
         trace, seen = run(tmp_path, fast_loader())
     assert [batch.indices for batch in seen] == [[i, i + 1, i + 2] for i in range(0, 24, 3)]

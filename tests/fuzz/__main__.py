@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from zlib import crc32
@@ -65,18 +66,18 @@ def fuzz(seconds: float, number: int, findings: Findings) -> int:
     random, checker, good = Random(number), Checker(), seeds()
     pool = [seed.text for seed in good]
     for text in pool:
-        _run(lambda text=text: checker.check(text), text, findings)
+        _run(partial(checker.check, text), text, findings)
     count, begin, told = 0, time.monotonic(), time.monotonic()
     while time.monotonic() - begin < seconds:
         count += 1
         if count % DAMAGE_ONE_IN == 0:
             seed = random.choice(good)
             row, text = seed.damaged(random)
-            _run(lambda seed=seed, row=row, text=text: checker.check_damage(seed, row, text), text, findings)
+            _run(partial(checker.check_damage, seed, row, text), text, findings)
         else:
             text = mutate(random.choice(pool), random, random.choice(pool))
             everything = random.randrange(EVERYTHING_ONE_IN) == 0
-            _run(lambda text=text, everything=everything: checker.check(text, everything), text, findings)
+            _run(partial(checker.check, text, everything), text, findings)
             if random.randrange(20) == 0 and len(text) < 30000:
                 pool.append(text)
                 if len(pool) > POOL:

@@ -53,7 +53,7 @@ def cut_down(name: str, text: str, events: int = EVENTS) -> Seed:
 
 
 def _elements(text: str, at: int) -> tuple[list[str], list[Any], int]:
-    decoder, texts, values = json.JSONDecoder(strict=False), [], []
+    decoder, texts, values = json.JSONDecoder(strict=False), list[str](), list[Any]()
     while True:
         while text[at] in ", \n\r\t":
             at += 1

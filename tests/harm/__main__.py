@@ -9,14 +9,18 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future, as_completed
+from dataclasses import replace
 
 from tests.harm.cells import DIMENSIONS, SLOW, Cell, covering, every
 from tests.harm.compare import Difference
+from tests.harm.faults import FAULTS
 from tests.harm.lab import Lab
 
 
 def chosen(arguments: argparse.Namespace) -> list[Cell]:
     """The cells that were asked for."""
+    if arguments.faults:
+        return [replace(cell, fault=name) for name, cell in FAULTS.items()]
     cells: Iterable[Cell] = every() if arguments.all else (*covering(), *SLOW)
     wanted = dict(pair.split("=", 1) for pair in arguments.only)
     return [cell for cell in cells if all(cell.values()[name] in value.split(",") for name, value in wanted.items())]
@@ -44,6 +48,7 @@ def table(results: dict[Cell, list[Difference]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.harm", description=__doc__)
     parser.add_argument("--all", action="store_true", help="every cell, not only a covering selection")
+    parser.add_argument("--faults", action="store_true", help="a fault of ours at each hook instead")
     parser.add_argument("--only", nargs="*", default=[], metavar="DIMENSION=VALUE,...", help="cells with these values")
     parser.add_argument("--quiet", action="store_true", help="the table alone")
     arguments = parser.parse_args()

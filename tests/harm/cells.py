@@ -83,6 +83,7 @@ ENDINGS: Final = (
     "body_raises",
     "interrupt",
     "terminate",
+    "handled_terminate",
     "worker_killed",
     "hard_exit",
 )

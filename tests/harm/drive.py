@@ -130,7 +130,9 @@ def observe_program(job: Job, log: Record) -> None:
 def _end(error: BaseException | None) -> None:
     """What Python does at its end, without its taking down."""
     status = 0
-    if error is not None:
+    if isinstance(error, SystemExit):
+        status = int(error.code or 0)
+    elif error is not None:
         status = 1
         traceback.print_exception(error)
     threading._shutdown()  # type: ignore[attr-defined]

@@ -168,9 +168,20 @@ def strike(ending: str) -> bool:
             signal.raise_signal(signal.SIGINT)
         case "terminate":
             signal.raise_signal(signal.SIGTERM)
+        case "handled_terminate":
+            before = signal.signal(signal.SIGTERM, _end_at_once)
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                signal.signal(signal.SIGTERM, before)
         case "hard_exit":
             os._exit(3)
     return False
+
+
+def _end_at_once(number: int, frame: object) -> None:
+    """A handler as jobs on clusters have it."""
+    raise SystemExit(4)
 
 
 def describe(batch: Any) -> Any:

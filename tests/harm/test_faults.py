@@ -1,4 +1,4 @@
-"""A fault of ours is one warning, and the training goes on."""
+"""A fault of ours is one warning, and the training goes on; Ctrl-C in our code ends it as Ctrl-C in the user's does."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ import pytest
 
 from tests.harm.cells import Cell
 from tests.harm.compare import differences
-from tests.harm.faults import FAULTS, find
+from tests.harm.faults import FAULTS, INTERRUPTED, find
 from tests.harm.lab import Lab
 
 CELLS = [replace(cell, fault=name) for name, cell in FAULTS.items()]
+
+
+INTERRUPTIONS = [
+    replace(FAULTS[name], fault=name, interrupted=True, ending="interrupt", phase="after") for name in INTERRUPTED
+]
+AFTERWARDS = ("changes", "instances", "types", "open_files", "threads", "at_exit", "exit_status", "processes")
 
 
 def test_every_function_that_we_let_fail_is_there() -> None:
@@ -25,3 +31,12 @@ def test_a_fault_of_ours_is_one_warning_and_the_training_goes_on(lab: Lab, cell:
     assert ours.told.get("hit"), f"{cell.fault} is not called in this program: choose another cell for it"
     found = differences(cell, without, ours)
     assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("cell", INTERRUPTIONS, ids=[cell.fault for cell in INTERRUPTIONS])
+def test_ctrl_c_in_our_code_ends_the_program_and_leaves_nothing(lab: Lab, cell: Cell) -> None:
+    without, ours = lab.without_us(cell.program()).result(), lab.with_us(cell).result()
+    assert ours.told.get("hit"), f"{cell.fault} is not called in this program: choose another cell for it"
+    assert ours.raised[0][0] == "builtins.KeyboardInterrupt"
+    kept = [one for one in differences(cell, without, ours) if one.field in (*AFTERWARDS, "temporary_files")]
+    assert not kept, "\n".join(map(str, kept))

@@ -29,7 +29,7 @@ def no_difference(lab: Lab, cell: Cell) -> None:
 
 IN_EVERY_ORDER = [
     *(Cell("map", *values[:2], export=values[2]) for values in product(BESIDE, PHASES, EXPORTS)),
-    *(Cell("map_workers", *values, marks="steps") for values in product(BESIDE, PHASES)),
+    *(Cell("map_workers", *values, marks="steps") for values in product(BESIDE, ("warmup", "record"))),
 ]
 
 
@@ -55,8 +55,8 @@ def test_a_profiler_that_records_all_the_time_works_in_every_order_with_ours(lab
 
 
 THREADS = [
-    Cell("thread_workers", profilers, "after", marks=marks)
-    for profilers, marks in product(("none", "ours", "monitor", "monitor_and_ours"), MARKS)
+    *(Cell("thread_workers", profilers, "after") for profilers in ("none", "ours", "monitor", "monitor_and_ours")),
+    *(Cell("thread_workers", "ours", "after", marks=marks) for marks in ("parts", "steps")),
 ]
 
 
@@ -117,10 +117,12 @@ def test_a_place_that_warns_is_shown_once_under_monitor_and_step(lab: Lab) -> No
 
 
 SEEN_BY_THE_USER = [
-    Cell(loader, "ours", "after", marks=marks)
-    for loader, marks in product(
-        ("map", "map_workers", "iterable", "iterable_workers", "getitems", "subset_of_concat", "own_iter"), MARKS
-    )
+    *(Cell("map", "ours", "after", marks=marks) for marks in MARKS),
+    *(Cell("map", "monitor", marks=marks) for marks in MARKS),
+    *(
+        Cell(loader, "ours", "after", marks="steps")
+        for loader in ("map_workers", "iterable", "iterable_workers", "getitems", "subset_of_concat", "own_iter")
+    ),
 ]
 
 

@@ -50,7 +50,8 @@ MODULES: Final = (
     *(torch.profiler, torch.profiler.profiler, torch.autograd.profiler, np, PIL.Image, PIL.ImageFile, user_code),
 )
 
-_NOT_LOOKED_AT: Final = {"__warningregistry__", "__annotations__", "last_type", "last_value", "last_traceback"}
+_NOT_LOOKED_AT = {"__warningregistry__", "__annotations__", "last_type", "last_value", "last_traceback"}
+_NOT_LOOKED_AT |= {"_cupti_monitor_checked", "_cupti_monitor_module"}  # torch's own, set by the first marker
 
 World = dict[str, Any]
 

@@ -99,7 +99,7 @@ def test_the_report_works(bin_dir: Path) -> None:
     trace = str(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz")
     report = json.loads(run(str(bin_dir / "tb-dataplugin"), "report", trace, "--format", "json"))
     assert report["captures"][0]["devices"][0]["idle_us"] == 461_335
-    assert "is idle for 44.0 %" in run(str(bin_dir / "tb-dataplugin"), "report", trace)
+    assert "is idle for 44.0%" in run(str(bin_dir / "tb-dataplugin"), "report", trace)
 
 
 def test_an_output_without_unicode_gets_ascii(bin_dir: Path) -> None:

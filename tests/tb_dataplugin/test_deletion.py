@@ -35,7 +35,8 @@ def two_workers() -> dict[str, Any]:
         builder.operator(t + 48, 10).add("cuda_runtime", "cudaLaunchKernel", t + 50, 2, correlation=number)
         builder.add("kernel", "gemm", t + 60, 30, pid=0, tid=7, device=0, stream=7, correlation=number)
         builder.add("cuda_runtime", "cudaDeviceSynchronize", t + 58, 34)
-    return json.loads(builder.json())
+    content: dict[str, Any] = json.loads(builder.json())
+    return content
 
 
 def real(name: str) -> Callable[[], dict[str, Any]]:

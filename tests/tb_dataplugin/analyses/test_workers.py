@@ -58,7 +58,7 @@ def test_a_batch_that_was_ready_costs_only_transfer() -> None:
     builder.worker(0).batch(0, 0, 0, 0, 20, 51, {"sample::Pets": (0, 20)})
     found = capture_of(builder)
     assert found["loader"]["wait_by_stage_us"] == {"transfer": 2}
-    assert found["batches"][0]["delay_us"] == 30
+    assert found["batches"][0]["in_queue_us"] == 30
     assert found["batches"][0]["wait_us"] == 2
 
 
@@ -94,12 +94,12 @@ def test_uneven_workers_show_their_skew() -> None:
     assert [worker["skew"] for worker in capture_of(builder)["workers"]] == [1.5, 0.5]
 
 
-def test_a_batch_behind_a_slow_one_is_blocked_while_the_training_thread_waits() -> None:
+def test_a_batch_behind_a_slow_one_is_held_back_while_the_training_thread_waits() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100).wait(10, 50, "wait::DataLoader")
     builder.wait(70, 1, "wait::DataLoader").worker(0).worker(1)
     builder.batch(0, 0, 0, 0, 58, 59).batch(1, 1, 0, 0, 20, 70.5)
-    blocked = {batch["number"]: batch["blocked_us"] for batch in capture_of(builder)["batches"]}
-    assert blocked == {0: 0, 1: 40}
+    held_back = {batch["number"]: batch["head_of_line_us"] for batch in capture_of(builder)["batches"]}
+    assert held_back == {0: 0, 1: 40}
 
 
 def test_queue_depth_counts_batches_in_flight_and_ready() -> None:

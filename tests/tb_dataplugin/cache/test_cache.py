@@ -38,6 +38,9 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
+KEY = "5" * 40
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "cache")
@@ -79,9 +82,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 def test_an_entry_gives_back_what_was_kept(store: Store) -> None:
     found = analysed(steps=400)  # enough for several levels of detail
     assert any(row.levels for lane in found.timeline.lanes for row in lane.rows)
-    assert store.save("k", found.capture, found.timeline)
-    assert store.capture("k") == found.capture
-    assert same(store.timeline("k"), found.timeline)
+    assert store.save(KEY, found.capture, found.timeline)
+    assert store.capture(KEY) == found.capture
+    assert same(store.timeline(KEY), found.timeline)
 
 
 def test_a_second_look_reads_no_trace(store: Store, path: Path, counted: Counted) -> None:
@@ -194,14 +197,14 @@ def test_a_damaged_entry_is_ignored_and_replaced(
 
 def test_an_entry_that_lies_about_its_sizes_is_damaged(store: Store) -> None:
     store.folder.mkdir()
-    (store.folder / "k.capture").write_bytes(b"tbdp\x00\x01\r\n" + b"\xff" * 8)
-    assert store.capture("k") is None
+    (store.folder / f"{KEY}.capture").write_bytes(b"tbdp\x00\x01\r\n" + b"\xff" * 8)
+    assert store.capture(KEY) is None
     assert entries(store) == []
 
 
 def test_an_entry_may_be_deleted_while_it_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     found = analysed()
-    store.save("k", found.capture, found.timeline)
+    store.save(KEY, found.capture, found.timeline)
     from tb_dataplugin.cache import layout
 
     real = layout.unpack_header
@@ -211,9 +214,9 @@ def test_an_entry_may_be_deleted_while_it_is_read(store: Store, monkeypatch: pyt
         return real(*arguments)
 
     monkeypatch.setattr(layout, "unpack_header", unpack_header)
-    assert same(store.timeline("k"), found.timeline)
-    assert store.capture("k") is None
-    assert store.save("k", found.capture, found.timeline)
+    assert same(store.timeline(KEY), found.timeline)
+    assert store.capture(KEY) is None
+    assert store.save(KEY, found.capture, found.timeline)
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
@@ -223,7 +226,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(
     def full(*arguments: Any, **keywords: Any) -> Any:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr("tb_dataplugin.cache.store.os.fdopen", full)
+    monkeypatch.setattr(Path, "replace", full)
     found = open_capture(path, stores=[store])
     assert found.store is None and not found.changed and found.capture.mode == "train"
     assert entries(store) == []
@@ -242,32 +245,32 @@ def test_the_next_store_takes_what_the_first_cannot(tmp_path: Path, path: Path, 
 def test_the_folder_stays_within_its_limit_and_the_least_used_go_first(tmp_path: Path) -> None:
     found = analysed()
     probe = Store(tmp_path / "probe")
-    probe.save("k", found.capture, found.timeline)
+    probe.save(KEY, found.capture, found.timeline)
     size = entries(probe)[0].stat().st_size
     store = Store(tmp_path / "cache", limit_bytes=3 * size)
-    for age, key in enumerate("abc"):
+    first, second, third, fourth = (letter * 40 for letter in "abcd")
+    for age, key in enumerate((first, second, third)):
         store.save(key, found.capture, found.timeline)
         os.utime(store.folder / f"{key}.capture", (1000 + age, 1000 + age))
-    assert store.capture("a") is not None  # used just now
-    store.save("d", found.capture, found.timeline)
-    assert [path.stem for path in entries(store)] == ["a", "c", "d"]
+    assert store.capture(first) is not None  # used just now
+    store.save(fourth, found.capture, found.timeline)
+    assert [path.stem for path in entries(store)] == [first, third, fourth]
 
 
 def test_an_entry_larger_than_the_limit_is_not_kept(tmp_path: Path) -> None:
     found = analysed()
-    assert not Store(tmp_path / "cache", limit_bytes=100).save("k", found.capture, found.timeline)
+    assert not Store(tmp_path / "cache", limit_bytes=100).save(KEY, found.capture, found.timeline)
 
 
 def test_what_a_killed_process_left_is_removed_after_a_while(store: Store) -> None:
     store.folder.mkdir()
-    old, new, foreign = (store.folder / name for name in ("old.tmp", "new.tmp", "notes.txt"))
-    for file in (old, new, foreign):
-        file.write_text("")
+    old, new = (store.folder / f"{KEY}.{letter * 16}.tmp" for letter in "ab")
+    for file in (old, new):
+        file.write_bytes(b"tbdp")
     os.utime(old, (1000, 1000))
-    os.utime(foreign, (1000, 1000))
     found = analysed()
-    store.save("k", found.capture, found.timeline)
-    assert [path.name for path in entries(store)] == ["k.capture", "new.tmp", "notes.txt"]
+    store.save(KEY, found.capture, found.timeline)
+    assert [path.name for path in entries(store)] == [new.name, f"{KEY}.capture"]
 
 
 def test_two_processes_fill_one_cache_at_once(tmp_path: Path) -> None:

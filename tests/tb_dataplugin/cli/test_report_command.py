@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,13 @@ def test_a_folder_is_reported_capture_by_capture(tmp_path: Path, capsys: pytest.
 def test_the_text_report_is_the_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = training_run().write(tmp_path / "run.json")
     assert main(["report", str(path)]) == 0
-    assert "The device is idle for 50.0 % of the window" in capsys.readouterr().out
+    assert "The device is idle for 50.0% of the window" in capsys.readouterr().out
 
 
 def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = training_run().write(tmp_path / "run.json")
     assert main(["report", str(path), "--format", "json", "-o", str(tmp_path / "out.json")]) == 0
-    assert json.loads((tmp_path / "out.json").read_text())["schema_version"] == 1
+    assert json.loads((tmp_path / "out.json").read_text())["schema_version"] == 2
     assert capsys.readouterr().out == ""
 
 
@@ -63,8 +64,10 @@ def test_a_fault_of_our_own_is_one_line_and_costs_no_other_file(
     for name in ("bad", "good"):
         training_run().write(tmp_path / f"{name}.pt.trace.json")
 
-    def analyse(path: Path, *arguments: object) -> AnalysedCapture:
-        return analyse_file(path, *arguments) if "good" in path.name else 1 // 0
+    def analyse(path: Path, *arguments: Any) -> AnalysedCapture:
+        if "good" not in path.name:
+            raise ZeroDivisionError("integer division or modulo by zero")
+        return analyse_file(path, *arguments)
 
     monkeypatch.setattr("tb_dataplugin.pipeline.analyse_file", analyse)
     assert main(["report", str(tmp_path), "--no-cache", "--format", "json"]) == 3

@@ -13,7 +13,7 @@ from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN
 from tb_dataplugin.pipeline import analyse
-from tb_dataplugin.report.report_pb2 import Capture, Comparison
+from tb_dataplugin.report.report_pb2 import Capture, Comparison, StageDifference
 from tests.simulated_run import STAGES, Simulation, runs
 from tests.trace_builder import TraceBuilder, training_run
 
@@ -24,16 +24,16 @@ def two(simulation: Simulation, seed: int, count: int = 1) -> list[Capture]:
     return runs(simulation, np.random.default_rng(seed), count)
 
 
-def stage(comparison: Comparison, name: str) -> Comparison.DESCRIPTOR:
+def stage(comparison: Comparison, name: str) -> StageDifference:
     return next(one for one in comparison.stages if one.stage == name)
 
 
 def test_a_capture_against_itself_shows_no_difference() -> None:
     [capture] = two(BASE, 1)
     same = compare([capture], [capture])
-    assert same.outcome == "same" and same.time.change == 0 and not same.settings
+    assert same.outcome == "not_significant" and same.time.change == 0 and not same.settings
     assert all(one.typical.change == 0 for one in same.stages)
-    assert "cannot be told from noise" in same.sentence
+    assert "The smallest detectable change of these captures is about" in same.sentence
 
 
 @settings(deadline=None, max_examples=15)
@@ -41,12 +41,12 @@ def test_a_capture_against_itself_shows_no_difference() -> None:
 def test_swapping_the_sides_turns_every_change_around(seed: int, factor: float) -> None:
     before, after = two(BASE, seed), two(BASE.with_stage("transform::Gamma", factor), seed + 1)
     there, back = compare(before, after), compare(after, before)
-    assert {there.outcome, back.outcome} in ({"same"}, {"faster", "slower"})
+    assert {there.outcome, back.outcome} in ({"not_significant"}, {"faster", "slower"})
     assert (1 + there.time.change) * (1 + back.time.change) == pytest.approx(1)
     for one in there.stages:
         other = stage(back, one.stage)
         assert (1 + one.typical.change) * (1 + other.typical.change) == pytest.approx(1)
-        assert one.typical.told_apart == other.typical.told_apart
+        assert one.typical.significant == other.typical.significant
 
 
 def test_faster_says_by_how_much_and_why() -> None:
@@ -56,7 +56,7 @@ def test_faster_says_by_how_much_and_why() -> None:
     assert found.sentence.startswith("Faster by ")
     assert "because transform::Blur takes 7" in found.sentence
     assert found.time.after_us < found.time.before_us and found.time.high < 0
-    assert found.stages[0].stage == "transform::Blur" and found.stages[0].weight_us < 0
+    assert found.stages[0].stage == "transform::Blur" and found.stages[0].change_us < 0
 
 
 def test_the_parts_of_the_time_add_up() -> None:
@@ -134,4 +134,4 @@ def test_a_shared_machine_is_said_and_widens_the_wall_times() -> None:
     shared, alone = compare(two(quiet, 1), two(busy, 2)), compare(two(quiet, 1), two(quiet, 2))
     assert "shared_machine" in {one.code for one in shared.diagnostics}
     assert shared.time.detectable > 2 * alone.time.detectable
-    assert not any(one.typical.told_apart for one in shared.stages if one.measure == "cpu")
+    assert not any(one.typical.significant for one in shared.stages if one.measure == "cpu")

@@ -19,7 +19,7 @@ def test_student_is_that_of_the_tables(t: float, freedom: float, probability: fl
 
 
 def test_a_block_in_which_another_program_had_the_core_does_not_move_the_typical_one() -> None:
-    calm = np.full(20, 100.0) + np.arange(20) % 3
+    calm = np.full(20, 100.0) + np.arange(20.0) % 3
     disturbed = calm.copy()
     disturbed[[3, 11]] = 9000
     workers = np.zeros(20)

@@ -16,7 +16,7 @@ LONG_CALLS = Simulation(steps=24, batch_size=3, stages={name: 3 * mean for name,
 
 
 def named(comparison: Comparison) -> set[str]:
-    return {stage.stage for stage in comparison.stages if stage.typical.told_apart}
+    return {stage.stage for stage in comparison.stages if stage.typical.significant}
 
 
 @pytest.mark.parametrize("count, trials", [(1, 60), (3, 20), (5, 20)])
@@ -59,7 +59,7 @@ def test_other_stages_tell_how_fast_the_machine_was() -> None:
         speeds = [rng.uniform(1, 1.5, 5).tolist() for _ in range(2)]
         pair = compare(on_machine(rng, MANY, speeds[0]), on_machine(rng, MANY.with_stage(PLANTED, 1.1), speeds[1]))
         own = next(stage for stage in pair.stages if stage.stage == PLANTED)
-        found += named(pair) == {PLANTED} and own.beside
+        found += named(pair) == {PLANTED} and own.speed_adjusted
         plain += abs(np.log(np.mean(speeds[1]) / np.mean(speeds[0]))) < 0.05
     assert found >= 9 > plain
 
@@ -76,7 +76,7 @@ def test_what_all_stages_have_in_common_is_not_explained_away() -> None:
     slower = Simulation(steps=24, batch_size=3, stages={name: 2 * mean for name, mean in MANY.stages.items()})
     pair = compare(runs(MANY, rng, 5), runs(slower, rng, 5))
     assert pair.outcome == "slower" and PLANTED in named(pair)
-    assert not any(stage.beside for stage in pair.stages)
+    assert not any(stage.speed_adjusted for stage in pair.stages)
 
 
 def test_one_stage_that_became_cheaper_makes_no_other_dearer() -> None:

@@ -90,7 +90,7 @@ def test_json_has_no_nan_and_snake_case_names(path: Path) -> None:
 
 def test_json_has_the_fixed_points_of_the_contract() -> None:
     found = as_dict(as_report([analyse(training_run().trace()).capture]))
-    assert found["schema_version"] == 1
+    assert found["schema_version"] == 2
     capture = found["captures"][0]
     assert {"name", "mode", "window_us", "steps", "devices", "loader", "stages", "workers", "throughput"} <= set(
         capture

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,10 @@ from tests.trace_builder import training_run
 NASTY = "transform::</script><script>alert(1)</script><!--"
 
 
-def embedded(page: str) -> dict[str, object]:
+def embedded(page: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data-pipeline-embedded">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    told: dict[str, object] = json.loads(found[1])
+    told: dict[str, Any] = json.loads(found[1])
     return told
 
 
@@ -61,7 +62,7 @@ def test_html_goes_to_a_file_and_says_how_large_it_is(tmp_path: Path, capsys: py
     training_run().write(tmp_path / "run" / "a.pt.trace.json.gz")
     target = tmp_path / "report.html"
     assert main(["report", str(tmp_path), "--format", "html", "-o", str(target)]) == 0
-    assert "MB, opens in a browser without a server" in capsys.readouterr().err
+    assert "B, opens in a browser without a server" in capsys.readouterr().err
     assert embedded(target.read_text("utf-8"))["report"]["captures"][0]["name"] == "run/a"
 
 

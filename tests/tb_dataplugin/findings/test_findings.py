@@ -16,11 +16,11 @@ def rules(builder: TraceBuilder) -> list[str]:
 def test_an_input_bound_run_names_the_stage_and_its_share() -> None:
     capture = capture_of(training_run())
     assert "decode::PIL.Image" in capture.verdict.sentence
-    assert "75.0 % of the data wait" in capture.verdict.sentence
+    assert "75.0% of the data wait" in capture.verdict.sentence
     assert capture.verdict.bound == "cpu"
 
 
-def test_a_slow_read_is_told_apart_from_slow_preparation() -> None:
+def test_a_slow_read_differs_from_slow_preparation() -> None:
     builder = TraceBuilder().annotated().step(0, 100).wait(0, 50).stage("read::file", 1, 45)
     assert capture_of(builder).verdict.bound == "read"
 
@@ -31,18 +31,12 @@ def test_findings_of_an_input_bound_run() -> None:
     assert set(rules(training_run())[2:]) == {"lazy_decode", "launch_bound"}
 
 
-def test_the_gain_never_exceeds_the_blamed_time() -> None:
-    capture = capture_of(training_run())
-    leading = next(finding for finding in capture.findings if finding.rule == "leading_stage")
-    assert leading.gain_us_per_step == 30
-
-
 def test_a_busy_device_gets_no_advice_about_the_loader() -> None:
     builder = TraceBuilder().step(0, 100).wait(0, 40).stage("transform::Slow", 1, 38).kernel(0, 99)
     capture = capture_of(builder)
     assert capture.verdict.bound == "device"
     assert rules(builder) == ["device_bound"]
-    assert "do not touch the loader" in capture.findings[0].title
+    assert "leave the DataLoader alone" in capture.findings[0].title
 
 
 def test_a_device_idle_for_many_small_reasons_is_balanced() -> None:
@@ -51,7 +45,7 @@ def test_a_device_idle_for_many_small_reasons_is_balanced() -> None:
     builder.call("cudaLaunchKernel", 395, 5, correlation=2).kernel(400, 600, correlation=2)
     verdict = capture_of(builder).verdict
     assert verdict.bound == "balanced"
-    assert verdict.sentence.startswith("The device is idle for 10.0 % of the window, for no single reason")
+    assert verdict.sentence.startswith("The device is idle for 10.0% of the window, for no single reason")
 
 
 def test_a_hidden_wait_gets_no_advice() -> None:
@@ -70,24 +64,6 @@ def test_a_replay_speaks_of_the_replay_and_promises_no_gain() -> None:
     assert not any(finding.HasField("gain_us_per_step") for finding in capture.findings)
 
 
-def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
-    builder = TraceBuilder().annotated().step(0, 1000).wait(0, 900)
-    for number in range(10):
-        builder.stage("transform::Resize", 1 + number, 1)
-    builder.stage("transform::Resize", 100, 700)
-    finding = next(one for one in capture_of(builder).findings if one.rule == "leading_stage")
-    assert finding.title.startswith("One call of transform::Resize took 700 µs")
-    assert finding.severity == "low" and not finding.HasField("gain_us_per_step")
-
-
 def test_time_between_stages_is_not_pinned_on_the_largest_stage() -> None:
     builder = TraceBuilder().annotated(mode="replay").step(0, 100).wait(0, 90).stage("sample::Bad", 1, 2)
     assert "sample::Bad" not in capture_of(builder).verdict.sentence
-
-
-def test_the_decoder_in_use_gets_its_own_advice() -> None:
-    builder = TraceBuilder().annotated().step(0, 100).wait(0, 90)
-    for number in range(8):
-        builder.stage("decode::cv2.imread", 1 + 10 * number, 9)
-    finding = next(one for one in capture_of(builder).findings if one.rule == "leading_stage")
-    assert "cv2" in finding.code and "draft" not in finding.code + finding.advice

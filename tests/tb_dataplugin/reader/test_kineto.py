@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def test_every_torch_version_gives_steps_and_waits(golden: Path, version: str, w
 
 
 @pytest.mark.parametrize("version", CPU_TRACES)
-def test_foreign_markers_in_a_wait_are_user_stages(golden: Path, version: str) -> None:
+def test_markers_of_others_in_a_wait_are_user_stages(golden: Path, version: str) -> None:
     trace = read_trace(golden / f"{version}_cpu_workers0.pt.trace.json.gz")
     labels = {stage.label for stage in trace.stage_spans.stages if stage.kind == "user"}
     assert labels == {"load", "collate", "transform#0::t_slow", "transform#1::t_mul"}
@@ -97,7 +98,7 @@ def test_control_characters_and_nan_do_not_stop_a_load() -> None:
 
 
 def test_events_of_any_type_in_any_field_do_not_stop_a_load() -> None:
-    odd = {"ph": "X", "cat": "kernel", "name": None, "pid": {}, "tid": [1], "ts": 1, "dur": 1}
+    odd: dict[str, Any] = {"ph": "X", "cat": "kernel", "name": None, "pid": {}, "tid": [1], "ts": 1, "dur": 1}
     events = [odd, odd | {"cat": 3}, odd | {"args": {"device": {"a": 1}}}, odd | {"args": 3}, odd | {"name": {}}]
     trace = trace_from_json(json.dumps({"traceEvents": events}).encode(), Path("odd.json"))
     assert len(trace.events) == 4

@@ -38,7 +38,7 @@ class HereAnalyst:
 
     def analyse(self, path: Path, name: str) -> Answer:
         self.asked.append(name)
-        return answer_to(Request(str(path), name), (self.store,))
+        return answer_to(Request(os.fsencode(path), name), (self.store,))
 
     def rest(self) -> None: ...
 

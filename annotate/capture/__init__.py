@@ -1,0 +1,1 @@
+"""Captures: `profile`, `replay`, and the session that both are."""

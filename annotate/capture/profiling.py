@@ -1,0 +1,446 @@
+"""`profile`: torch.profiler around a training loop, with our defaults, hooks and file."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Sized
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from annotate.capture.session import Session, is_on
+from annotate.capture.torch_profiler import Export, another_is_open, profiler_class
+from annotate.hooks.loaders import describe
+from annotate.hooks.stand_ins import TimedCallable
+from annotate.host import facts
+from annotate.host.sampler import HostSampler
+from annotate.options import CaptureOptions, WorkerLimits, absolute
+from annotate.recording import switch
+from annotate.recording.training_thread import Ledger
+from annotate.saying import in_short, one_line, report_fault, warn
+from annotate.trace import writer
+from annotate.trace.merge import WorkerRows
+from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata
+
+if TYPE_CHECKING:
+    from torch.profiler import ProfilerAction
+
+B = TypeVar("B")
+_END: Final = object()
+_PROBE: Final = "annotate: cost of one marker"
+_OTHER: Final = "another profiler of torch is running in this process, and torch can run one at a time"
+_RECORDING_ALREADY: Final = (
+    "annotate is recording already: end the running annotate.profile before another profile or replay"
+)
+_GAVE_WAY: Final = (
+    "annotate.profile gave up its window, because another profiler of torch began to record, and torch can run one at "
+    "a time: there is no capture of these steps. Leave one of the two out, or have them record different steps"
+)
+
+
+def profile(
+    logdir: str | os.PathLike[str],
+    *,
+    wait: int = 10,
+    warmup: int = 2,
+    active: int = 10,
+    repeat: int = 1,
+    host_sample_ms: int = 100,
+    workers: WorkerLimits | None = None,
+    **torch_profiler_keywords: Any,
+) -> Profile:
+    """Record some steps of a training loop, and write one trace file per window into `logdir`.
+
+        with annotate.profile("runs/exp1") as prof:
+            for batch in prof.steps(loader):
+                train_step(batch)
+
+    Args:
+        logdir: folder of the run; created when it does not exist.
+        wait: steps that run untouched before each window.
+        warmup: steps during which the profiler starts up, thrown away.
+        active: steps recorded.
+        repeat: windows to record; 0 goes on until the loop ends.
+        host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
+            while a window is open; 0: none. Linux only.
+        workers: what each DataLoader worker may use while it records.
+        torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
+            activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
+            after the trace file has been written.
+
+    Raises:
+        ValueError: a count is out of range.
+        OSError: (on entering) the folder cannot be written.
+        RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
+
+    Once entered, a capture raises nothing of its own into the loop. Where another profiler begins later, that one works
+    as it would without us, and ours gives its window up; a fault of ours ends the capture. Either is one warning.
+    """
+    options = CaptureOptions(
+        logdir=absolute(logdir),
+        wait=wait,
+        warmup=warmup,
+        active=active,
+        repeat=repeat,
+        host_sample_ms=host_sample_ms,
+        workers=workers or WorkerLimits(),
+    )
+    return Profile(options, **torch_profiler_keywords)
+
+
+class Profile:
+    """A capture; see `profile`. What is not defined here (``key_averages``, ``events``) is torch's profiler's."""
+
+    def __init__(
+        self,
+        options: CaptureOptions,
+        *,
+        schedule: Callable[[int], ProfilerAction] | None = None,
+        on_trace_ready: Callable[[Any], object] | None = None,
+        notes: tuple[str, ...] = (),
+        loaders: tuple[object, ...] = (),
+        **torch_profiler_keywords: Any,
+    ) -> None:
+        import torch.profiler
+
+        self.options: Final = options
+        self.trace_files: Final[list[str]] = []
+        """Paths of the files written so far, oldest first."""
+        self._own_schedule = schedule is None
+        if schedule is None:
+            schedule = torch.profiler.schedule(
+                wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat
+            )
+        self._users_error: BaseException | None = None
+        """What code of the user's, called by torch's profiler, has raised."""
+        self._torch: Any = profiler_class()(
+            self,
+            schedule=self._users(schedule),
+            on_trace_ready=None if on_trace_ready is None else self._users(on_trace_ready),
+            **torch_profiler_keywords,
+        )
+        action = torch.profiler.ProfilerAction
+        self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
+        self._last_action: Final = action.RECORD_AND_SAVE
+        self._no_action: Final = action.NONE
+        self._pid = os.getpid()
+        self._session = Session(options.workers)
+        self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
+        self._has_failed = False
+        self._ledger = Ledger(self._session.patches.make_methods_again)
+        self._notes = notes
+        self._loaders = loaders
+        self._entered = False
+        self._steps = 0
+        self._windows = 0
+        self._in_window = False
+        self._marker_us = 0.0
+        self._loops = 0
+        """Loops over `steps` that are going on."""
+        self._said: set[str] = set()
+        self._at_capture_time: list[str] = []
+        """What is missing in the window that was written last."""
+        self._renamed: dict[str, str] = {}
+
+    def __enter__(self) -> Profile:
+        if self._entered:
+            raise RuntimeError("an annotate.profile can be entered once; make a new one for another capture")
+        if is_on():
+            raise RuntimeError(_RECORDING_ALREADY)
+        if another_is_open():
+            raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. End it before annotate.profile begins")
+        writer.check_writable(self.options.logdir)
+        try:
+            self._session.begin()
+            self._torch.others.install(self._session.patches)
+            self._torch.__enter__()
+            self._entered = True
+            self._follow_schedule()
+            atexit.register(self._close_at_exit)
+        except BaseException as error:
+            self._stop()
+            if not isinstance(error, Exception) or error is self._users_error:
+                self._entered = False
+                raise
+            self._entered = True
+            self._fail(error)
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        switch.set_recording(False)
+        self._entered = False
+        atexit.unregister(self._close_at_exit)
+        try:
+            if not self._has_failed:
+                self._close_window()
+                self._torch.__exit__(exc_type, exc, traceback)
+        except Exception as error:
+            if exc is None and error is self._users_error:
+                raise
+            self._fail(error)
+        finally:
+            self._stop()
+        if exc is None and self._windows == 0 and not self._has_failed:
+            warn(self._nothing_recorded(), UserWarning)
+
+    def _stop(self) -> None:
+        """End everything that was begun, whatever fails of it."""
+        for end in (self._host.stop, self._ledger.close, self._torch.give_way, self._session.end):
+            with suppress(Exception):
+                end()
+
+    def _fail(self, error: Exception) -> None:
+        """A fault of ours: the capture ends, and the training goes on."""
+        if not self._has_failed:
+            self._has_failed = True
+            self._stop()
+            report_fault(
+                f"annotate.profile has stopped recording, and the training goes on. Internal error: {one_line(error)}"
+            )
+
+    def _users(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Code of the user's, whose errors are told from ours."""
+
+        def call(argument: Any) -> Any:
+            try:
+                return function(argument)
+            except BaseException as error:
+                self._users_error = error
+                raise
+
+        return call
+
+    def step(self) -> None:
+        """Say that a training step has ended.
+
+        Raises:
+            RuntimeError: outside of the ``with`` block.
+        """
+        self._need_entered("step")
+        if self._loops:
+            self._say(
+                "annotate.profile: prof.step() was called inside a loop over prof.steps(...), which takes a step after "
+                "each batch by itself: such batches count as two steps. Leave prof.step() out."
+            )
+        self._step()
+
+    def _step(self) -> None:
+        self._need_entered("step")
+        if self._has_failed:
+            return
+        try:
+            self._advance()
+        except Exception as error:
+            if error is self._users_error:
+                raise
+            self._fail(error)
+
+    def _advance(self) -> None:
+        switch.set_recording(False)
+        self._steps += 1
+        if self._in_window and self._torch.current_action == self._last_action:
+            self._close_window()
+        self._torch.step()
+        self._follow_schedule()
+
+    def steps(self, loader: Iterable[B]) -> Steps[B]:
+        """The batches of `loader`, each wait for one in a `wait` span, and `step` called after each.
+
+        A loader that was not annotated is timed until the capture ends. Do not call `step` yourself as well.
+
+        Raises:
+            RuntimeError: outside of the ``with`` block.
+            TypeError: `loader` cannot be iterated.
+        """
+        self._need_entered("steps")
+        if not hasattr(type(loader), "__iter__") and not hasattr(type(loader), "__getitem__"):
+            raise TypeError(
+                "prof.steps takes a DataLoader, or another iterable of batches, and not "
+                f"{in_short(loader)}: write `for batch in prof.steps(loader):`"
+            )
+        try:
+            self._session.step_by(loader)
+        except Exception as error:
+            self._fail(error)
+        return Steps(self, loader)
+
+    def leave_out_last_step(self) -> None:
+        """Have the step that has just begun be none: there is no batch left for it."""
+        self._renamed[f"ProfilerStep#{self._torch.step_num}"] = "annotate: end of the data"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_torch":
+            raise AttributeError(name)
+        return getattr(self._torch, name)
+
+    def _need_entered(self, method: str) -> None:
+        if not self._entered:
+            raise RuntimeError(f"prof.{method}() belongs inside `with annotate.profile(...) as prof:`")
+
+    def _say(self, text: str, category: type[Warning] = UserWarning) -> None:
+        """Warn about something, once."""
+        if text not in self._said:
+            self._said.add(text)
+            warn(text, category)
+
+    def _follow_schedule(self) -> None:
+        """Have the flag say what torch's profiler does now."""
+        if self._torch.current_action not in self._recording_actions or self._torch.is_given_up:
+            return
+        if not self._in_window:
+            self._in_window = True
+            self._windows += 1
+            self._session.refresh()
+            self._session.workers.open_window()
+            self._ledger.open()
+            self._marker_us = _cost_of_a_marker_us()
+            self._host.start()
+        switch.set_recording(True)
+
+    def _close_window(self) -> None:
+        self._host.stop()
+        self._ledger.close()
+        self._session.workers.close_window()
+
+    def save(self, profiler: Any) -> Export | None:
+        """Write the window that torch's profiler has just recorded; called by it."""
+        self._in_window = False
+        try:
+            self._close_window()
+            rows = WorkerRows(self._session.workers, self._host.samples, self._ledger)
+            names = {**switch.HANDED_OUT, **self._renamed}
+            path = writer.write_trace(
+                profiler.save, self.options.logdir, names, lambda written: self._metadata(written, rows), rows
+            )
+        except Exception as error:
+            report_fault(f"annotate.profile could not write its trace: {one_line(error)}")
+            return None
+        self.trace_files.append(str(path))
+        for note in self._at_capture_time:
+            warn(f"annotate.profile: {note}")
+        return Export(Path(path))
+
+    def window_lost(self) -> None:
+        """Another profiler has begun; called by torch's."""
+        switch.set_recording(False)
+        self._in_window = False
+        self._windows += 1
+        self._close_window()
+        self._say(_GAVE_WAY, RuntimeWarning)
+
+    def _close_at_exit(self) -> None:
+        """The program ends without having left the ``with`` block."""
+        if self._entered and os.getpid() == self._pid:
+            self.__exit__(None, None, None)
+
+    def _metadata(self, written: writer.Written, rows: WorkerRows) -> PipelineMetadata:
+        workers, costs = rows.workers(), rows.batch_costs()
+        self._at_capture_time = rows.notes() or self._session.what_is_missing(written.names | rows.names())
+        metadata: PipelineMetadata = {
+            "version": FORMAT_VERSION,
+            "mode": self.options.mode,
+            "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
+            "host": facts.describe_host(),
+            "versions": facts.describe_versions(),
+            "overhead": {
+                "marker_us": round(self._marker_us, 3),
+                "marker_count": written.markers,
+                "worker_span_us": rows.span_us(),
+                "worker_span_count": rows.span_count,
+            },
+            "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
+            "workers": workers,
+            "batches": rows.batches(),
+            "notes": [*self._notes, *self._session.patches.notes, *self._at_capture_time],
+        }
+        if costs:
+            metadata["batch_costs"] = costs
+        if self._ledger.costs:
+            metadata["training_thread"] = self._ledger.costs
+        return metadata
+
+    def _nothing_recorded(self) -> str:
+        what = "annotate.profile recorded nothing"
+        if self._steps == 0:
+            return f"{what}: no step was taken. Loop over `prof.steps(loader)`, or call `prof.step()` after each batch."
+        if not self._own_schedule:
+            return f"{what}: the loop ended after {self._steps} steps, before the schedule asked for recording."
+        options = self.options
+        return (
+            f"{what}: the loop ended after {self._steps} steps, and recording begins after "
+            f"{options.first_recorded_step} (wait={options.wait}, warmup={options.warmup}). Lower `wait`."
+        )
+
+
+class Steps(Generic[B]):
+    """What `Profile.steps` returns: iterates over the loader's batches, and has its length if it has one."""
+
+    def __init__(self, prof: Profile, loader: Iterable[B]) -> None:
+        self._prof = prof
+        self._loader = loader
+
+    def __len__(self) -> int:
+        if not isinstance(self._loader, Sized):
+            raise TypeError(f"{type(self._loader).__name__} has no length")
+        return len(self._loader)
+
+    def __iter__(self) -> Generator[B, None, None]:
+        prof, label = self._prof, type(self._loader).__name__
+        first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
+        with _span(first):
+            iterator = iter(self._loader)
+            batch: Any = next(iterator, _END)
+        while batch is not _END:
+            prof._loops += 1
+            try:
+                yield batch
+            finally:
+                prof._loops -= 1
+            prof._step()
+            del batch  # the loader may reuse its memory
+            with _span(later):
+                batch = next(iterator, _END)
+
+
+def _span(name: str) -> AbstractContextManager[object]:
+    return switch.marker(name) if switch.RECORDING else _NO_SPAN
+
+
+class _NoSpan:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+_NO_SPAN: Final = _NoSpan()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _cost_of_a_marker_us() -> float:
+    """Microseconds that one wrapped call costs here and now: the median of five times twenty calls of a function
+    that does nothing.
+
+    Made while the profiler records, because only then do markers cost what they cost; the hundred of them stand at
+    the beginning of the window under a name that is no stage, and take about 0.1 ms.
+    """
+    timed = TimedCallable(_nothing, _PROBE)
+    costs = []
+    switch.set_recording(True)
+    for _ in range(5):
+        begin = time.perf_counter_ns()
+        for _ in range(20):
+            timed()
+        costs.append((time.perf_counter_ns() - begin) / 20_000)
+    switch.set_recording(False)
+    return median(costs)

@@ -1,0 +1,174 @@
+"""A session: from its beginning to its end everything registered is timed, and the read and decode hooks are in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from multiprocessing.process import BaseProcess
+from typing import Final
+
+from annotate.hooks import patching, readers, registry
+from annotate.hooks.collating import Collate
+from annotate.hooks.datasets import datasets_in
+from annotate.hooks.loaders import describe, loaders_in, time_loader, time_registered
+from annotate.hooks.patching import Patches
+from annotate.options import WorkerLimits
+from annotate.recording import switch
+from annotate.saying import in_short, one_line
+from annotate.trace_format import LoaderMetadata, parse_span_name
+from annotate.workers.training_side import WorkerCapture
+from annotate.workers.worker_side import WorkerCollate
+
+_NO_STAGE: Final = (
+    "no stage was recorded: nothing that is annotated ran in the window. Loop over prof.steps(loader), or pass the "
+    "loader to annotate.loader"
+)
+_NOT_READ: Final = (
+    "no sample was recorded: the loop does not read what was given to annotate.dataset ({}). Frameworks may make a "
+    "copy of it (the Hugging Face Trainer does when it drops columns). Annotate the loader that is iterated, with "
+    "annotate.loader(...) or prof.steps(...)"
+)
+
+_on: Session | None = None
+
+around: Callable[[], None] | None = None
+"""Called when a session is about to put its hooks in, and when it has taken them out (`_monitor` makes way for it)."""
+
+
+class Session:
+    """Times what is registered between `begin` and `end`. One at a time per process."""
+
+    def __init__(self, limits: WorkerLimits | None = None) -> None:
+        self.patches = Patches()
+        self.loaders: list[object] = []
+        self.stepped: list[object] = []
+        """The loaders whose batches drive the steps."""
+        self.workers = WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
+
+    def begin(self) -> None:
+        """Install every hook. No other session may be on."""
+        global _on
+        assert _on is None
+        _on = self
+        patching.in_force = self.patches
+        try:
+            if around is not None:
+                around()
+            switch.load_marker()
+            readers.install(self.patches)
+            _install_process_start(self.patches)
+            self.workers.begin()
+            for role, obj in registry.registered():
+                self._time(role, obj)
+            registry.listener = self._time
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """Take every hook out again. Harmless when nothing is in."""
+        global _on
+        switch.set_recording(False)
+        if _on is self:
+            registry.listener = None
+            patching.in_force = None
+            _on = None
+        try:
+            self.workers.end()
+        finally:
+            self.loaders.clear()
+            self.stepped = []
+            try:
+                self.patches.undo()
+            finally:
+                if around is not None:
+                    around()
+
+    def refresh(self) -> None:
+        """Hook the libraries that were imported since the session began."""
+        readers.install(self.patches)
+
+    def step_by(self, loader: object) -> None:
+        """Have a loader's batches drive the steps. What is no DataLoader, and holds none, is only iterated."""
+        self.stepped = loaders_in(loader) or [loader]
+        for each in self.stepped:
+            self.time_loader(each)
+
+    def time_loader(self, loader: object) -> None:
+        """Time a loader for this session only."""
+        self._remember(loader)
+        time_loader(self.patches, loader, collating=True)
+        self.workers.hook_for_the_session(loader)
+
+    def what_is_missing(self, names: frozenset[str]) -> list[str]:
+        """Sentences about what was annotated, or should have been, and shows in no span.
+
+        Args:
+            names: of all spans that were recorded in the window.
+        """
+        stages = {stage for stage in map(parse_span_name, names) if stage is not None and stage.kind != "wait"}
+        if any(stage.kind == "sample" for stage in stages):
+            return []
+        read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
+        unread = sorted(
+            {
+                type(ds).__name__
+                for role, ds in registry.registered()
+                if role == "dataset" and not any(ds is other for other in read)
+            }
+        )
+        if unread:
+            return [_NOT_READ.format(", ".join(unread))]
+        return [] if stages else [_NO_STAGE]
+
+    def describe_loaders(self) -> list[LoaderMetadata]:
+        """The settings of every loader, and which of them were in use."""
+        found = []
+        for loader in self.loaders:
+            facts = describe(loader)
+            facts["iterated"] = self.workers.iterated.get(id(loader), 0)
+            facts["stepped"] = any(loader is stepped for stepped in self.stepped)
+            found.append(facts)
+        return found
+
+    def _time(self, role: registry.Role, obj: object) -> None:
+        try:
+            time_registered(self.patches, role, obj)
+            if role == "loader":
+                self._remember(obj)
+                self.workers.hook_for_the_session(obj)
+        except Exception as error:  # of one object; the others are timed
+            self.patches.note(f"{in_short(obj)} could not be timed: {one_line(error)}")
+
+    def _number_of(self, loader: object) -> int | None:
+        """The place of a loader in `loaders`. One that a framework rebuilt is known by what it has of ours."""
+        for number, known in enumerate(self.loaders):
+            if known is loader:
+                return number
+        if isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate)) or self.patches.has_visited(
+            getattr(loader, "dataset", None)
+        ):
+            self.time_loader(loader)
+            return len(self.loaders) - 1
+        return None
+
+    def _remember(self, loader: object) -> None:
+        if not any(known is loader for known in self.loaders):
+            self.loaders.append(loader)
+
+
+def is_on() -> bool:
+    """True between the beginning and the end of a session."""
+    return _on is not None
+
+
+def _install_process_start(patches: Patches) -> None:
+    """Start every process without our replacements of global functions (see `Patches.without_globals`)."""
+    start = BaseProcess.start
+
+    @wraps(start)
+    def start_without_globals(self: BaseProcess) -> None:
+        with patches.without_globals():
+            start(self)
+
+    patches.set_attribute(BaseProcess, "start", start_without_globals)

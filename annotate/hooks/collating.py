@@ -1,0 +1,75 @@
+"""`collate`: a collate function whose calls are timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from annotate.hooks.stand_ins import callable_label
+from annotate.recording import switch
+from annotate.saying import in_short
+
+CollateFunction = Callable[[Any], Any]
+
+
+class Collate:
+    """Calls a collate function inside a `collate` span while a window is recorded.
+
+    Pickles whenever the function does; attributes, repr and comparison are the function's.
+    """
+
+    __slots__ = ("__weakref__", "_name", "function")
+
+    def __init__(self, function: CollateFunction) -> None:
+        self.function = function
+        self._name = switch.hand_out("collate", callable_label(function))
+
+    def __call__(self, batch: Any) -> Any:
+        if not switch.RECORDING:
+            return self.function(batch)
+        if switch.call is not None:
+            return switch.call(self._name, self.function, (batch,), {})
+        with switch.marker(self._name):
+            return self.function(batch)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # for inspect.signature
+            return self.function
+        if name in Collate.__slots__ or (name.startswith("__") and name != "__name__"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.function == (other.function if isinstance(other, Collate) else other))
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __reduce__(self) -> tuple[type[Collate], tuple[CollateFunction]]:
+        return Collate, (self.function,)
+
+
+def default_collate(batch: Any) -> Any:
+    """torch's default, imported when the first batch is built."""
+    from torch.utils.data import default_collate as torchs
+
+    return torchs(batch)
+
+
+def collate(fn: CollateFunction | None = None) -> Collate:
+    """`fn` (torch's default_collate when None) as a picklable object that times its calls. Twice is harmless.
+
+    Raises:
+        TypeError: `fn` is not callable.
+    """
+    if isinstance(fn, Collate):
+        return fn
+    if fn is not None and not callable(fn):
+        raise TypeError(
+            f"annotate.collate takes a function that builds a batch, and not {in_short(fn)}. Pass what you pass as "
+            "collate_fn=..., or nothing for torch's default"
+        )
+    return Collate(default_collate if fn is None else fn)

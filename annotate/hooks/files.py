@@ -1,0 +1,126 @@
+"""`open` while a session is on: files opened for reading inside a sample time their reads.
+
+The files are real ``io.BufferedReader`` and ``io.TextIOWrapper`` objects. A read of at least `WORTH_MARKING` bytes, or
+of all the rest, is a `read` span; smaller ones come from the buffer and would cost more to mark than they take.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+from collections.abc import Callable
+from typing import Any, Final
+
+from annotate.hooks.patching import Patches
+from annotate.hooks.stand_ins import TimedGlobal
+from annotate.recording import switch
+
+WORTH_MARKING: Final = 8192
+"""Bytes: the size of Python's own file buffer."""
+
+_READ: Final = switch.hand_out("read", "file")
+_OPEN: Final = switch.hand_out("read", "open")
+
+
+class TimedReader(io.BufferedReader):
+    """A BufferedReader whose large reads are spans."""
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<", "<_io.", 1)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if not switch.RECORDING or (size is not None and 0 <= size < WORTH_MARKING):
+            return super().read(size)
+        if switch.call is not None:
+            return switch.call(_READ, super().read, (size,), {})
+        with switch.marker(_READ):
+            return super().read(size)
+
+    def read1(self, size: int = -1, /) -> bytes:
+        if not switch.RECORDING or 0 <= size < WORTH_MARKING:
+            return super().read1(size)
+        if switch.call is not None:
+            return switch.call(_READ, super().read1, (size,), {})
+        with switch.marker(_READ):
+            return super().read1(size)
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not switch.RECORDING or memoryview(buffer).nbytes < WORTH_MARKING:
+            return super().readinto(buffer)
+        if switch.call is not None:
+            return switch.call(_READ, _read_into, (super().readinto, buffer), {})[1]
+        with switch.marker(_READ):
+            return super().readinto(buffer)
+
+    def readlines(self, hint: int = -1, /) -> list[bytes]:
+        if not switch.RECORDING:
+            return super().readlines(hint)
+        if switch.call is not None:
+            return switch.call(_READ, super().readlines, (hint,), {})
+        with switch.marker(_READ):
+            return super().readlines(hint)
+
+
+def _read_into(readinto: Callable[[Any], int], buffer: Any) -> tuple[Any, int]:
+    """What was read beside its length, for its size."""
+    count = readinto(buffer)
+    return memoryview(buffer).cast("B")[:count], count
+
+
+TimedReader.__name__ = TimedReader.__qualname__ = "BufferedReader"
+TimedReader.__module__ = "_io"
+
+
+def install(patches: Patches) -> None:
+    """Replace `builtins.open` and `io.open`.
+
+    Code that took its own copy (``from io import open``) before is missed, and so is everything that reads below
+    Python: ``os.read``, ``mmap``, ``np.memmap``, HDF5. A file that was opened outside of a sample is not timed.
+    """
+    timed = _TimedOpen(builtins.open, _OPEN, "builtins", "open")
+    patches.set_global(builtins, "open", timed)
+    patches.set_global(io, "open", timed)
+
+
+class _TimedOpen(TimedGlobal):
+    """``open``, as long as a window is recorded and a sample is being loaded with a reader that times itself."""
+
+    __slots__ = ()
+
+    def __call__(
+        self,
+        file: Any,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+        closefd: bool = True,
+        opener: Callable[[str, int], int] | None = None,
+    ) -> Any:
+        original = self.target
+        if not switch.RECORDING or not switch.thread.open.sample:
+            return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
+            with switch.marker(_OPEN):
+                return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        if "b" in mode and (encoding is not None or errors is not None or newline is not None):
+            return original(file, mode, buffering, encoding, errors, newline, closefd, opener)  # raises
+        with switch.marker(_OPEN):
+            raw = original(file, "rb", 0, closefd=closefd, opener=opener)
+        return _wrap(raw, mode, encoding, errors, newline)
+
+
+def _wrap(raw: Any, mode: str, encoding: str | None, errors: str | None, newline: str | None) -> Any:
+    """What `open` makes of a raw file (the steps of CPython's ``_pyio.open``)."""
+    try:
+        size = getattr(raw, "_blksize", 0)
+        reader = TimedReader(raw, size if size > 1 else io.DEFAULT_BUFFER_SIZE)
+        if "b" in mode:
+            return reader
+        text = io.TextIOWrapper(reader, encoding, errors, newline)
+        text.mode = mode  # type: ignore[misc]
+    except BaseException:
+        raw.close()
+        raise
+    return text

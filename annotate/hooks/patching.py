@@ -1,0 +1,253 @@
+"""Every change this package makes to somebody else's objects, each with the way back.
+
+`Patches` is an undo log: methods replaced on classes, attributes and list items, taken back in reverse order. Taking
+back never fails and never overwrites a change that somebody else made in the meantime.
+
+Instances keep their type, so ``type(self) is MyDataset`` holds in the user's code. A method is replaced on the class
+that defines it, for all instances of that class; the replacement looks up whether an instance is followed. An instance
+is followed in one method only, the outermost: the one that its own class resolves to. So ``super().__getitem__`` of a
+followed instance opens no second span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, MutableSequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final
+
+from annotate.hooks.stand_ins import Followed, Make, Method, original_of, replacement
+from annotate.recording import switch
+from annotate.trace_format import StageKind
+
+_MISSING = object()
+_HEAP_TYPE: Final = 1 << 9
+"""Of ``type.__flags__``: made by a class statement, so that its attributes may be set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How calls of a method are timed: the kind of span, and what makes the replacement."""
+
+    kind: StageKind
+    make: Make
+    suffix: str = ""
+    """Ends the span's label, which begins with the name of the instance's class."""
+
+
+@dataclass(slots=True)
+class Replaced:
+    """A method that has been replaced on a class."""
+
+    owner: type
+    name: str
+    original: Method
+    make: Make
+    followed: Followed
+    now: Method
+
+    def make_again(self) -> None:
+        """Put in a new replacement, made to fit the recorder that is in force now."""
+        if vars(self.owner).get(self.name) is self.now:
+            self.now = replacement(self.make, self.original, self.followed)
+            type.__setattr__(self.owner, self.name, self.now)
+
+
+class Patches:
+    """What has been changed since `undo` was last called."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], None]] = []
+        self._seen: dict[int, object] = {}
+        self._kept_alive: list[object] = []
+        """Objects that are followed by their id, which must stay theirs."""
+        self._done: set[str] = set()
+        self._replaced: dict[tuple[type, str], Replaced | None] = {}
+        self._globals: list[tuple[ModuleType, str, object, object]] = []
+        self.notes: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._undo)
+
+    def first_visit(self, obj: object) -> bool:
+        """True once for each object; keeps it alive so that its id stays its own."""
+        if id(obj) in self._seen:
+            return False
+        self._seen[id(obj)] = obj
+        return True
+
+    def visit_again(self) -> None:
+        """Have `first_visit` be true once more for each object; those that are followed still are."""
+        self._kept_alive.extend(self._seen.values())
+        self._seen.clear()
+
+    def make_methods_again(self) -> None:
+        """Make every replaced method once more: each recorder has the form that suits it."""
+        for replaced in self._replaced.values():
+            if replaced is not None:
+                replaced.make_again()
+
+    def has_visited(self, obj: object) -> bool:
+        return id(obj) in self._seen
+
+    def once(self, key: str) -> bool:
+        """True the first time that `key` is asked for."""
+        if key in self._done:
+            return False
+        self._done.add(key)
+        return True
+
+    def note(self, text: str) -> None:
+        """Keep a sentence for the trace's metadata."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def follow(self, obj: object, timings: Mapping[str, Timing]) -> bool:
+        """Time calls of these methods on `obj`; False when it has none of them, or none that can be replaced."""
+        cls = type(obj)
+        is_followed = False
+        for name, timing in timings.items():
+            method = own_method(cls, name)
+            if method is None:
+                continue
+            replaced = self._replace(*method, cls, name, timing.make)
+            if replaced is not None:
+                replaced.followed[id(obj)] = switch.hand_out(timing.kind, cls.__name__ + timing.suffix)
+                is_followed = True
+        if is_followed:
+            self._kept_alive.append(obj)
+        return is_followed
+
+    def _replace(self, owner: type, original: Method, cls: type, name: str, make: Make) -> Replaced | None:
+        """The method's replacement, on `cls` itself when the class that defines it is written in C."""
+        if not owner.__flags__ & _HEAP_TYPE:
+            owner = cls
+        if (owner, name) in self._replaced:
+            return self._replaced[owner, name]
+        followed: Followed = {}
+        now = replacement(make, original, followed)
+        before = vars(owner).get(name, _MISSING)
+        try:
+            type.__setattr__(owner, name, now)  # past the metaclass
+        except TypeError:  # written in C, or made immutable
+            self._replaced[owner, name] = None
+            return None
+        replaced = self._replaced[owner, name] = Replaced(owner, name, original, make, followed, now)
+        self._undo.append(_back_on_class(replaced, before))
+        return replaced
+
+    def set_attribute(self, obj: Any, name: str, value: object) -> bool:
+        """``obj.name = value`` until `undo`; False when `obj` does not allow it."""
+        own = getattr(obj, "__dict__", {})
+        before = own.get(name, _MISSING) if not isinstance(obj, type) else vars(obj).get(name, _MISSING)
+        if before is _MISSING and getattr(obj, name, _MISSING) is _MISSING:
+            return False
+        if before is _MISSING and not isinstance(obj, type):
+            before = getattr(obj, name)  # a slot or a property
+        try:
+            setattr(obj, name, value)
+        except (AttributeError, TypeError, ValueError):
+            return False
+
+        def back() -> None:
+            now = vars(obj).get(name) if isinstance(obj, type) else getattr(obj, name, None)
+            if now is not value:
+                return
+            if before is _MISSING:
+                delattr(obj, name)  # the class had inherited it
+            else:
+                setattr(obj, name, before)
+
+        self._undo.append(back)
+        return True
+
+    def set_global(self, module: ModuleType, name: str, value: object) -> None:
+        """``module.name = value`` until `undo`, but not while `without_globals`."""
+        self._globals.append((module, name, vars(module)[name], value))
+        self.set_attribute(module, name, value)
+
+    @contextmanager
+    def without_globals(self) -> Generator[None, None, None]:
+        """Put every replaced global back for a moment.
+
+        Functions are pickled by name, and only when that name leads to the very same object: a dataset that holds
+        ``numpy.load`` could not be sent to a spawned worker otherwise.
+        """
+        held = [(m, name, before, value) for m, name, before, value in self._globals if vars(m).get(name) is value]
+        for module, name, before, _ in held:
+            setattr(module, name, before)
+        try:
+            yield
+        finally:
+            for module, name, before, value in held:
+                if vars(module).get(name) is before:
+                    setattr(module, name, value)
+
+    def set_globals_again(self) -> None:
+        """Put the replaced globals in once more: in a forked process, which began `without_globals`."""
+        for module, name, before, value in self._globals:
+            if vars(module).get(name) is before:
+                setattr(module, name, value)
+
+    def set_item(self, items: MutableSequence[Any], index: int, value: object) -> None:
+        """``items[index] = value`` until `undo`, wherever it stands in the list by then."""
+        before = items[index]
+        items[index] = value
+
+        def back() -> None:
+            for position, item in enumerate(items):
+                if item is value:
+                    items[position] = before
+
+        self._undo.append(back)
+
+    def undo(self) -> None:
+        """Take everything back. The first error is raised after all the rest has been taken back."""
+        error: BaseException | None = None
+        while self._undo:
+            error = _error_of(self._undo.pop()) or error  # a broken object must not keep the others patched
+        self._seen.clear()
+        self._done.clear()
+        self._globals.clear()
+        self._replaced.clear()
+        self._kept_alive.clear()
+        if error is not None:
+            raise error
+
+
+in_force: Patches | None = None
+"""The changes of the session that is on; in a forked process, of the one that was on in its parent."""
+
+
+def _error_of(action: Callable[[], None]) -> BaseException | None:
+    try:
+        action()
+    except BaseException as error:
+        return error
+    return None
+
+
+def _back_on_class(replaced: Replaced, before: object) -> Callable[[], None]:
+    def back() -> None:
+        if vars(replaced.owner).get(replaced.name) is not replaced.now:
+            return
+        if before is _MISSING:
+            type.__delattr__(replaced.owner, replaced.name)
+        else:
+            type.__setattr__(replaced.owner, replaced.name, before)
+
+    return back
+
+
+def own_method(cls: type, name: str) -> tuple[type, Method] | None:
+    """The class that defines a method for instances of `cls`, and the method.
+
+    None when it is no ordinary method: absent, switched off by ``None``, static, or an attribute that can be called.
+    """
+    for owner in cls.__mro__:
+        if name in vars(owner):
+            found = vars(owner)[name]
+            is_method = callable(found) and not isinstance(found, (type, staticmethod, classmethod))
+            return (owner, original_of(found)) if is_method else None
+    return None

@@ -1,0 +1,1 @@
+"""`monitor`: lines of text about batches, without a profiler."""

@@ -1,0 +1,303 @@
+"""What a monitor (`_monitor`) sees of a loader's batches, and the lines that it makes of that.
+
+Of each `every` batches one is measured; the others cost a number on their way there and back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import weakref
+from _thread import get_ident
+from collections.abc import Callable, Iterator
+from itertools import count
+from time import perf_counter_ns as clock
+from typing import IO, Any, Final, NamedTuple
+
+from annotate.capture import session
+from annotate.recording import sums
+from annotate.workers.batches import Batch, Batches, Iteration, SamplerProxy, TaggingIterator, is_for_a_batch
+from annotate.workers.transport import Facts
+
+HEADER: Final = (
+    f"{'DataLoader':16} {'worker':>6} {'pid':>8} {'epoch':>5} {'batch':>7} {'first':>9} {'read':>9} {'decode':>9} "
+    f"{'transform':>9} {'collate':>9} {'other':>9} {'transfer':>9} | {'data wait':>9} / {'step':<8} seconds"
+)
+
+_GOLDEN: Final = 0.6180339887498949
+_NONE_KEPT: Final = Batches()
+_iterations: Final = count()
+_one_at_a_time: Final = threading.Lock()
+_open: Final[weakref.WeakValueDictionary[int, Watching]] = weakref.WeakValueDictionary()
+
+
+class Measured(NamedTuple):
+    """A batch that a line can be about; times in nanoseconds."""
+
+    worker: int | None
+    """None: the training process itself."""
+    pid: int
+    epoch: int
+    batch: int
+    first: object
+    """Its first dataset index, where there is one."""
+    sums: sums.Sums
+    transfer: int
+
+
+class Lines:
+    """The lines about one loader: which batch each is about, and what it says."""
+
+    def __init__(self, number: int, every: int, file: IO[str] | None, dataset_name: str) -> None:
+        self.number: Final = number
+        self.every: Final = every
+        self.file: Final = file
+        self.dataset_name: Final = dataset_name
+        self.measured: Measured | None = None
+        """The latest to have been handed out since the last line."""
+        self.handed_out = 0
+        self.epochs = 0
+        self._has_header = False
+        self._line_from = 0
+        """The number of the first batch after those of the last line; a multiple of `every`."""
+        self._waits = self._steps = self._timed = 0
+        self._notes: set[str] = set()
+
+    def measures(self, number: int) -> bool:
+        """Whether to measure the batch that is to be handed out as the `number`-th."""
+        period, place = divmod(number, self.every)
+        return place == int((period + 1) * _GOLDEN % 1 * self.every)
+
+    def add(self, watch: Watch, begin: int, now: int) -> None:
+        """A batch has been handed out."""
+        self.handed_out += 1
+        if watch.previous:
+            self._timed += 1
+            self._steps += now - watch.previous
+            self._waits += now - begin + watch.start_up
+        watch.previous, watch.start_up = now, 0
+        since = self.handed_out - self._line_from
+        if since < self.every:
+            return
+        # Batches that come out of order may keep the measured one waiting, and one that raised never comes.
+        if self.measured is not None or since >= 2 * self.every or not watch.iteration.is_followed:
+            if not self._has_header:
+                self._has_header = True
+                print_line(self.file, HEADER)
+            print_line(self.file, self.format(watch.iteration.epoch))
+            self._begin_line()
+
+    def skip(self, watch: Watch) -> None:
+        """A batch has been handed out while a capture was going on."""
+        self.handed_out += 1
+        watch.previous = 0
+        self._begin_line()
+
+    def _begin_line(self) -> None:
+        self.measured = None
+        self._line_from = self.handed_out - self.handed_out % self.every
+        self._waits = self._steps = self._timed = 0
+
+    def format(self, epoch: int) -> str:
+        """A line under `HEADER`, of at most 160 columns."""
+        measured = self.measured
+        if measured is None:
+            worker, pid, number, first, times = "-", "-", "-", "-", [f"{'-':>9}"] * 6
+        else:
+            worker = "main" if measured.worker is None else str(measured.worker)
+            pid, epoch, number, first = str(measured.pid), measured.epoch, str(measured.batch), _index(measured.first)
+            times = [f"{time / 1e9:9.5f}" for time in measured.sums]
+            times.append(f"{'-':>9}" if measured.worker is None else f"{measured.transfer / 1e9:9.5f}")
+        end = f"{'-':>9} / {'-'}"
+        if self._timed and self._steps:
+            wait, step = self._waits / self._timed / 1e9, self._steps / self._timed / 1e9
+            end = f"{wait:9.5f} / {step:<8.5f} {wait / step:4.0%}"
+        name = f"{self.number} {self.dataset_name}"[:16]
+        return f"{name:16} {worker:>6} {pid:>8} {epoch:>5} {number:>7} {first:>9} {' '.join(times)} | {end}"
+
+    def note(self, text: str) -> None:
+        """Say something about the loader, once."""
+        if text not in self._notes:
+            self._notes.add(text)
+            print_line(self.file, f"annotate.monitor: DataLoader {self.number} {self.dataset_name}: {text}")
+
+
+class Watching(Iteration):
+    """One epoch of a watched loader."""
+
+    def __init__(self, lines: Lines, loader: Any) -> None:
+        from torch.utils.data import IterableDataset
+
+        super().__init__(
+            next(_iterations),
+            lines.number,
+            lines.epochs,
+            in_order=bool(getattr(loader, "in_order", True)),
+            iterable=isinstance(loader.dataset, IterableDataset),
+        )
+        self.has_workers: Final = bool(loader.num_workers)
+        self.is_followed = False
+        self.is_measured = False
+        """Without workers: this moment."""
+        self.asked = 0
+        """When the ``next()`` that is going on began."""
+        self.asked_by = 0
+        self.firsts: Final[dict[int, object]] = {}
+        """Of batches that are measured and not handed out: their first index."""
+        self._handed_out_before: Final = lines.handed_out
+        self._lines = lines
+        self._tallies: Final[dict[int, tuple[sums.Sums, int]]] = {}
+        _open[self.number] = self
+
+    def send(self, indices: Any) -> Any:
+        """The indices of the next batch, as they go to whoever makes it."""
+        number = self.draw(clock()).batch
+        measure = self.is_measured or (self.has_workers and self._lines.measures(self._handed_out_before + number))
+        if measure:
+            self.firsts[number] = _first_of(indices)
+        if self.has_workers:
+            return sums.Watched(indices, self.number, number, measure)
+        self.outstanding.clear()
+        return indices
+
+    def receive(self, now: int, facts: Facts, sums: sums.Sums | None) -> None:
+        """A batch has arrived."""
+        if sums is not None:
+            ready = facts.finished
+            if get_ident() == self.asked_by:  # it may have lain in the queue, ready
+                ready = max(ready, self.asked)
+            self._tallies[facts.batch] = sums, max(0, now - ready)
+        self.arrive(now, facts)
+
+    def consume(self, now: int) -> Batch | None:
+        batch = super().consume(now)
+        if batch is not None and batch.batch in self.firsts:
+            first = self.firsts.pop(batch.batch)
+            tally = self._tallies.pop(batch.batch, None)
+            if tally is not None and batch.pid is not None:
+                self._lines.measured = Measured(batch.worker, batch.pid, self.epoch, batch.batch, first, *tally)
+        return batch
+
+
+class Tagging(TaggingIterator):
+    """A sampler's iterator, for one epoch of a watched loader."""
+
+    __slots__ = ()
+    _iteration: Watching
+
+    def __next__(self) -> Any:
+        iteration = self._iteration
+        if not iteration.is_open:
+            return next(self._iterator)
+        with contextlib.suppress(Exception):  # a fault of ours costs a line, never a batch
+            if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
+                iteration.consume(clock())
+        indices = next(self._iterator)
+        with contextlib.suppress(Exception):
+            return iteration.send(indices)
+        return indices
+
+
+class Sampler(SamplerProxy):
+    """Stands for a loader's index sampler; plain unless a watched iterator is just being made."""
+
+    iteration: Watching | None
+
+    def __init__(self, target: Any) -> None:
+        super().__init__(target, _NONE_KEPT)
+
+    def __iter__(self) -> Iterator[Any]:
+        iterator = iter(self.target)
+        return iterator if self.iteration is None else Tagging(iterator, self.iteration, _NONE_KEPT)
+
+
+class Watch:
+    """What is known of an iterator."""
+
+    __slots__ = ("dataset", "iteration", "lines", "previous", "start_up")
+
+    def __init__(self, lines: Lines, iteration: Watching, dataset: object, begin: int) -> None:
+        self.lines = lines
+        self.iteration = iteration
+        self.dataset = dataset
+        self.previous = begin
+        """When its last batch was handed out, or its making began; 0: a capture came between."""
+        self.start_up = clock() - begin
+        """Time in ``iter()``, part of the first wait."""
+
+    def next_of(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
+        lines, iteration = self.lines, self.iteration
+        if session.is_on():
+            data = method(iterator)
+            lines.skip(self)
+            return data
+        begin = clock()
+        if iteration.has_workers:
+            iteration.asked, iteration.asked_by = begin, get_ident()
+            data = method(iterator)
+        elif lines.measures(lines.handed_out) and _one_at_a_time.acquire(blocking=False):
+            try:
+                data = self._measured(iterator, method)
+            finally:
+                _one_at_a_time.release()
+        else:
+            data = method(iterator)
+        with contextlib.suppress(Exception):
+            lines.add(self, begin, clock())
+        return data
+
+    def _measured(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
+        """The next batch, made in this thread."""
+        iteration = self.iteration
+        iteration.is_measured = True
+        try:
+            with sums.hooks(self.dataset):
+                sums.start()
+                begin = clock()
+                data = method(iterator)
+                measured = sums.stop(clock() - begin)
+        finally:
+            iteration.is_measured = False
+        for number, first in iteration.firsts.items():
+            self.lines.measured = Measured(None, os.getpid(), iteration.epoch, number, first, measured, 0)
+        iteration.firsts.clear()
+        return data
+
+
+def _first_of(indices: Any) -> object:
+    """The first dataset index of a batch; of a loader that does not batch, the only one."""
+    if isinstance(indices, (str, bytes, dict)) or not hasattr(indices, "__len__"):
+        return indices
+    try:
+        return indices[0]
+    except Exception:  # of no dimension, empty, or a class of its own
+        return indices
+
+
+def _index(first: object) -> str:
+    """A dataset index in at most nine columns; ``-`` for what is none."""
+    if isinstance(first, str):
+        return first[:9]
+    try:
+        return str(int(first))[:9]  # type: ignore[call-overload]
+    except Exception:  # None; whatever a sampler may give
+        return "-"
+
+
+def print_line(file: IO[str] | None, line: str) -> None:
+    """A line that cannot be written is lost: training goes on."""
+    with contextlib.suppress(Exception):
+        out = sys.stderr if file is None else file
+        out.write(line + "\n")
+        out.flush()
+
+
+def _arrived(facts: Facts, sums: sums.Sums | None) -> None:
+    iteration = _open.get(facts.iteration)
+    if iteration is not None:
+        iteration.receive(clock(), facts, sums)
+
+
+sums.arrived = _arrived

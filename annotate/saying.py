@@ -1,0 +1,54 @@
+"""What we say to the user: warnings that point at their own line, and values in a few words."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Final
+
+_OWN: Final = str(Path(__file__).parent)
+_TORCH: Final = ("torch.", "contextlib")
+_LONGEST: Final = 40
+
+
+def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
+    """Warn with the innermost line that is neither ours nor torch's."""
+    warnings.warn(text, category, stacklevel=_users_level())
+
+
+def report_fault(text: str) -> None:
+    """Say that something of ours has failed. Where warnings are errors it goes to stderr: training goes on."""
+    try:
+        warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
+    except RuntimeWarning:
+        print(f"RuntimeWarning: {text}", file=sys.stderr)
+
+
+def _users_level() -> int:
+    """The `stacklevel` of the innermost frame outside of this package and torch, for the caller's ``warnings.warn``."""
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and _is_internal(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _is_internal(file: str, module: str) -> bool:
+    return file.startswith(_OWN) or module == "torch" or module.startswith(_TORCH)
+
+
+def in_short(value: object) -> str:
+    """A value in a few words: ``42 (int)``, ``a spdl.dataloader.DataLoader``, ``the class Numbers``."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if not isinstance(value, (bool, int, float, str, bytes, type(None))):
+        module, name = type(value).__module__, type(value).__qualname__
+        name = name if module in ("builtins", "__main__") else f"{module}.{name}"
+        return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
+    text = ascii(value)
+    return f"{text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'} ({type(value).__name__})"
+
+
+def one_line(error: BaseException) -> str:
+    """An exception with its type, in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,0 +1,1 @@
+"""The trace file: one clock, rows of all processes, the writer."""

@@ -1,0 +1,361 @@
+"""From the spool into the trace: rows of the workers, arrows to the waits, and the records of workers and batches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from annotate.host.meter import COLUMNS, NOT_TOLD
+from annotate.host.sampler import Sample, counter_events
+from annotate.recording.rows import cpu_ns, enclosing_index, is_sample, name_numbers
+from annotate.recording.training_thread import ArgsOf, Ledger
+from annotate.trace.clock import Clock
+from annotate.trace_format import (
+    ARG_BATCH,
+    ARG_BYTES,
+    ARG_CPU_US,
+    ARG_EPOCH,
+    ARG_INDEX,
+    ARG_WORKER,
+    MARKER_CATEGORY,
+    WORKER_PROCESS_NAME,
+    BatchCosts,
+    BatchRecords,
+    LibraryThreads,
+    LoaderMetadata,
+    WorkerMetadata,
+)
+from annotate.workers import spool
+from annotate.workers.batches import Batch, Batches
+
+if TYPE_CHECKING:
+    from annotate.workers.training_side import WorkerCapture
+
+_AT_ONCE: Final = 50_000
+"""Events formatted at a time; a bound on memory."""
+_FIRST_FLOW: Final = 1 << 40
+"""Numbers of our arrows, far from Kineto's; below 2**53, so that JavaScript can read them."""
+_FLOW: Final = "batch"
+_ARG_LOADER: Final = "loader"
+
+_WAITS_FOR_WORKERS: Final = b"#_MultiProcessingDataLoaderIter.__next__"
+
+
+@dataclass
+class WorkerFile:
+    """What one worker has written in one window."""
+
+    loader: int
+    worker: int
+    pid: int
+    started: int
+    span_ns: int = 0
+    """What one span cost there."""
+    threads: LibraryThreads = field(default_factory=LibraryThreads)
+    names: list[str] = field(default_factory=list)
+    batches: list[tuple[int, ...]] = field(default_factory=list)
+    """Of each chunk of rows: iteration, batch, start, finish, and the batch's costs."""
+    ends: list[int] = field(default_factory=list)
+    """Of each chunk, where its rows end."""
+    rows: Any = None
+
+
+def read_worker_file(path: Path) -> WorkerFile | None:
+    """Read what is whole; None when not even the worker's own record is."""
+    import numpy as np
+
+    data = path.read_bytes()
+    file: WorkerFile | None = None
+    parts: list[bytes] = []
+    count = 0
+    for kind, begin, end in spool.chunks(data):
+        if kind == spool.WORKER:
+            file = WorkerFile(**json.loads(data[begin:end]))
+        elif file is None:
+            return None
+        elif kind == spool.NAMES:
+            file.names += json.loads(data[begin:end])
+        else:
+            file.batches.append(spool.BATCH.unpack_from(data, begin))
+            begin += spool.BATCH.size
+            parts.append(data[begin:end])
+            count += (end - begin) // 32
+            file.ends.append(count)
+    if file is not None:
+        file.rows = np.frombuffer(b"".join(parts), dtype=spool.ROW)
+    return file
+
+
+class WorkerRows:
+    """One window's facts beside torch's own: rows of the workers, samples of the host, arguments of markers."""
+
+    def __init__(self, capture: WorkerCapture, samples: Iterable[Sample] = (), ledger: Ledger | None = None) -> None:
+        self._samples = samples
+        self._ledger = ledger
+        self._args_of: ArgsOf | None = None
+        self._capture = capture
+        self._batches: Final[Batches] = capture.batches
+        self._clock: Clock | None = None
+        self._waited_for_workers = False
+        self._files: list[WorkerFile] = []
+        self._last_span: dict[tuple[int, int], tuple[int, int]] = {}
+        """Iteration and batch -> pid, and a moment in the last span of the batch."""
+        self._known: dict[tuple[int, int], Batch] = {}
+        self._costs: dict[tuple[int, int], tuple[int, ...]] = {}
+        """Iteration and batch -> costs, of finished batches."""
+        self.span_count = 0
+
+    def look(self, text: bytes) -> None:
+        """See a piece of Kineto's text, each once."""
+        self._capture.anchors.look(text)
+        self._waited_for_workers |= _WAITS_FOR_WORKERS in text
+
+    def read(self) -> None:
+        """Read the spool, after all of Kineto's text has been seen."""
+        self._clock = self._capture.anchors.clock()
+        self._args_of = None if self._ledger is None else self._ledger.args_of(self._clock)
+        if self._clock is None or self._capture.spool is None:
+            return
+        self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
+        for path in self._capture.spool.files():
+            file = read_worker_file(path)
+            if file is not None:
+                self._prepare(file)
+        self._capture.spool.clear()
+
+    def names(self) -> frozenset[str]:
+        """Names of all spans that workers recorded in the window."""
+        return frozenset(name for file in self._files for name in file.names)
+
+    def span_us(self) -> float:
+        """What one span cost in the workers: the median over them, 0 without any."""
+        costs = sorted(file.span_ns for file in self._files)
+        return costs[len(costs) // 2] / 1000 if costs else 0.0
+
+    def workers(self) -> list[WorkerMetadata]:
+        """Every worker that recorded, or sent a batch in the window."""
+        clock, found = self._clock, {}
+        if clock is None:
+            return []
+        threads = {(file.loader, file.pid): file.threads for file in self._files}
+        here = {(batch.loader, batch.pid) for batch in self._seen_batches()}
+        for (loader, pid), facts in self._batches.workers.items():
+            if (loader, pid) in here:
+                found[loader, pid] = (facts.worker, facts.began, facts.dropped)
+        for file in self._files:
+            found.setdefault((file.loader, file.pid), (file.worker, file.started, 0))
+        return [
+            {
+                "loader": loader,
+                "worker": worker,
+                "pid": pid,
+                "started_us": _us(clock.ts_ns(started)),
+                "dropped_spans": dropped,
+                **threads.get((loader, pid), LibraryThreads()),
+            }
+            for (loader, pid), (worker, started, dropped) in sorted(found.items(), key=lambda item: item[1])
+        ]
+
+    def batches(self) -> BatchRecords:
+        """The batches that were on their way or handed out in the window, and had been begun by a worker."""
+        clock = self._clock
+        records: dict[str, list[Any]] = {key: [] for key in BatchRecords.__annotations__}
+        for batch in self._in_order():
+            for key in ("loader", "epoch", "batch", "worker", "pid"):
+                records[key].append(getattr(batch, key))
+            for key in ("drawn", "started", "finished", "arrived", "consumed"):
+                time = getattr(batch, key)
+                records[key + "_us"].append(None if time is None or clock is None else _us(clock.ts_ns(time)))
+        return records  # type: ignore[return-value]
+
+    def batch_costs(self) -> BatchCosts:
+        """Columns beside those of `batches`; those that the system does not tell are left out."""
+        costs = [self._costs.get((batch.iteration, batch.batch), NOT_TOLD) for batch in self._in_order()]
+        found: dict[str, list[Any]] = {}
+        for key, column in zip(COLUMNS, zip(*costs, strict=True), strict=bool(costs)):
+            if any(value >= 0 for value in column):
+                is_time = key.endswith("_us")
+                found[key] = [None if value < 0 else _us(value) if is_time else value for value in column]
+        return found  # type: ignore[return-value]
+
+    def _in_order(self) -> list[Batch]:
+        return sorted(self._seen_batches(), key=lambda one: one.started or one.drawn or 0)
+
+    def notes(self) -> list[str]:
+        """Sentences for the reader about what is missing."""
+        recorded = {batch.loader for batch in self._seen_batches()} | {file.loader for file in self._files}
+        lost = self._capture.why_lost(recorded, self._waited_for_workers)
+        notes = list(lost)
+        if self._clock is None and recorded:
+            notes.append(
+                "no worker records: torch's profiler recorded no CPU activity, so the workers' clock cannot be "
+                "matched with the trace. Leave ProfilerActivity.CPU on."
+            )
+        workers = sum(facts.elsewhere for facts in self._batches.workers.values())
+        here = 0 if self._ledger is None else self._ledger.elsewhere
+        for count, where in ((here, "the training process"), (workers, "the DataLoader workers")):
+            if count and not lost:
+                notes.append(
+                    f"{count:,} spans ran in other threads of {where} (thread pools, buffers), where annotate does not "
+                    "record: their time counts for the stage that waited for them."
+                )
+        if self._batches.out_of_time:
+            notes.append(
+                f"{self._batches.out_of_time} batches seem to have arrived before they were finished: "
+                "the clocks of this machine's processes disagree."
+            )
+        return notes
+
+    def _seen_batches(self) -> list[Batch]:
+        window = self._capture.window
+        if window is None or self._clock is None:
+            return []
+        begin, end = window
+        latest: dict[int, int] = {}
+        for iteration in self._batches.iterations.values():
+            latest[iteration.loader] = iteration.number
+        return [
+            batch
+            for batch in self._batches.kept
+            if batch.worker is not None
+            and (batch.drawn or batch.arrived or 0) <= end
+            and (batch.consumed is None or batch.consumed >= begin)
+            and (
+                batch.consumed is not None
+                or (batch.finished or end) >= begin
+                or latest.get(batch.loader) == batch.iteration
+            )
+        ]
+
+    def _prepare(self, file: WorkerFile) -> None:
+        """Learn of the batches that are in a file, and keep it."""
+        for end, (number, batch, started, finished, *costs) in zip(file.ends, file.batches, strict=True):
+            known = self._known.get((number, batch))
+            if known is not None and known.arrived is None:  # in work, on its way, or lost with its worker
+                known.worker, known.pid, known.started = file.worker, file.pid, started or None
+                known.finished = finished if finished >= 0 else None
+            if finished >= 0:
+                last = file.rows[end - 1]
+                moment = max(int(last["start"]), int(last["end"]) - 1)
+                self._costs[number, batch] = tuple(costs)
+                self._last_span[number, batch] = (file.pid, moment)
+        self.span_count += len(file.rows)
+        self._files.append(file)
+
+    def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
+        """What the training thread's own record of a marker says beside its times, as JSON text of arguments."""
+        thread = self._capture.anchors.thread
+        if self._args_of is None or thread is None or tid != thread[1]:
+            return ""
+        return self._args_of(name, start_ns, duration_ns)
+
+    def events(self, loaders: list[LoaderMetadata]) -> Iterator[bytes]:
+        """The events as JSON text, each with a comma behind it."""
+        clock, thread = self._clock, self._capture.anchors.thread
+        if clock is None or thread is None:
+            return
+        window = self._capture.window or (0, 0)
+        several = len({file.loader for file in self._files}) > 1
+        for order, file in enumerate(sorted(self._files, key=lambda file: (file.loader, file.worker, file.started))):
+            yield _process_events(file, loaders, thread[0] + 1 + order, several, clock.ts_ns(window[0]) // 1000)
+            yield from self._spans(file, clock)
+        yield self._arrows(clock, thread)
+        yield counter_events(self._samples, clock, thread)
+
+    def _spans(self, file: WorkerFile, clock: Clock) -> Iterator[bytes]:
+        import numpy as np
+
+        window = self._capture.window or (0, 0)
+        rows = file.rows
+        chunk = np.searchsorted(np.array(file.ends, dtype=np.int64), np.arange(len(rows)), side="right")
+        ends = rows["end"]
+        names = name_numbers(rows)
+        kept = np.flatnonzero((ends >= window[0]) & (rows["start"] <= window[1]))
+        # Parents first: they begin no later, end no earlier, and were recorded after their children.
+        kept = kept[np.lexsort((-kept, -ends[kept], rows["start"][kept]))]
+        samples = np.array([is_sample(name) for name in file.names] or [False])[names[kept]]
+        index = enclosing_index(rows[kept], samples)
+        start = clock.ts_ns(rows["start"][kept])
+        dur = clock.ts_ns(ends[kept]) - start
+        heads = [_head(name, file.pid) for name in file.names]
+        tails = [self._tail(file, facts) for facts in file.batches]
+        size = np.where(samples, -1, rows["extra"][kept])
+        columns = (names[kept], start, dur, chunk[kept], cpu_ns(rows[kept]) // 100, index, size)
+        for at in range(0, len(kept), _AT_ONCE):
+            yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
+
+    def _tail(self, file: WorkerFile, facts: tuple[int, ...]) -> str:
+        number, batch = facts[:2]
+        iteration = self._batches.iterations.get(number)
+        epoch = 0 if iteration is None else iteration.epoch
+        tail = f'"{ARG_WORKER}":{file.worker},"{ARG_EPOCH}":{epoch},"{_ARG_LOADER}":{file.loader}'
+        return f'"{ARG_BATCH}":{batch},{tail}' if batch >= 0 else tail
+
+    def _arrows(self, clock: Clock, thread: tuple[int, int]) -> bytes:
+        texts: list[str] = []
+        begin, end = self._capture.window or (0, 0)
+        for batch in self._batches.kept:
+            last = self._last_span.get((batch.iteration, batch.batch)) if batch.iteration >= 0 else None
+            if last is None or batch.consumed is None or not begin <= batch.consumed <= end or last[1] < begin:
+                continue
+            number = _FIRST_FLOW + len(texts)
+            pid, moment = last
+            for phase, process, tid, time in (("s", pid, pid, moment), ('f","bp":"e', *thread, batch.consumed)):
+                ts = clock.ts_ns(time)
+                texts.append(
+                    f'{{"ph":"{phase}","cat":"{_FLOW}","name":"{_FLOW}","id":{number},"pid":{process},"tid":{tid},'
+                    f'"ts":{ts // 1000}.{ts % 1000:03d}}},\n'
+                )
+        return "".join(texts).encode()
+
+
+def _us(ns: int) -> float:
+    return round(ns / 1000, 3)
+
+
+def _process_events(file: WorkerFile, loaders: list[LoaderMetadata], sort_index: int, several: bool, ts: int) -> bytes:
+    name = WORKER_PROCESS_NAME.format(file.worker) + (f" (loader {file.loader})" if several else "")
+    loader = loaders[file.loader] if file.loader < len(loaders) else LoaderMetadata()
+    label = " ".join(text for text in (loader.get("name"), loader.get("dataset")) if text)
+    facts: tuple[tuple[str, int, dict[str, object]], ...] = (
+        ("process_name", 0, {"name": name}),
+        ("process_labels", 0, {"labels": label}),
+        ("process_sort_index", 0, {"sort_index": sort_index}),
+        ("thread_name", file.pid, {"name": name}),
+        ("thread_sort_index", file.pid, {"sort_index": sort_index}),
+    )
+    return "".join(
+        json.dumps({"ph": "M", "name": kind, "ts": ts, "pid": file.pid, "tid": tid, "args": args}) + ",\n"
+        for kind, tid, args in facts
+    ).encode()
+
+
+def _head(name: str, pid: int) -> str:
+    return f'{{"ph":"X","cat":"{MARKER_CATEGORY}","name":{json.dumps(name)},"pid":{pid},"tid":{pid},"ts":'
+
+
+def _format(
+    heads: list[str], tails: list[str], name: Any, start: Any, dur: Any, chunk: Any, cpu: Any, index: Any, size: Any
+) -> bytes:
+    template = f'%s%d.%03d,"dur":%d.%03d,"args":{{%s,"{ARG_CPU_US}":%d.%d%s%s}}}},\n'
+    return "".join(
+        map(
+            template.__mod__,
+            zip(
+                map(heads.__getitem__, name.tolist()),
+                (start // 1000).tolist(),
+                (start % 1000).tolist(),
+                (dur // 1000).tolist(),
+                (dur % 1000).tolist(),
+                map(tails.__getitem__, chunk.tolist()),
+                (cpu // 10).tolist(),
+                (cpu % 10).tolist(),
+                [f',"{ARG_INDEX}":{value}' if value >= 0 else "" for value in index.tolist()],
+                [f',"{ARG_BYTES}":{value}' if value >= 0 else "" for value in size.tolist()],
+                strict=True,
+            ),
+        )
+    ).encode()

@@ -1,0 +1,195 @@
+"""Writes a trace file: Kineto's own JSON with our metadata and the markers' category put right, gzipped.
+
+The text is streamed, never parsed as a whole. The final name appears only when the file is complete.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any, Final, Protocol
+
+from annotate.host.facts import host_name
+from annotate.trace_format import MARKER_CATEGORY, METADATA_KEY, TRACE_SUFFIX, LoaderMetadata, PipelineMetadata
+
+_CHUNK: Final = 1 << 20
+_COMPRESSION: Final = 4
+"""gzip level: within 8 % of the size of level 6 on Kineto's JSON, in half the time."""
+
+_ISAL_COMPRESSION: Final = 2
+
+_EVENTS: Final = re.compile(rb'"traceEvents":\s*\[(?=\s*\{)')
+
+_CATEGORY_AND_NAME: Final = re.compile(rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:[^"\\]|\\.)*)"')
+"""Inside a JSON string every quote has a backslash before it, so this matches at keys only."""
+
+_ARGS: Final = re.compile(
+    rb'\s*,\s*"pid":\s*\d+\s*,\s*"tid":\s*(\d+)\s*,\s*"ts":\s*([\d.]+)\s*,\s*"dur":\s*([\d.]+)\s*,'
+    rb'\s*"args":\s*\{(?=\s*")'
+)
+"""From behind an event's name to its first argument."""
+
+_EVENT_KEY: Final = b'"ph"'
+"""Every event begins with it: where the text is cut, so that no match is cut in two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What Kineto's text has of ours."""
+
+    markers: int
+    names: frozenset[str]
+    """Span names that occur."""
+
+
+class Rows(Protocol):
+    """Events of other processes, that go into the same trace."""
+
+    def look(self, text: bytes) -> None:
+        """See a piece of Kineto's text."""
+
+    def read(self) -> None:
+        """Called when all of the text has been seen."""
+
+    def events(self, loaders: list[LoaderMetadata]) -> Iterable[bytes]:
+        """Texts of events, each with a comma behind it."""
+
+    def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
+        """JSON text of further arguments of a marker, each with a comma behind it."""
+
+
+def check_writable(logdir: Path) -> None:
+    """Create the folder, and make sure that a file can be written there.
+
+    Raises:
+        OSError: it cannot; said before the training begins, not after it.
+    """
+    probe = logdir / f".annotate-{os.getpid()}-{time.time_ns()}"
+    try:
+        logdir.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(
+            error.errno, f"annotate cannot write traces to {logdir}: {reason}. Give a folder that can be written"
+        ) from None
+
+
+def write_trace(
+    save: Callable[[str], object],
+    logdir: Path,
+    names: Mapping[str, str],
+    metadata_for: Callable[[Written], PipelineMetadata],
+    rows: Rows | None = None,
+) -> Path:
+    """Write one trace file in `logdir` and return its path.
+
+    Args:
+        save: writes Kineto's own text to a path.
+        names: marker name -> span name. Events of these names, and no others, become ``user_annotation``.
+        metadata_for: gives the metadata when told what markers the text has.
+        rows: the workers' events.
+    """
+    stem = f"{host_name()}_{os.getpid()}.{time.time_ns()}"
+    final = logdir / (stem + TRACE_SUFFIX)
+    plain = logdir / f".{stem}.kineto.json"
+    packed = logdir / f".{stem}.gz.part"
+    known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
+    try:
+        save(str(plain))
+        with plain.open("rb") as source:
+            counts = sum((_look(text, known, rows) for text in _pieces(source)), Counter[bytes]())
+        if rows is not None:
+            rows.read()
+        spans = frozenset(json.loads(known[marker]) for marker in counts)
+        metadata = metadata_for(Written(counts.total(), spans))
+        head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
+        events = () if rows is None else rows.events(metadata.get("loaders", []))
+        with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
+            texts = (_rewritten(text, known, rows) for text in _pieces(source))
+            for text in _with_events(_with_head(texts, head), events):
+                out.write(text)
+        packed.replace(final)
+    finally:
+        plain.unlink(missing_ok=True)
+        packed.unlink(missing_ok=True)
+    return final
+
+
+def _pieces(source: IO[bytes]) -> Iterator[bytes]:
+    """The text in pieces that end where an event begins."""
+    kept = b""
+    while block := source.read(_CHUNK):
+        kept += block
+        cut = kept.rfind(_EVENT_KEY)
+        if cut > 0:
+            yield kept[:cut]
+            kept = kept[cut:]
+    yield kept
+
+
+def _with_head(pieces: Iterator[bytes], head: bytes) -> Iterator[bytes]:
+    """Put `head` (the text of one member) right behind the first brace of a non-empty object."""
+    first = next(pieces)
+    brace = first.index(b"{") + 1
+    yield first[:brace] + b"\n    " + head + b"," + first[brace:]
+    yield from pieces
+
+
+def _with_events(pieces: Iterator[bytes], events: Iterable[bytes]) -> Iterator[bytes]:
+    """Put `events` before the first of the trace's own."""
+    first = next(pieces)
+    begin = _EVENTS.search(first)
+    if begin is None:
+        yield first
+    else:
+        yield first[: begin.end()]
+        yield from events
+        yield first[begin.end() :]
+    yield from pieces
+
+
+def _gzip(sink: IO[bytes]) -> Any:
+    """A file that compresses into `sink`; isal, where it is installed, is several times faster than zlib."""
+    try:
+        from isal import igzip
+    except ImportError:
+        return gzip.GzipFile(filename="", mode="wb", fileobj=sink, compresslevel=_COMPRESSION, mtime=0)
+    opened: Any = igzip.IGzipFile  # untyped
+    return opened(filename="", mode="wb", fileobj=sink, compresslevel=_ISAL_COMPRESSION, mtime=0)
+
+
+def _look(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> Counter[bytes]:
+    """How often each of our markers occurs."""
+    if rows is not None:
+        rows.look(text)
+    return Counter(match for match in _CATEGORY_AND_NAME.findall(text) if match in known)
+
+
+def _rewritten(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> bytes:
+    """Markers with their category and name put right, and with what `rows` knows of them."""
+    category = MARKER_CATEGORY.encode()
+    parts: list[bytes] = []
+    copied = 0
+    for match in _CATEGORY_AND_NAME.finditer(text):
+        span = known.get(match[1])
+        if span is None:
+            continue
+        parts += text[copied : match.start()], b'"cat": "%b", "name": %b' % (category, span)
+        copied = match.end()
+        tail = None if rows is None else _ARGS.match(text, copied)
+        if rows is not None and tail is not None:
+            times = (round(Decimal(number.decode()) * 1000) for number in tail.group(2, 3))
+            more = rows.args_of(json.loads(b'"%b"' % match[1]), int(tail[1]), *times)
+            parts += tail[0], more.encode()
+            copied = tail.end()
+    return b"".join((*parts, text[copied:]))

@@ -1,0 +1,248 @@
+"""The spool: where workers put their spans until the training process merges them into the trace.
+
+One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 for none);
+for each worker a file ``<pid>.state`` (what it is making, see `InWork`; its start is 0 between batches); and for each
+worker and window a file ``<window>-<pid>.spans``, written with one ``write`` per chunk: a worker that dies leaves at
+most one chunk cut off, which readers leave out.
+
+A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
+machine's own byte order: the reader is on the same machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import re
+import stat
+import struct
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+PREFIX: Final = "annotate-"
+_FOLDER: Final = re.compile(r"annotate-(\d+)-(\d+)-[a-z0-9_]{8}")
+"""Process, when that started, and the letters of ``tempfile.mkdtemp``."""
+_FILE: Final = re.compile(r"control|\d+\.state|\d+-\d+\.spans")
+CONTROL: Final = "control"
+SUFFIX: Final = ".spans"
+STATE: Final = ".state"
+_STATE: Final = struct.Struct("=4q")
+
+HEAD: Final = struct.Struct("=B3xI")
+BATCH: Final = struct.Struct("=4q7q")
+"""Before the rows of a chunk: iteration and batch number (-1: not known), start and finish (-1: not finished); of a
+finished batch its costs, see `meter.COLUMNS` (-1: not told)."""
+WORKER, NAMES, SPANS = 1, 2, 3
+"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; `BATCH` and rows of `ROW`."""
+
+ROW: Final = [("name_cpu", "i8"), ("start", "i8"), ("end", "i8"), ("extra", "i8")]
+"""A span in 32 bytes; see `span_recorder.rows`."""
+
+
+class InWork(NamedTuple):
+    """The batch that a worker makes, and when it began it."""
+
+    pid: int
+    worker: int
+    iteration: int
+    batch: int
+    started: int
+
+
+class Spool:
+    """The training process's side. Made for one session and removed with it."""
+
+    def __init__(self) -> None:
+        """Make the folder, after clearing away those of processes that were killed.
+
+        Raises:
+            OSError: the folder for temporary files cannot be written.
+        """
+        parent = Path(tempfile.gettempdir())
+        sweep(parent)
+        pid = os.getpid()
+        self.folder: Final = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{pid}-{start_time(pid)}-", dir=parent))
+        self._pid = pid
+        self._window = 0
+        try:
+            path = self.folder / CONTROL
+            path.write_bytes(b"\0" * 8)
+            with path.open("r+b") as file:
+                self._control = mmap.mmap(file.fileno(), 8)
+        except BaseException:
+            _remove(self.folder)
+            raise
+
+    def open_window(self) -> None:
+        """Have every worker record."""
+        self._window = self._window % 255 + 1
+        self._control[0] = self._window
+
+    def close_window(self) -> None:
+        """Have every worker stop, each when it begins its next sample."""
+        self._control[0] = 0
+
+    def files(self) -> list[Path]:
+        """What the workers have written in the last window."""
+        return sorted(self.folder.glob(f"{self._window}-*{SUFFIX}"))
+
+    def in_work(self) -> list[InWork]:
+        """What each worker is making now; one between batches is left out."""
+        found = []
+        for path in self.folder.glob("*" + STATE):
+            with contextlib.suppress(OSError, struct.error):
+                one = InWork(int(path.stem), *_STATE.unpack(path.read_bytes()))
+                if one.started and _exists(one.pid):
+                    found.append(one)
+        return found
+
+    def clear(self) -> None:
+        """Remove what the workers have written."""
+        for path in self.folder.glob(f"*{SUFFIX}"):
+            path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the folder. A forked child that gets here leaves it to its parent."""
+        if os.getpid() != self._pid:
+            return
+        self.close_window()
+        for _ in range(5):  # a worker may be creating a file in it
+            _remove(self.folder)
+            if not self.folder.exists():
+                break
+
+
+def remove_orphan(folder: str) -> None:
+    """Remove a spool whose training process is gone; a worker does so at its own end."""
+    path = Path(folder)
+    name = _FOLDER.fullmatch(path.name)
+    if name is not None and _is_own(path) and not _is_alive(int(name[1]), name[2]):
+        _remove(path)
+
+
+def start_time(pid: int) -> str:
+    """When a process started, so that a number used again is told apart; "0" where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return "0"
+
+
+def sweep(parent: Path) -> None:
+    """Remove the folders of processes that are gone: this user's, and only what a spool of ours looks like."""
+    for folder in parent.glob(PREFIX + "*-*-*"):
+        remove_orphan(str(folder))
+
+
+def _is_own(folder: Path) -> bool:
+    """True for a folder, no link, that belongs to this user and is closed to others, as we make them."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the files of a spool, and the folder unless somebody has put something else into it."""
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if _FILE.fullmatch(path.name) and not path.is_dir():
+                path.unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def _is_alive(pid: int, started: str) -> bool:
+    return _exists(pid) and started == start_time(pid)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
+
+
+class SpoolFile:
+    """A worker's side: one file for one window."""
+
+    def __init__(self, folder: str, window: int, limit: int, worker: dict[str, object]) -> None:
+        """Raises: OSError."""
+        self._file = os.open(
+            os.path.join(folder, f"{window}-{os.getpid()}{SUFFIX}"),  # noqa: PTH118
+            os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+            0o600,
+        )
+        self._limit = limit
+        self._size = 0
+        self._names = 0
+        self.write(WORKER, json.dumps(worker).encode())
+
+    def write_names(self, names: list[str], spoken: dict[str, str]) -> None:
+        """Write down the names that are not yet, as the span names that they stand for."""
+        if len(names) > self._names:
+            self.write(NAMES, json.dumps([spoken.get(name, name) for name in names[self._names :]]).encode())
+            self._names = len(names)
+
+    def has_room(self, size: int) -> bool:
+        return self._size + size <= self._limit
+
+    def write(self, kind: int, payload: bytes) -> None:
+        """Raises: OSError, also when only a part could be written."""
+        chunk = HEAD.pack(kind, len(payload)) + payload
+        written = os.write(self._file, chunk)
+        self._size += written
+        if written < len(chunk):
+            raise OSError("a chunk was cut off: no space left")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._file)
+
+
+class StateFile:
+    """A worker's side of its state. Written, not mapped: a disk that fills up would kill a process that maps it."""
+
+    def __init__(self, folder: str, worker: int) -> None:
+        """Raises: OSError: the session is over."""
+        path = os.path.join(folder, f"{os.getpid()}{STATE}")  # noqa: PTH118
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._worker = worker
+
+    def write(self, iteration: int, batch: int, started: int) -> None:
+        """`started` is 0 between batches."""
+        with contextlib.suppress(OSError):
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, _STATE.pack(self._worker, iteration, batch, started))
+
+
+def chunks(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Kind, begin and end of each whole chunk."""
+    at = 0
+    while at + HEAD.size <= len(data):
+        kind, length = HEAD.unpack_from(data, at)
+        at += HEAD.size
+        if at + length > len(data):
+            return
+        yield kind, at, at + length
+        at += length
+
+
+def view_control(folder: str) -> Any:
+    """A worker's view of the control byte, as item 0.
+
+    Raises:
+        OSError: the session is over.
+    """
+    with open(os.path.join(folder, CONTROL), "rb") as file:  # noqa: PTH118
+        return mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)

@@ -1,0 +1,95 @@
+"""The report as a Python object: what `tb_dataplugin.read_report` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from tb_dataplugin.cache import user_store
+from tb_dataplugin.errors import NothingToReport
+from tb_dataplugin.export.as_html import as_html
+from tb_dataplugin.export.as_json import as_dict, as_json
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import KeptCapture, as_report, open_capture, timeline_of
+from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
+from tb_dataplugin.report.report_pb2 import Capture
+
+
+class Report(Sequence[Capture]):
+    """Captures and all that was found in them; a sequence of `Capture` messages, as `report.proto` describes them.
+
+    ``report[0].loader.wait_us`` is the data wait of the first capture in microseconds. A field that cannot be known is
+    absent: ``capture.HasField("loader")`` is False then, and ``capture.diagnostics`` says why. Printing a report gives
+    the terminal's text; a notebook shows it as the page of the TensorBoard tab.
+    """
+
+    def __init__(self, kept: Sequence[KeptCapture], title: str = "report") -> None:
+        self._kept = tuple(kept)
+        self._message = as_report([capture.capture for capture in kept])
+        self._title = title
+
+    def __len__(self) -> int:
+        return len(self._message.captures)
+
+    @overload
+    def __getitem__(self, index: int) -> Capture: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Capture]: ...
+
+    def __getitem__(self, index: int | slice) -> Capture | Sequence[Capture]:
+        return self._message.captures[index]
+
+    def __iter__(self) -> Iterator[Capture]:
+        return iter(self._message.captures)
+
+    def __repr__(self) -> str:
+        return f"<Report: {', '.join(capture.name for capture in self)}>"
+
+    def __str__(self) -> str:
+        return as_text(self._message)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What ``tb-dataplugin report --format json`` writes, as a dict."""
+        return as_dict(self._message)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        return as_json(self._message, indent)
+
+    def to_html(self) -> str:
+        """One self-contained page, with the timelines."""
+        return as_html(self._message, [timeline_of(kept) for kept in self._kept], self._title)
+
+    def _repr_html_(self) -> str:
+        """For a notebook, in a frame: the page's styles and scripts stay inside."""
+        page = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 720px; border: 0"></iframe>'
+
+
+def read_report(paths: str | Path | Iterable[str | Path]) -> Report:
+    """The report on trace files, or on all traces below folders.
+
+    Args:
+        paths: a folder, a trace file, or several of them.
+
+    Raises:
+        NothingToReport: a folder has no traces.
+        UnreadableTrace: a file cannot be analysed. The message says why, and what to do.
+    """
+    given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    store = user_store()
+    stores = () if store is None else (store,)
+    traces = [trace for path in given for trace in _traces(path)]
+    return Report([open_capture(trace.path, trace.id, stores=stores) for trace in traces], ", ".join(map(str, given)))
+
+
+def _traces(path: Path) -> list[TraceFile]:
+    """By name."""
+    if not path.is_dir():
+        return [describe(path, ".") if path.exists() else TraceFile(path, ".", path.name, 0, 0)]
+    traces = sorted(find_traces(path), key=lambda trace: trace.id)
+    if not traces:
+        remedy = "capture one with annotate.profile, or name a trace file"
+        raise NothingToReport(f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: {remedy}")
+    return traces

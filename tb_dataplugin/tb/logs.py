@@ -1,0 +1,15 @@
+"""Lines for TensorBoard's log, with names in them escaped."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+from tb_dataplugin.shown import shown
+
+logger = logging.getLogger("tensorboard")
+
+
+def log_failure(doing: str) -> None:
+    """An error that nobody foresaw, with its traceback: for whoever has to find it."""
+    logger.error("Data Pipeline: %s failed\n%s", shown(doing), shown(traceback.format_exc().rstrip(), keep="\n"))

@@ -1,0 +1,173 @@
+"""Figures that tell reasons apart, planted with known answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tb_dataplugin.export.as_json import as_dict
+from tb_dataplugin.pipeline import analyse
+from tests.trace_builder import TraceBuilder, training_run
+
+PINNED = "Memcpy HtoD (Pinned -> Device)"
+
+
+def capture_of(builder: TraceBuilder) -> dict[str, Any]:
+    return as_dict(analyse(builder.trace()).capture)
+
+
+def copies(builder: TraceBuilder) -> dict[str, Any]:
+    found: dict[str, Any] = capture_of(builder)["devices"][0]["h2d"]
+    return found
+
+
+def step() -> TraceBuilder:
+    return TraceBuilder().step(0, 1000)
+
+
+def test_pageable_and_pinned_copies_are_told_by_their_names() -> None:
+    builder = step().memcpy(0, 10).memcpy(20, 10, name=PINNED).memcpy(40, 10, name="Memcpy HtoD (Host -> Device)")
+    found = copies(builder.memcpy(60, 10, name="Memcpy DtoH (Device -> Pageable)"))
+    assert (found["count"], found["pageable"], found["pinned"], found["launched"]) == (3, 1, 1, 0)
+
+
+def test_a_copy_that_the_call_lasts_for_is_blocking() -> None:
+    builder = step().call("cudaMemcpyAsync", 0, 30, 7).memcpy(10, 15, correlation=7)
+    builder.call("cudaMemcpyAsync", 40, 5, 8).memcpy(50, 15, correlation=8)
+    found = copies(builder)
+    assert (found["blocking"], found["launched"], found["host_us"]) == (1, 2, 35)
+
+
+def test_a_copy_that_is_synchronised_right_after_is_blocking() -> None:
+    builder = step().call("cudaMemcpyAsync", 0, 5, 7).call("cudaStreamSynchronize", 6, 30)
+    assert copies(builder.memcpy(10, 15, name=PINNED, correlation=7))["blocking"] == 1
+
+
+def test_a_call_of_another_thread_is_not_the_next_one() -> None:
+    builder = step().call("cudaMemcpyAsync", 0, 5, 7).call("cudaStreamSynchronize", 6, 30, tid=2)
+    assert copies(builder.memcpy(10, 15, name=PINNED, correlation=7))["blocking"] == 0
+
+
+def test_overlap_and_speed_of_copies() -> None:
+    found = copies(step().memcpy(0, 10, bytes=50_000).memcpy(20, 10, bytes=150_000).kernel(5, 20))
+    assert (found["copy_us"], found["overlapped_us"], found["bytes"], found["gb_per_s"]) == (20, 10, 200_000, 10)
+
+
+def test_speed_is_unknown_where_the_bytes_are() -> None:
+    assert "gb_per_s" not in copies(step().memcpy(0, 10))
+
+
+def worker_run() -> TraceBuilder:
+    """Two batches of 400 us each: of 800 us 300 running, 300 without a core, 200 waiting."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).step(0, 1000)
+    builder.wait(0, 400, "wait::DataLoader").wait(450, 400, "wait::DataLoader").worker(0)
+    told = {"process_cpu_us": 300, "run_delay_us": 150, "read_chars": 1000, "read_bytes": 250}
+    for number, start in enumerate((0, 450)):
+        stages = {
+            "sample::Pets": (start, 400, 150, 64),
+            "read::file": (start, 100, 0, 10),
+            "transform::Spin": (start + 100, 280, 140, 64),
+        }
+        builder.batch(number, 0, start, start, start + 400, start + 400, stages, **told)
+    return builder
+
+
+def test_what_batches_cost_is_told_in_shares_of_making_them() -> None:
+    found = capture_of(worker_run())["worker_costs"]
+    assert (found["batches"], found["wall_us"]) == (2, 800)
+    shares = found["cpu_share"], found["run_delay_share"], found["process_cpu_share"], found["threads"]
+    assert shares == pytest.approx((300 / 800, 300 / 800, 600 / 800, 2))
+    assert (found["read_chars"], found["read_bytes"], found["cached_share"]) == (2000, 500, 0.75)
+    assert "major_faults" not in found
+
+
+def test_time_without_a_core_is_shared_out_by_cpu_time() -> None:
+    stages = {stage["path"][-1]: stage for stage in capture_of(worker_run())["stages"] if "wait" not in stage["kind"]}
+    spin, read = stages["transform::Spin"], stages["read::file"]
+    assert (spin["cpu_self_us"], spin["run_delay_us"], spin["limited_by"]) == (280, 280, "no_cpu")
+    assert (read["cpu_self_us"], read["run_delay_us"], read["limited_by"]) == (0, 0, "blocked")
+    assert stages["sample::Pets"]["cpu_self_us"] == 20
+
+
+def sample_stage(builder: TraceBuilder) -> dict[str, Any]:
+    return next(stage for stage in capture_of(builder)["stages"] if stage["kind"] == "sample")
+
+
+def test_a_stage_that_runs_all_the_time_is_limited_by_computing() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 500).wait(0, 400).worker(0)
+    builder.batch(0, 0, 0, 0, 400, 400, {"sample::Pets": (0, 400, 390)})
+    assert sample_stage(builder)["limited_by"] == "cpu"
+
+
+def test_without_run_queue_delay_a_stage_that_does_not_run_is_not_judged() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 500).wait(0, 400).worker(0)
+    builder.batch(0, 0, 0, 0, 400, 400, {"sample::Pets": (0, 400, 40)})
+    stage = sample_stage(builder)
+    assert stage["limited_by"] == "" and "run_delay_us" not in stage
+
+
+def alone(**metadata: Any) -> TraceBuilder:
+    """The training thread makes a batch: 1000 us, of which 200 computing."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], **metadata).step(0, 1100)
+    for name, start, length, cpu in (("wait::Loader", 0, 1000, 220), ("transform::Slow", 10, 900, 200)):
+        builder.add("user_annotation", name, start, length, cpu_us=cpu)
+    return builder
+
+
+def slow_stage(builder: TraceBuilder) -> dict[str, Any]:
+    return next(stage for stage in capture_of(builder)["stages"] if stage["label"] == "Slow")
+
+
+def test_without_workers_the_training_thread_tells_who_had_its_core() -> None:
+    starved = slow_stage(alone(training_thread={"cpu_us": 220, "run_delay_us": 660}))
+    assert (starved["run_delay_us"], starved["limited_by"]) == (600, "no_cpu")
+    blocked = slow_stage(alone(training_thread={"cpu_us": 220, "run_delay_us": 0}))
+    assert (blocked["run_delay_us"], blocked["limited_by"]) == (0, "blocked")
+    assert "run_delay_us" not in slow_stage(alone())
+
+
+def test_costs_of_the_training_thread_say_nothing_of_workers() -> None:
+    builder = worker_run().annotated(
+        loaders=[{"num_workers": 1, "batch_size": 1}], training_thread={"cpu_us": 1, "run_delay_us": 900}
+    )
+    stages = {stage["path"][-1]: stage for stage in capture_of(builder)["stages"]}
+    assert stages["transform::Spin"]["run_delay_us"] == 280
+
+
+def test_a_wait_is_never_called_computing() -> None:
+    wait = next(stage for stage in capture_of(alone())["stages"] if stage["kind"] == "wait")
+    assert wait["limited_by"] == "" and wait["cpu_us"] == 220
+
+
+def test_what_a_capture_does_not_tell_of_its_machine_is_said() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 500).wait(0, 400).worker(0)
+    builder.batch(0, 0, 0, 0, 400, 400, {"sample::Pets": (0, 400, 40)})
+    codes = {one["code"] for one in capture_of(builder)["diagnostics"]}
+    assert {"no_host_samples", "no_run_delay"} <= codes
+    builder.counter("host::cpu", 100, **{"core 0": 50}).costs["run_delay_us"] = [0.0]
+    codes = {one["code"] for one in capture_of(builder)["diagnostics"]}
+    assert not {"no_host_samples", "no_run_delay", "no_worker_costs"} & codes
+
+
+def test_the_load_of_the_host_is_summarised_over_the_window() -> None:
+    builder = TraceBuilder().step(100, 100)
+    for ts, busy in ((50, 0), (120, 80), (180, 100), (250, 0)):
+        builder.counter("host::cpu", ts, **{"core 0": busy})
+    (found,) = capture_of(builder)["host_load"]
+    assert (found["series"], found["samples"], found["mean"], found["low"], found["high"]) == ("core 0", 2, 90, 80, 100)
+
+
+def test_reading_and_preparation_by_turns_sustain_less_than_either() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}]).step(0, 1000)
+    builder.wait(0, 400).stage("sample::Pets", 0, 400).stage("read::file", 0, 100).kernel(400, 200)
+    rates = capture_of(builder)["throughput"]
+    assert (rates["read_per_s"], rates["device_per_s"]) == (10_000, pytest.approx(1e6 / 600))
+    assert (rates["load_per_s"], rates["slowest_part"]) == (2500, "device")
+
+
+def test_a_loader_slower_than_the_device_is_limited_by_its_slower_half() -> None:
+    assert capture_of(training_run())["throughput"]["slowest_part"] == "device"
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}]).step(0, 1000)
+    builder.wait(0, 900).stage("sample::Pets", 0, 900).stage("read::file", 0, 600).kernel(900, 100)
+    assert capture_of(builder)["throughput"]["slowest_part"] == "read"

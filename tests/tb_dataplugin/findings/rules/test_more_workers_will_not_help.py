@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.tb_dataplugin.findings.cases import STEP, finding_in, finding_of, input_bound
+
+
+@pytest.mark.parametrize("evidence", ["load", "run_delay"])
+def test_workers_on_taken_cores_get_no_advice_to_be_more(evidence: str) -> None:
+    builder = input_bound(cores=2, run_delay=0.5 if evidence == "run_delay" else 0.0)
+    if evidence == "load":
+        builder.counter("host::cpu", STEP, **{"core 0": 99, "core 1": 97})
+    assert "More DataLoader workers will not help" in finding_in(builder, "more_workers_will_not_help").title
+    assert finding_of(builder, "too_few_workers") is None

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.tb_dataplugin.findings.cases import abstentions, finding_in, finding_of, input_bound
+
+
+def test_hidden_threads_that_fight_for_cores() -> None:
+    said = finding_in(input_bound(run_delay=0.4, threads=3.0), "oversubscribed")
+    assert "set_num_threads(1)" in said.code
+    assert said.gain_us_per_step == pytest.approx(4000, rel=0.05)
+
+
+def test_hidden_threads_on_free_cores_do_no_harm() -> None:
+    assert finding_of(input_bound(run_delay=0.0, threads=3.0), "oversubscribed") is None
+
+
+def test_threads_are_not_judged_without_records() -> None:
+    assert "oversubscribed" in abstentions(input_bound(run_delay=None))

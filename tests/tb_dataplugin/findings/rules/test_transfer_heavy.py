@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, handed_over
+from tests.trace_builder import TraceBuilder
+
+
+def test_a_slow_way_to_the_training_thread_has_its_size() -> None:
+    said = finding_in(handed_over(4000), "transfer_heavy")
+    assert said.gain_us_per_step == 3000  # about a millisecond is the price of next()
+    assert "4.19 MB per batch" in evidence_of(said)
+
+
+def test_a_small_batch_on_a_slow_way_waits_for_something_else_than_its_bytes() -> None:
+    assert "uint8" in finding_in(handed_over(4000), "transfer_heavy").advice
+    assert "interpreter's lock" in finding_in(handed_over(9000, size=256), "transfer_heavy").advice
+
+
+def test_a_full_queue_is_no_trouble_that_workers_could_cure() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    builder.step(0, 2000).wait(1000, 700, "wait::DataLoader").batch(0, 0, 0, 0, 500, 1699)
+    said = finding_in(builder, "transfer_heavy")
+    assert said.severity == "low" and "price of next()" in said.advice
+    assert finding_of(builder, "too_few_workers") is None

@@ -1,0 +1,99 @@
+"""Rules register themselves; the engine runs those that apply and orders what they say."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tb_dataplugin.findings import rules
+from tb_dataplugin.findings.engine import all_rules
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.signals import Signals
+from tests.tb_dataplugin.findings.cases import (
+    CHAIN,
+    PINNED,
+    capture_of,
+    copying,
+    handed_over,
+    held_up,
+    input_bound,
+    launching,
+)
+
+FOLDER = Path(rules.__path__[0])
+MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
+
+
+def test_every_module_is_one_rule_of_its_name_with_tests_of_its_own() -> None:
+    assert sorted(known.name for known in all_rules()) == MODULES
+    tests = {path.stem for path in (Path(__file__).parent / "rules").glob("test_*.py")}
+    assert tests == {f"test_{name}" for name in MODULES}
+
+
+def test_titles_are_words_and_no_two_are_alike() -> None:
+    titles = [known.title for known in all_rules()]
+    assert len(set(titles)) == len(titles) and not any("_" in title for title in titles)
+
+
+def test_a_second_rule_in_a_module_is_refused() -> None:
+    def check(signals: Signals) -> None:
+        return None
+
+    check.__module__ = f"{rules.__name__}.leading_stage"
+    with pytest.raises(ValueError, match="two rules"):
+        rule(title="again", about="samples")(check)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_rules_know_microseconds_only(module: str) -> None:
+    names = {node.attr for node in ast.walk(ast.parse((FOLDER / f"{module}.py").read_text())) if hasattr(node, "attr")}
+    assert not {name for name in names if name.endswith("_ns")}
+
+
+def test_rules_that_need_more_than_a_replay_has_do_not_judge_one() -> None:
+    replay = capture_of(input_bound(stages=CHAIN).annotated(mode="replay", loaders=[{"num_workers": 2}]))
+    allowed = {known.name for known in all_rules() if known.replay}
+    assert replay.findings and {finding.rule for finding in replay.findings} <= allowed
+
+
+def test_no_gain_exceeds_what_is_waited() -> None:
+    for finding in capture_of(input_bound(stages=CHAIN)).findings:
+        assert finding.gain_us_per_step <= 8000
+
+
+def test_every_finding_says_what_was_seen_what_to_do_and_how_sure_it_is() -> None:
+    builders = [
+        input_bound(),
+        input_bound(stages=CHAIN),
+        copying(PINNED, True),
+        launching(),
+        handed_over(4000),
+        held_up(),
+    ]
+    for finding in (finding for builder in builders for finding in capture_of(builder).findings):
+        assert finding.title and finding.advice.endswith((".", "!")) and finding.gain_text, finding.rule
+        assert finding.evidence and all(fact.kind and fact.text for fact in finding.evidence), finding.rule
+        assert all(fact.HasField("value") == bool(fact.unit) for fact in finding.evidence), finding.rule
+        assert finding.confidence in ("measured", "likely", "possible"), finding.rule
+        assert (finding.confidence == "measured") == (not finding.confidence_reason), finding.rule
+
+
+def test_no_gain_exceeds_the_idle_or_waiting_time_that_it_is_about() -> None:
+    for builder in (input_bound(), input_bound(cores=3), input_bound(stages=CHAIN), launching(), handed_over(4000)):
+        capture = capture_of(builder)
+        lost = capture.devices[0].idle_us if capture.devices else capture.loader.wait_us
+        for finding in capture.findings:
+            assert finding.gain_us_per_step * capture.steps.count <= lost + 1e-6, finding.rule
+
+
+def test_gains_agree_in_every_form() -> None:
+    capture = capture_of(input_bound())
+    for finding in capture.findings:
+        if finding.HasField("gain_us_per_step"):
+            assert finding.gain_us == pytest.approx(finding.gain_us_per_step * capture.steps.count)
+            assert finding.gain_window_share == pytest.approx(finding.gain_us / capture.window_us)
+            assert finding.speedup == pytest.approx(1 / (1 - finding.gain_step_share))
+        else:
+            assert finding.gain_text == "gain unknown"

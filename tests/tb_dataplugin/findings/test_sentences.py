@@ -1,0 +1,75 @@
+"""The sentence above each table, and the thresholds that choose it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.findings.worker_sentences import worker_sentence
+from tb_dataplugin.model.intervals import Window
+from tests.tb_dataplugin.findings.cases import capture_of, input_bound
+from tests.trace_builder import TraceBuilder, training_run
+
+
+def workers(busy: int, wait: int | None, **other: float | int | None) -> WorkerSummary:
+    """Of a window of 100 ns."""
+    known: dict[str, float | int | None] = {
+        "loader": 0, "workers": 2, "processes": 2, "batches": 8, "busy_ns": busy, "starved_ns": 0, "startup_ns": 0,
+        "head_of_line_ns": None, "wait_ns": wait, "ready_wait_share": 0.0, "most_skewed": 1, "skew": 1.0,
+    }  # fmt: skip
+    return WorkerSummary(**(known | other))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("summary", "words"),
+    [
+        (workers(90, 40), "still waits 40.0% of it: they cannot keep up"),
+        (workers(30, 40), "waits 40.0% of it: more DataLoader workers would not shorten the data wait"),
+        (workers(60, 40), "and the training thread waits 40.0% of it."),
+        (workers(90, 1), "they keep up, with little to spare"),
+        (workers(30, 1), "more of them would not help"),
+        (workers(60, 1), "they keep up."),
+        (workers(90, 40, ready_wait_share=0.8), "mostly for finished batches: building them is not the bottleneck"),
+        (workers(90, None), "2 DataLoader workers are busy 90.0% of the window."),
+        (workers(90, 40, skew=1.8), "DataLoader worker 1 has 1.8x the mean work."),
+    ],
+)
+def test_workers_are_judged_by_how_busy_they_are_and_how_long_is_waited(summary: WorkerSummary, words: str) -> None:
+    assert words in worker_sentence(summary, Window(0, 100))
+
+
+def test_few_batches_are_not_uneven_work() -> None:
+    assert "mean work" not in worker_sentence(workers(90, 40, skew=1.8, batches=3), Window(0, 100))
+
+
+def test_three_nearly_equal_numbers_are_related_in_one_line() -> None:
+    builder = TraceBuilder().step(0, 1000).call("cudaLaunchKernel", 100, 5, 7).wait(105, 400)
+    sentence = capture_of(builder.kernel(600, 400, correlation=7)).loader.wait_sentence
+    assert "400 µs exposed (device idle) and 0 µs hidden (device busy)" in sentence
+    assert "0 µs is what kept the device idle; during the other 400 µs something else kept it idle" in sentence
+
+
+def test_the_stage_with_the_highest_self_time_is_named_with_its_whole() -> None:
+    summary = capture_of(training_run()).stage_summary
+    assert summary.sentence.startswith("decode::PIL.Image has the highest self time: ")
+    assert sum(summary.self_by_kind_us.values()) == pytest.approx(summary.self_us)
+    assert "caused by stages" in summary.wait_text
+
+
+def test_a_device_has_its_largest_cause_in_words() -> None:
+    (device,) = capture_of(training_run()).devices
+    assert device.sentence.startswith("Device 0") and "The largest cause is data wait" in device.sentence
+
+
+def test_how_self_time_divides_is_said() -> None:
+    stages = capture_of(input_bound(run_delay=0.0)).stages
+    (slow,) = (stage for stage in stages if stage.label == "Slow")
+    assert slow.limited_by_text.startswith("For 100% of its self time it was running on a CPU")
+
+
+def test_findings_have_a_sentence_and_so_has_their_absence() -> None:
+    assert "saves up to" in capture_of(input_bound()).findings_sentence
+    healthy = TraceBuilder().annotated().step(0, 100).wait(0, 40).kernel(0, 60)
+    assert capture_of(healthy).findings_sentence.startswith("No rule found anything to change: the device is idle")
+    blind = TraceBuilder().step(0, 100)
+    assert capture_of(blind).findings_sentence.startswith("Whether there is anything to change is unknown.")
