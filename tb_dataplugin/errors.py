@@ -5,7 +5,7 @@
     ├── UnreadableTrace         exit 2, HTTP 422   a file that is no trace, is cut off, or cannot be opened
     ├── NothingToReport         exit 1, HTTP 404   the command ran, and there is nothing to say
     ├── UnknownCapture          exit 2, HTTP 404   a capture that no run holds
-    └── OwnFault                exit 3, HTTP 500   a mistake of this package, never of the input
+    └── InternalError           exit 3, HTTP 500   a mistake in this package, never in the input
 
 A message is one line: what, which file, why, what to do. Names in it are escaped (`shown`).
 """
@@ -50,8 +50,8 @@ class UnknownCapture(DataPipelineError):
     http_status: ClassVar[int] = 404
 
 
-class OwnFault(DataPipelineError):
-    """What nobody foresaw went wrong in `doing`, such as "analyse a.json"; the line names the place for the report."""
+class InternalError(DataPipelineError):
+    """Something unforeseen went wrong in `doing`, such as "analyse a.json"; the line names the place for the report."""
 
     exit_status: ClassVar[int] = 3
     http_status: ClassVar[int] = 500
@@ -60,4 +60,6 @@ class OwnFault(DataPipelineError):
         places = traceback.extract_tb(error.__traceback__)
         where = f" ({Path(places[-1].filename).name}, line {places[-1].lineno})" if places else ""
         what = " ".join(f"{type(error).__name__}: {error}".split())
-        super().__init__(f"cannot {doing}: {what}{where}; this is a fault of tb-dataplugin, please report this line")
+        super().__init__(
+            f"cannot {doing}: {what}{where}; this is an internal error of tb-dataplugin, please report this line"
+        )

@@ -45,7 +45,7 @@ MOST_SERIES: Final = 2048
 """Series of counters: one per core of the host, and one per disk and network interface."""
 
 MOST_LINES: Final = 32
-"""Lines of one chart in the timeline: more cannot be told apart."""
+"""Lines of one chart in the timeline: more look alike."""
 
 MOST_WORKERS: Final = 1024
 """DataLoader worker processes in one capture, also those that a new epoch started again."""

@@ -66,11 +66,11 @@ def open_capture(
         return KeptCapture(analyse_file(path, name, options, roots).capture, path=path, roots=roots)
     key = cache_key(before, options)
     for store in stores:
-        found = store.capture(key)
-        if found is not None:
-            found.name = encodable(strip_suffix(path.name) if name is None else name)
-            found.file = encodable(str(path))
-            return KeptCapture(found, store, key, path=path, roots=roots)
+        stored = store.capture(key)
+        if stored is not None:
+            stored.name = encodable(strip_suffix(path.name) if name is None else name)
+            stored.file = encodable(str(path))
+            return KeptCapture(stored, store, key, path=path, roots=roots)
     analysed = analyse_file(path, name, options, roots)
     if fingerprint(path, roots) != before:
         return KeptCapture(analysed.capture, changed=True, path=path, roots=roots)

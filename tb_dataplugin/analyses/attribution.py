@@ -35,7 +35,7 @@ UNRECORDED = "unrecorded"
 
 @dataclass(frozen=True, slots=True)
 class DeviceAttribution:
-    """`causes` are disjoint sets of time whose union is the gaps; one that the trace cannot tell is missing.
+    """`causes` are disjoint sets of time whose union is the gaps; one that cannot be known is missing.
 
     Per gap: the stage with most of its data wait ("" if none), what ended it, and `gap_causes_ns`, its time by cause.
     `unlaunched` and `queued_ns` are those of `IdleCauses`.
@@ -124,7 +124,7 @@ def _share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers
     by_stage: dict[str, list[Intervals]] = {}
     for name, part in (*parts, *here):
         by_stage.setdefault(name, []).append(part)
-    return _Shares({name: Intervals.union_of(found) for name, found in by_stage.items()}, by_track)
+    return _Shares({name: Intervals.union_of(sets) for name, sets in by_stage.items()}, by_track)
 
 
 def _no_stages() -> Unavailable:
@@ -165,12 +165,12 @@ def _share_of_track(tree: StageTree, track: int, waits: Intervals) -> list[tuple
     start, end, node = stage_pieces(tree, track)
     touched = np.flatnonzero(waits.overlap(start, end) > 0)
     start, end, node = start[touched], end[touched], node[touched]
-    found: dict[str, list[Intervals]] = {}
+    pieces: dict[str, list[Intervals]] = {}
     for number, rows in groups(node, np.arange(len(node))):
         stage = tree.paths[number][-1]
         if stage.kind != "wait":
-            found.setdefault(stage.name, []).append(Intervals.union(start[rows], end[rows]))
-    parts = [(name, waits.intersect(Intervals.union_of(sets))) for name, sets in sorted(found.items())]
+            pieces.setdefault(stage.name, []).append(Intervals.union(start[rows], end[rows]))
+    parts = [(name, waits.intersect(Intervals.union_of(sets))) for name, sets in sorted(pieces.items())]
     return [*parts, (OTHER, waits.minus(Intervals.union_of(part for _, part in parts)))]
 
 

@@ -161,9 +161,9 @@ class ChainFinder:
         spent[self._stages[tree.node[spans]] != stage] = 0
         if not spent.any():
             return None
-        found, place = np.unique(spans, return_inverse=True)
+        distinct, place = np.unique(spans, return_inverse=True)
         total = np.bincount(place, weights=spent)
-        best = found[total == total.max()]
+        best = distinct[total == total.max()]
         return int(best[tree.start_ns[best].argmin()])
 
     def _pieces_of(self, track: int) -> Rows:

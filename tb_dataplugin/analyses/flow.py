@@ -61,17 +61,17 @@ def find_flow(trace: Trace, window: Window, loader: LoaderWait | None, workers: 
 def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFlow | None:
     loaders = workers.batches.table.loader
     main = int(np.bincount(loaders).argmax()) if len(loaders) else 0
-    times = [one for one in workers.times if one.process.loader == main]
+    times = [worker for worker in workers.times if worker.process.loader == main]
     if not times or not window.duration_ns:
         return None
-    slowest = max(times, key=lambda one: (one.skew or 0.0, -one.process.worker))
+    slowest = max(times, key=lambda worker: (worker.skew or 0.0, -worker.process.worker))
     whole = len(times) * window.duration_ns
     drawing = _drawing(workers.batches, main)
     return WorkerFlow(
         processes=len(times),
-        batches=sum(one.batches for one in times) / len(times),
-        busy=sum(one.busy.total_ns for one in times) / whole,
-        starved=sum(one.starved.intersect(drawing).total_ns for one in times) / whole,
+        batches=sum(worker.batches for worker in times) / len(times),
+        busy=sum(worker.busy.total_ns for worker in times) / whole,
+        starved=sum(worker.starved.intersect(drawing).total_ns for worker in times) / whole,
         slowest=slowest.process.worker,
         skew=slowest.skew or 0.0,
         head_of_line=_head_of_line(workers.batches, waits, main),
@@ -97,9 +97,10 @@ def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Interva
 
 
 def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:
-    """In a capture of workers the epoch of the batch received tells; else all but the first count as repeated."""
+    """In a capture of workers the epoch of the batch received decides; else all but the first count as repeated."""
     spans, events = trace.stage_spans, trace.events
-    first = np.array([one.kind == "wait" and one.label.endswith(FIRST_BATCH) for one in spans.stages], dtype=np.bool_)
+    is_first = [stage.kind == "wait" and stage.label.endswith(FIRST_BATCH) for stage in spans.stages]
+    first = np.array(is_first, dtype=np.bool_)
     if not first.any():
         return ()
     rows = spans.row[first[spans.stage] & (events.track[spans.row] == trace.training_track)]
@@ -109,9 +110,9 @@ def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> t
     repeated = np.where(epoch < 0, np.arange(len(rows)) > 0, epoch > 0)
     first_ns, last_ns = np.maximum(start, window.start_ns), np.minimum(end, window.end_ns)
     return tuple(
-        EpochStart(Intervals(int64([one]), int64([other])), again)
-        for one, other, again in zip(first_ns.tolist(), last_ns.tolist(), repeated.tolist(), strict=True)
-        if one < other
+        EpochStart(Intervals(int64([begin]), int64([end])), again)
+        for begin, end, again in zip(first_ns.tolist(), last_ns.tolist(), repeated.tolist(), strict=True)
+        if begin < end
     )
 
 
@@ -123,9 +124,9 @@ def _epochs_received(batches: BatchTimes, start: Int64Array, end: Int64Array) ->
     consumed = table.consumed_ns[rows]
     first, last = np.searchsorted(consumed, start), np.searchsorted(consumed, end, side="right")
     inside = last > first
-    found = np.full(len(start), -1, dtype=np.int64)
+    epochs = np.full(len(start), -1, dtype=np.int64)
     if inside.any():
         edges = np.stack((first[inside], last[inside]), axis=1).ravel()
         lowest = np.minimum.reduceat(np.append(rows, len(table)), edges)[::2]
-        found[inside] = np.maximum(table.epoch[lowest], 0)
-    return found
+        epochs[inside] = np.maximum(table.epoch[lowest], 0)
+    return epochs

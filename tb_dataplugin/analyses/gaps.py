@@ -43,11 +43,11 @@ def list_gaps(
     """The largest first, at most `most` of them."""
     gaps, causes = device.gaps, attributed.gap_causes_ns
     waited = waits.overlap(gaps.start, gaps.end)
-    found = []
+    listed = []
     for i in np.lexsort((gaps.start, -gaps.durations))[:most].tolist():
         start = int(gaps.start[i])
         by_cause = {cause: int(time[i]) for cause, time in causes.items()}
-        found.append(
+        listed.append(
             Gap(
                 start_ns=start,
                 duration_ns=int(gaps.end[i]) - start,
@@ -59,7 +59,7 @@ def list_gaps(
                 chain=finder.of_gap(i),
             )
         )
-    return tuple(found)
+    return tuple(listed)
 
 
 def _step_at(steps: Steps, time_ns: int) -> int | None:

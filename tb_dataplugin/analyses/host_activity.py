@@ -97,7 +97,7 @@ class HostActivity:
 
     @property
     def has_calls(self) -> bool:
-        """Whether runtime calls were recorded at all, with names: without them nothing tells launching from waiting."""
+        """Whether runtime calls were recorded at all, with names: without them launching and waiting look alike."""
         calls = self.trace.events.is_category(Category.RUNTIME) & matching(self.trace, _ANY_NAME)
         return bool(calls.any())
 
@@ -137,8 +137,8 @@ def synchronising_calls(trace: Trace) -> Mask:
 
 def matching(trace: Trace, pattern: re.Pattern[str]) -> Mask:
     """Which events have a name that the pattern matches from its beginning to its end."""
-    found = np.array([pattern.fullmatch(name) is not None for name in trace.names], dtype=np.bool_)
-    return found[trace.events.name] if len(found) else np.zeros(0, dtype=np.bool_)
+    matches = np.array([pattern.fullmatch(name) is not None for name in trace.names], dtype=np.bool_)
+    return matches[trace.events.name] if len(matches) else np.zeros(0, dtype=np.bool_)
 
 
 def _unclear_copies(trace: Trace) -> Mask:

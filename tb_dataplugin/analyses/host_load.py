@@ -56,12 +56,13 @@ class HostLoad:
 
 
 def find_host_load(trace: Trace, window: Window) -> HostLoad | Unavailable:
-    series = tuple(one for counter in trace.counters if (one := _summarise(counter, window)) is not None)
+    series = tuple(summary for counter in trace.counters if (summary := _summarise(counter, window)) is not None)
     if not series:
         message = "The trace has no samples of the host in the window, so its load is unknown"
         return Unavailable("capture", "no_host_samples", message)
-    cores = [one.mean for one in series if one.counter == CPU]
-    busiest = max((one for one in series if one.counter == "host::disk_busy"), key=lambda one: one.mean, default=None)
+    cores = [summary.mean for summary in series if summary.counter == CPU]
+    disks = (summary for summary in series if summary.counter == "host::disk_busy")
+    busiest = max(disks, key=lambda summary: summary.mean, default=None)
     return HostLoad(
         series=series,
         rows=tuple(_rows(series)),
@@ -74,16 +75,16 @@ def find_host_load(trace: Trace, window: Window) -> HostLoad | Unavailable:
 
 def _rows(series: Sequence[SeriesSummary]) -> Iterator[LoadRow]:
     """Known counters in their order, then the others."""
-    for counter in sorted({one.counter for one in series}, key=counter_order):
-        term, lines = counter_term(counter), [one for one in series if one.counter == counter]
+    for counter in sorted({summary.counter for summary in series}, key=counter_order):
+        term, lines = counter_term(counter), [summary for summary in series if summary.counter == counter]
         if counter == CPU and len(lines) > 1:
-            mean = sum(one.mean for one in lines) / len(lines)
-            low, high = min(one.low for one in lines), max(one.high for one in lines)
+            mean = sum(summary.mean for summary in lines) / len(lines)
+            low, high = min(summary.low for summary in lines), max(summary.high for summary in lines)
             yield LoadRow(counter, f"{term.label}, mean of {len(lines)} cores", term.unit, mean, low, high)
             continue
-        for one in lines:
-            title = term.label if len(lines) == 1 else f"{term.label}: {series_label(one.series)}"
-            yield LoadRow(counter, title, term.unit, one.mean, one.low, one.high)
+        for summary in lines:
+            title = term.label if len(lines) == 1 else f"{term.label}: {series_label(summary.series)}"
+            yield LoadRow(counter, title, term.unit, summary.mean, summary.low, summary.high)
 
 
 def _summarise(counter: CounterSeries, window: Window) -> SeriesSummary | None:

@@ -5,8 +5,8 @@ where that thread did nothing that was recorded, what the training thread did. F
 it is `launch` (the launch itself, the driver, what the activity had to wait for on the device), or `h2d` while the host
 is in the call that copies to the device. Within one thread the order is: waiting for a batch, copying to the device,
 communicating, synchronising, in an operator or runtime call. What remains is `host` where the thread's spans were
-recorded, else `unknown`. Without any runtime call in the trace, waiting for the device cannot be told from the rest:
-all of it is `unknown` then, but for the data wait and the user's own `h2d` stages.
+recorded, else `unknown`. Without any runtime call in the trace, waiting for the device looks like the rest: all of
+it is `unknown` then, but for the data wait and the user's own `h2d` stages.
 
 A gap whose launch is not in the trace is judged by the training thread alone; so is one after which nothing ran.
 """
@@ -42,7 +42,7 @@ Layer = tuple[Cause, Intervals]
 
 @dataclass(frozen=True, slots=True)
 class IdleCauses:
-    """`causes` are disjoint and their union is the device's gaps. A cause that the trace cannot tell is missing.
+    """`causes` are disjoint and their union is the device's gaps. A cause that cannot be known is missing.
 
     `ends`: what ended each gap. `unlaunched`: gaps that an activity ended whose launch is not in the trace.
     `queued_ns`: the part of `launch` in gaps that began when what ended them was launched already. The host did its
@@ -64,16 +64,16 @@ def find_idle_causes(trace: Trace, devices: tuple[DeviceIdle, ...], waits: Inter
     if not devices:
         return ()
     host = read_host_activity(trace)
-    told, activity_of = _tellable(host, waits), cache(host.of_thread)
+    knowable, activity_of = _knowable_causes(host, waits), cache(host.of_thread)
     inward = copy_rows(trace, to_device=True)
-    return tuple(_one_device(trace, device, waits, told, inward, activity_of) for device in devices)
+    return tuple(_one_device(trace, device, waits, knowable, inward, activity_of) for device in devices)
 
 
 def _one_device(
     trace: Trace,
     device: DeviceIdle,
     waits: Intervals | None,
-    told: set[Cause],
+    knowable: set[Cause],
     inward: Rows,
     activity_of: Callable[[int], ThreadActivity],
 ) -> IdleCauses:
@@ -93,9 +93,9 @@ def _one_device(
         own = activity_of(track) if track >= 0 else NOTHING_RECORDED
         other = NOTHING_RECORDED if main is None or main == track else activity_of(main)
         layers = _layers(own, other, waits or EMPTY, own_waits=main == track)
-        parts += _divide(before, tuple(layer for layer in layers if layer[0] in told))
+        parts += _divide(before, tuple(layer for layer in layers if layer[0] in knowable))
     return IdleCauses(
-        causes=_collect(parts, told),
+        causes=_collect(parts, knowable),
         ends=ends,
         unlaunched=int(((ends.activity != NONE) & (ends.launch == NONE)).sum()),
         queued_ns=int((gaps.end - copied)[launch_ns <= gaps.start].sum()),
@@ -174,23 +174,25 @@ def _divide(whole: Intervals, layers: tuple[Layer, ...]) -> list[Layer]:
     return [(causes[n], Intervals.union(left[chosen == n], right[chosen == n])) for n in np.unique(chosen).tolist()]
 
 
-def _tellable(host: HostActivity, waits: Intervals | None) -> set[Cause]:
+def _knowable_causes(host: HostActivity, waits: Intervals | None) -> set[Cause]:
     """Causes whose time is known, be it none."""
-    told: set[Cause] = {"unknown"}
+    knowable: set[Cause] = {"unknown"}
     if waits is not None:
-        told.add("data_wait")
+        knowable.add("data_wait")
     if host.has_calls:
-        told |= {"launch", "comm"}
-        told |= {"host"} if host.has_spans else set()
-        told |= {"sync"} if host.has_clear_copies or host.synchronises.any() else set()
+        knowable |= {"launch", "comm"}
+        knowable |= {"host"} if host.has_spans else set()
+        knowable |= {"sync"} if host.has_clear_copies or host.synchronises.any() else set()
     if host.copies_in.any() or (host.has_calls and host.has_clear_copies):
-        told.add("h2d")
-    return told
+        knowable.add("h2d")
+    return knowable
 
 
-def _collect(parts: list[Layer], told: set[Cause]) -> dict[Cause, Intervals]:
-    """By cause; time of a cause that the trace cannot tell is unknown."""
-    found = [(name if name in told else "unknown", time) for name, time in parts]
+def _collect(parts: list[Layer], knowable: set[Cause]) -> dict[Cause, Intervals]:
+    """By cause; time of a cause that cannot be known is unknown."""
+    layers = [(name if name in knowable else "unknown", time) for name, time in parts]
     return {
-        cause: Intervals.union_of(time for name, time in found if name == cause) for cause in CAUSES if cause in told
+        cause: Intervals.union_of(time for name, time in layers if name == cause)
+        for cause in CAUSES
+        if cause in knowable
     }

@@ -34,14 +34,14 @@ def launches_of(events: EventTable, activity: Rows) -> Rows:
     calls = np.flatnonzero(events.is_category(Category.RUNTIME) & (events.correlation >= 0))
     asked = events.correlation[activity]
     calls = calls[_any_of(events.correlation[calls], distinct(asked))]
-    found = _last_before(events, calls, activity)
-    late = np.flatnonzero((found == NONE) & (asked >= 0))
+    launch = _last_before(events, calls, activity)
+    late = np.flatnonzero((launch == NONE) & (asked >= 0))
     if len(late) and len(calls):
         by_time = calls[np.lexsort((events.start_ns[calls], events.correlation[calls]))]
         first = np.searchsorted(events.correlation[by_time], asked[late], side="left")
         first = by_time[np.minimum(first, len(by_time) - 1)]
-        found[late] = np.where(events.correlation[first] == asked[late], first, NONE)
-    return found
+        launch[late] = np.where(events.correlation[first] == asked[late], first, NONE)
+    return launch
 
 
 def _any_of(values: Int64Array, ordered: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -49,8 +49,8 @@ def _any_of(values: Int64Array, ordered: Int64Array) -> np.ndarray[tuple[int], n
     if not len(ordered):
         return np.zeros(len(values), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = ordered[place] == values
-    return found
+    is_in: np.ndarray[tuple[int], np.dtype[np.bool_]] = ordered[place] == values
+    return is_in
 
 
 def _last_before(events: EventTable, calls: Rows, activity: Rows) -> Rows:
@@ -63,9 +63,9 @@ def _last_before(events: EventTable, calls: Rows, activity: Rows) -> Rows:
     candidate = np.where(latest >= 0, rows[order[np.maximum(latest, 0)]], NONE)
     correlation = events.correlation[rows[order]]
     fits = (candidate >= 0) & (correlation >= 0) & (events.correlation[candidate] == correlation)
-    found = np.full(len(rows), NONE, dtype=np.intp)
-    found[order] = np.where(fits, candidate, NONE)
-    return found[len(calls) :]
+    latest_call = np.full(len(rows), NONE, dtype=np.intp)
+    latest_call[order] = np.where(fits, candidate, NONE)
+    return latest_call[len(calls) :]
 
 
 def find_gap_ends(trace: Trace, device: int, gaps: Intervals) -> GapEnds:

@@ -15,7 +15,7 @@ from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
 
 ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
-"""Analyses whose absence is told for every kind of capture."""
+"""Analyses whose absence is noted for every kind of capture."""
 
 
 def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Iterator[Diagnostic]:

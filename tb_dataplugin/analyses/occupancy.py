@@ -47,8 +47,8 @@ def find_occupancies(
     training = None if own is None else own.delay_per_cpu
     mine = tree.track == (-1 if trace.training_track is None else trace.training_track)
     here = {tree.paths[number] for number in np.setdiff1d(tree.node[mine], tree.node[~mine]).tolist()}
-    found = {row.path: find_occupancy(row, training if row.path in here else workers) for row in rows}
-    return {path: spent for path, spent in found.items() if spent is not None}
+    occupancies = {row.path: find_occupancy(row, training if row.path in here else workers) for row in rows}
+    return {path: spent for path, spent in occupancies.items() if spent is not None}
 
 
 def find_occupancy(row: StageRow, delay_per_cpu: float | None) -> Occupancy | None:

@@ -46,12 +46,12 @@ class _Reasons:
     def __init__(self) -> None:
         self.missing: dict[str, Unavailable] = {}
 
-    def known(self, name: str, found: Known | Unavailable) -> Known | None:
+    def known(self, name: str, result: Known | Unavailable) -> Known | None:
         """What was found; None in the place of a reason, which is kept under `name`."""
-        if isinstance(found, Unavailable):
-            self.missing[name] = found
+        if isinstance(result, Unavailable):
+            self.missing[name] = result
             return None
-        return found
+        return result
 
 
 def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Results:

@@ -1,4 +1,4 @@
-"""Self time of each stage block by block, from which the noise of its mean can be told.
+"""Self time of each stage block by block, from which the noise of its mean is estimated.
 
 A block is one or more whole batches of one DataLoader worker. Calls of one batch are alike in their luck (one process,
 one moment), so that single calls would pretend to more knowledge.
@@ -26,7 +26,7 @@ SLICES = 32
 
 @dataclass(frozen=True, slots=True)
 class StageBlocks:
-    """Equally long columns, by worker and time. `worker` tells the rows of the trace apart.
+    """Equally long columns, by worker and time. `worker` numbers the rows of the trace.
 
     `cpu_ns` is without child stages, None when it was not recorded for every call.
     """
@@ -56,11 +56,11 @@ def find_stage_blocks(
     cpu = table(facts.cpu_ns[inside])
     own = np.maximum(cpu - _of_children(tree, cells, cpu, len(worker)), 0)
     unknown = set(tree.node[inside][facts.cpu_ns[inside] < 0].tolist())
-    found = {}
+    blocks = {}
     for number, rows in groups(node, np.arange(len(cells))):
         known = None if number in unknown else own[rows]
-        found[tree.paths[number]] = StageBlocks(worker[block[rows]], count[rows], self_ns[rows], known)
-    return found
+        blocks[tree.paths[number]] = StageBlocks(worker[block[rows]], count[rows], self_ns[rows], known)
+    return blocks
 
 
 def _of_children(tree: StageTree, cells: Int64Array, values: Int64Array, columns: int) -> Int64Array:

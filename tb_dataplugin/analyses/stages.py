@@ -79,7 +79,7 @@ def build_stage_tree(trace: Trace) -> StageTree:
 def _number_paths(trace: Trace, nesting: Nesting) -> tuple[tuple[Path, ...], Int64Array, int]:
     """Gives each distinct chain of stages a number; parents come before children in the walk by depth.
 
-    The wait for a first batch is told apart in `loader_wait`, not here: its stages are the same as any other's. Also
+    The wait for a first batch is distinguished in `loader_wait`, not here: its stages are the same as any other's. Also
     gives how many spans stand under `FURTHER`, since there are too many chains.
     """
     stages = [Stage(one.kind, one.label.removesuffix(FIRST_BATCH)) for one in trace.stage_spans.stages]
@@ -165,8 +165,8 @@ def groups(key: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> Iterator[tuple[
 
 def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
     waits = [number for number, path in enumerate(tree.paths) if path[-1].kind == "wait"]
-    found: npt.NDArray[np.bool_] = np.isin(tree.node, waits)
-    return found
+    is_wait: npt.NDArray[np.bool_] = np.isin(tree.node, waits)
+    return is_wait
 
 
 def _data_wait_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]) -> Int64Array | None:
@@ -238,7 +238,7 @@ def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:
 
     def below(path: Path) -> list[StageRow]:
         ordered = sorted(children.get(path, []), key=lambda row: (-row.total_ns, row.path))
-        return [found for row in ordered for found in (row, *below(row.path))]
+        return [nested for row in ordered for nested in (row, *below(row.path))]
 
     return below(())
 

@@ -82,7 +82,7 @@ def find_throughput(
 
 def main_loader(trace: Trace) -> LoaderInfo | None:
     """The loader that the capture is about: the one whose batches drove the steps, else one that was iterated, else the
-    first; without any record what torch's own spans tell of it.
+    first; without any record what torch's own spans show.
     """
     pipeline = trace.info.pipeline
     if pipeline and pipeline.loaders:
@@ -115,8 +115,8 @@ def _sample_spans(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:
         for number, path in enumerate(tree.paths)
         if path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH)
     ]
-    found: npt.NDArray[np.bool_] = np.isin(tree.node, single) & _starts_in(tree, window)
-    return found
+    is_sample: npt.NDArray[np.bool_] = np.isin(tree.node, single) & _starts_in(tree, window)
+    return is_sample
 
 
 def _starts_in(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:

@@ -117,11 +117,11 @@ def _main_thread_share(
 
 def _share(values: Int64Array, wall: Int64Array) -> float | None:
     """Of the batches for which it was recorded."""
-    told = values >= 0
-    return float(values[told].sum() / wall[told].sum()) if told.any() and wall[told].sum() else None
+    measured = values >= 0
+    return float(values[measured].sum() / wall[measured].sum()) if measured.any() and wall[measured].sum() else None
 
 
 def _sum(values: Int64Array) -> int | None:
     """Of all batches, from those for which it was recorded."""
-    told = values >= 0
-    return round(values[told].mean() * len(values)) if told.any() else None
+    measured = values >= 0
+    return round(values[measured].mean() * len(values)) if measured.any() else None

@@ -43,8 +43,8 @@ def summarise_workers(workers: Workers, loader: LoaderWait | None) -> tuple[Work
 
 def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> WorkerSummary:
     """`only`: the data wait where it is for this loader alone."""
-    times = [one for one in workers.times if one.process.loader == number]
-    count = len({one.process.worker for one in times})
+    times = [worker for worker in workers.times if worker.process.loader == number]
+    count = len({worker.process.worker for worker in times})
     batches = workers.batches
     waits = _of_loader(batches, number, batches.wait_end_ns) - _of_loader(batches, number, batches.wait_start_ns)
     in_queue = _of_loader(batches, number, batches.in_queue_ns)
@@ -58,10 +58,10 @@ def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> Worker
         loader=number,
         workers=count,
         processes=len(times),
-        batches=sum(one.batches for one in times),
-        busy_ns=sum(one.busy.total_ns for one in times) / count,
-        starved_ns=sum(one.starved.total_ns for one in times) / count,
-        startup_ns=max(one.startup.total_ns for one in times),
+        batches=sum(worker.batches for worker in times),
+        busy_ns=sum(worker.busy.total_ns for worker in times) / count,
+        starved_ns=sum(worker.starved.total_ns for worker in times) / count,
+        startup_ns=max(worker.startup.total_ns for worker in times),
         head_of_line_ns=int(head_of_line.sum()) if len(head_of_line) else None,
         wait_ns=only.waits.total_ns if only else whole if waited.any() else None,
         ready_wait_share=ready / whole if whole else None,
@@ -76,4 +76,4 @@ def _of_loader(batches: BatchTimes, number: int, column: Int64Array) -> Int64Arr
 
 
 def _most_skewed(times: list[WorkerTimes]) -> WorkerTimes:
-    return times[int(np.argmax([one.skew or 0.0 for one in times]))]
+    return times[int(np.argmax([worker.skew or 0.0 for worker in times]))]

@@ -182,13 +182,13 @@ def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> Wo
 
 def _with_skew(times: tuple[WorkerTimes, ...]) -> tuple[WorkerTimes, ...]:
     def mean_busy(loader: int) -> float:
-        return float(np.mean([one.busy.total_ns for one in times if one.process.loader == loader]))
+        return float(np.mean([worker.busy.total_ns for worker in times if worker.process.loader == loader]))
 
-    means = {loader: mean_busy(loader) for loader in {one.process.loader for one in times}}
+    means = {loader: mean_busy(loader) for loader in {worker.process.loader for worker in times}}
 
-    def skewed(one: WorkerTimes) -> WorkerTimes:
-        mean = means[one.process.loader]
-        return replace(one, skew=one.busy.total_ns / mean) if mean else one
+    def skewed(worker: WorkerTimes) -> WorkerTimes:
+        mean = means[worker.process.loader]
+        return replace(worker, skew=worker.busy.total_ns / mean) if mean else worker
 
     return tuple(map(skewed, times))
 

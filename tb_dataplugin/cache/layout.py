@@ -204,7 +204,7 @@ class _Reader:
 
     def columns(self, places: Sequence[Column], types: Sequence[str]) -> list[npt.NDArray[Any]]:
         """Columns of these types, all of one length."""
-        found = []
+        columns = []
         if len(places) != len(types):
             raise Damaged
         for place, kind in zip(places, types, strict=True):
@@ -216,17 +216,17 @@ class _Reader:
                 or end > len(self.content)
             ):
                 raise Damaged
-            found.append(np.frombuffer(self.content, place.type, place.length, place.offset))
-        return found
+            columns.append(np.frombuffer(self.content, place.type, place.length, place.offset))
+        return columns
 
     def spans(self, places: Sequence[Column], types: Sequence[str]) -> list[npt.NDArray[Any]]:
         """Columns that begin with start, end and label."""
-        found = self.columns(places, types)
-        start, end, label = found[:3]
+        columns = self.columns(places, types)
+        start, end, label = columns[:3]
         ordered = bool((start[1:] >= start[:-1]).all()) and bool((end >= start).all())
         if not ordered or int(label.min(initial=0)) < 0 or int(label.max(initial=-1)) >= self.labels:
             raise Damaged
-        return found
+        return columns
 
     def lane(self, lane: LaneLayout) -> LaneSource:
         rows = tuple(self._row(row) for row in lane.rows)

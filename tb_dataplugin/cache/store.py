@@ -86,7 +86,7 @@ class Store:
                 facts = os.fstat(file.fileno())
                 if not is_trusted_file(facts) or facts.st_size > self.limit_bytes:
                     return None
-                found = read(file)
+                content = read(file)
         except OSError:
             return None
         except (layout.Damaged, MemoryError):
@@ -94,7 +94,7 @@ class Store:
                 _remove(path)
             return None
         _touch(path)
-        return found
+        return content
 
     def _write(self, key: str, buffers: list[bytes | memoryview]) -> None:
         path = self.folder / f"{key}.{secrets.token_hex(8)}{UNFINISHED}"
@@ -119,14 +119,14 @@ class Store:
 
     def _files(self) -> list[tuple[float, int, Path]]:
         """Last use, size and path of whatever we wrote here."""
-        found = []
+        entries = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as listing:
             for entry in listing:
                 if _is_ours(Path(entry.path)):
                     with contextlib.suppress(OSError):  # another process deletes here too
                         facts = entry.stat(follow_symlinks=False)
-                        found.append((facts.st_mtime, facts.st_size, Path(entry.path)))
-        return found
+                        entries.append((facts.st_mtime, facts.st_size, Path(entry.path)))
+        return entries
 
 
 _BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

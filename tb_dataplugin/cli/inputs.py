@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, OwnFault, UnreadableTrace
+from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, NothingToReport, UnreadableTrace
 from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
@@ -68,14 +68,14 @@ def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple
     for trace in traces:
         try:
             captures.append(open_one(trace, stores))
-        except (UnreadableTrace, OwnFault) as error:
+        except (UnreadableTrace, InternalError) as error:
             complain(str(error))
             status = max(status, error.exit_status)
     return captures, status
 
 
 def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
-    """Raises UnreadableTrace, or OwnFault in the place of whatever nobody foresaw."""
+    """Raises UnreadableTrace, or InternalError in the place of whatever nobody foresaw."""
     if trace.refused:
         raise leads_out(trace.path)
     try:
@@ -83,7 +83,7 @@ def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
     except (DataPipelineError, MemoryError):
         raise
     except Exception as error:
-        raise OwnFault(f"analyse {trace.path}", error) from error
+        raise InternalError(f"analyse {trace.path}", error) from error
 
 
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:

@@ -12,7 +12,7 @@ from typing import ClassVar, NoReturn, Protocol
 from tb_dataplugin.cli.compare import CompareCommand
 from tb_dataplugin.cli.inputs import complain
 from tb_dataplugin.cli.report import ReportCommand
-from tb_dataplugin.errors import DataPipelineError, OwnFault
+from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.shown import shown
 from tb_dataplugin.version import VERSION
 
@@ -33,7 +33,7 @@ COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 our own fault (a line on stderr)."""
+    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error."""
     arguments = build_parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to stop
         sys.stdout.reconfigure(errors="replace")
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _fail(DataPipelineError("there is not enough memory; close other programs, or capture less"))
     except Exception as error:
-        return _fail(OwnFault(f"finish `{arguments.command}`", error))
+        return _fail(InternalError(f"finish `{arguments.command}`", error))
     return status
 
 

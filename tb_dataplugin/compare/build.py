@@ -20,7 +20,7 @@ from tb_dataplugin.compare.sides import (
     time_figure,
     time_per_unit,
 )
-from tb_dataplugin.compare.stages import StageChange, compare_stages
+from tb_dataplugin.compare.stages import StageChange, Typical, compare_stages
 from tb_dataplugin.compare.verdict import ALARM, TimeChange, judge, relative
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
@@ -32,7 +32,7 @@ from tb_dataplugin.words import SETTINGS, label_of
 SCHEMA_VERSION = 2
 
 BUSY: Final = 0.1
-"""Sharing of the machine (a logarithm) from which the reader is told of it."""
+"""Sharing of the machine (a logarithm) from which a diagnostic says so."""
 
 
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
@@ -63,11 +63,11 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
 
 def _compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> TimeChange | None:
     sides = [[time_figure(run, unit) for run in runs] for runs in (before, after)]
-    known = [[one for one in side if one is not None] for side in sides]
+    known = [[figures for figures in side if figures is not None] for side in sides]
     means = [[time_per_unit(run, unit) for run in runs] for runs in (before, after)]
-    if any(len(one) < len(side) for one, side in zip(known, sides, strict=True)):
+    if any(len(figures) < len(side) for figures, side in zip(known, sides, strict=True)):
         return None
-    first, second = (sum(one for one in side if one is not None) / len(side) for side in means)
+    first, second = (sum(mean for mean in side if mean is not None) / len(side) for side in means)
     return TimeChange(first, second, change(known[0], known[1], TIME_LUCK, shared))
 
 
@@ -95,19 +95,19 @@ def _run(run: Run, unit: Unit) -> pb.ComparedRun:
     return pb.ComparedRun(name=run.name, files=files, mode=run.mode, time_us=time_per_unit(run, unit))
 
 
-def _interval(one: Change) -> tuple[float | None, float | None]:
-    reach = one.reach(SHOWN)
-    return (None, None) if reach is None else (one.value - reach, one.value + reach)
+def _interval(change: Change) -> tuple[float | None, float | None]:
+    reach = change.reach(SHOWN)
+    return (None, None) if reach is None else (change.value - reach, change.value + reach)
 
 
 def _difference(
-    before_us: float, after_us: float, one: Change, reach: float | None, significant: bool
+    before_us: float, after_us: float, change: Change, reach: float | None, significant: bool
 ) -> pb.Difference:
-    low, high = _interval(one)
+    low, high = _interval(change)
     return pb.Difference(
         before_us=before_us,
         after_us=after_us,
-        change=relative(one.value),
+        change=relative(change.value),
         low=None if low is None else relative(low),
         high=None if high is None else relative(high),
         detectable=None if reach is None else relative(reach),
@@ -135,10 +135,7 @@ def _part(part: PartChange) -> pb.PartDifference:
 
 
 def _stage(stage: StageChange) -> pb.StageDifference:
-    before, after, found = stage.before, stage.after, stage.typical
-    typical = None
-    if found is not None:
-        typical = _difference(found.before_us, found.after_us, found.change, stage.reach, stage.significant)
+    before, after, typical = stage.before, stage.after, stage.typical
     return pb.StageDifference(
         stage=stage.name,
         before_us=before.per_call_us if before else None,
@@ -146,11 +143,15 @@ def _stage(stage: StageChange) -> pb.StageDifference:
         before_calls=before.calls if before else None,
         after_calls=after.calls if after else None,
         change_us=stage.change_us,
-        typical=typical,
-        measure=found.measure if found else "",
+        typical=_typical(typical, stage) if typical else None,
+        measure=typical.measure if typical else "",
         outcome=_stage_outcome(stage),
-        speed_adjusted=found is not None and found.speed_adjusted,
+        speed_adjusted=typical is not None and typical.speed_adjusted,
     )
+
+
+def _typical(typical: Typical, stage: StageChange) -> pb.Difference:
+    return _difference(typical.before_us, typical.after_us, typical.change, stage.reach, stage.significant)
 
 
 def _stage_outcome(stage: StageChange) -> str:

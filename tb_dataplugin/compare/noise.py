@@ -1,8 +1,8 @@
 """What is known of a figure's noise, and whether two sides differ by more.
 
-Two things make equal runs differ. *Within* a run, blocks differ; their scatter tells how well the run's mean is known.
+Two things make equal runs differ. *Within* a run, blocks differ; their scatter shows how well the run's mean is known.
 *Between* runs there is the luck that a process keeps for its life (memory layout, cores, neighbours on the machine);
-only repeated runs tell how large it is. With one run on a side it has to be assumed: `Luck`. Several runs correct the
+only repeated runs show how large it is. With one run on a side it has to be assumed: `Luck`. Several runs correct the
 assumption the more, the more there are: the moderated t-test (G. K. Smyth, 2004), with Satterthwaite's degrees of
 freedom. Figures are logarithms of times, so that differences are relative.
 """
@@ -50,7 +50,7 @@ BOUNDLESS: Final = math.log(1000)
 
 
 LEAST_RUNS: Final = 3
-"""On each side, from which their scatter tells how a stage follows the machine's speed."""
+"""On each side, from which their scatter shows how a stage follows the machine's speed."""
 
 MOST_FOLLOWED: Final = 1.5
 """How much more a stage may follow it than the others do: those that move memory suffer most from neighbours."""
@@ -64,9 +64,9 @@ SPEEDLESS_LUCK: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One run's figure. `variance` is that of its mean as its blocks tell, None when there are too few of them.
+    """One run's figure. `variance` is that of its mean by its blocks, None when there are too few of them.
 
-    `luck` is what the run itself tells of the luck of processes: its DataLoader workers do the same and differ by that.
+    `luck` is what the run itself shows of the luck of processes: its DataLoader workers do the same and differ by that.
     """
 
     value: float
@@ -105,12 +105,12 @@ def mean_figure(blocks: Floats) -> Figure | None:
 
 def typical_figure(blocks: Floats, worker: Floats) -> Figure | None:
     """Logarithm of the typical block, with Yuen's variance (1974), and how much the workers that made them differ."""
-    found = _middle_half(blocks)
-    if found is None or found[0] <= 0:
+    middle = _middle_half(blocks)
+    if middle is None or middle[0] <= 0:
         return None
-    mean, variance, kept = found
-    known = [_middle_half(blocks[worker == one]) for one in np.unique(worker)]
-    logs = [math.log(one[0]) for one in known if one is not None and one[0] > 0]
+    mean, variance, kept = middle
+    known = [_middle_half(blocks[worker == number]) for number in np.unique(worker)]
+    logs = [math.log(half[0]) for half in known if half is not None and half[0] > 0]
     luck = float(np.std(logs, ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else 0.0
     figure = _relative(mean, variance, kept, len(blocks) - 2 * int(TRIM * len(blocks)) - 1)
     return Figure(figure.value, figure.variance, figure.freedom, luck)
@@ -119,7 +119,7 @@ def typical_figure(blocks: Floats, worker: Floats) -> Figure | None:
 def _middle_half(blocks: Floats) -> tuple[float, float | None, Floats] | None:
     """Mean of the middle half, its variance, and the blocks with the outer ones moved to its edge.
 
-    A block in which another program had the core says nothing of the stage, and may be a hundred times as long.
+    A block in which another program had the CPU says nothing about the stage, and may be a hundred times as long.
     """
     if not len(blocks):
         return None
@@ -164,10 +164,10 @@ def change(
     """
     value = _mean(after) - _mean(before)
     repeated = len(before) + len(after) - 2
-    inner = [(one.variance, one.freedom, len(side)) for side in (before, after) for one in side]
+    inner = [(figure.variance, figure.freedom, len(side)) for side in (before, after) for figure in side]
     if repeated < 2 and any(variance is None for variance, _, _ in inner):
         return Change(value)
-    seen = sum(one.luck**2 for one in (*before, *after)) / (len(before) + len(after))
+    seen = sum(figure.luck**2 for figure in (*before, *after)) / (len(before) + len(after))
     per_run = 1 / len(before) + 1 / len(after)
     between = (_scatter(before) + _scatter(after)) / repeated if repeated else 0.0
     share = _trusted(between, max(luck**2, seen), repeated)
@@ -188,15 +188,15 @@ def change_beside(
     """The same difference, less what the machine's speed explains: an analysis of covariance (R. A. Fisher, 1932).
 
     `speed` per side: how much longer each run's *other* stages took, as logarithms. How much the figure follows them is
-    taken from runs of one side, which differ in nothing else. None where that cannot be told: fewer than three runs
+    taken from runs of one side, which differ in nothing else. None where that is unknown: fewer than three runs
     on a side, or sides whose other stages differ, so that the machine was another one, or more than one stage changed.
     """
     counts = [len(side) for side in (before, after)]
     if min(counts) < LEAST_RUNS:
         return None
     repeated, per_run = sum(counts) - 2, sum(1 / count for count in counts)
-    values = [np.array([one.value for one in side]) for side in (before, after)]
-    y, x = (np.concatenate([one - one.mean() for one in sides]) for sides in (values, speed))
+    values = [np.array([figure.value for figure in side]) for side in (before, after)]
+    y, x = (np.concatenate([column - column.mean() for column in sides]) for sides in (values, speed))
     spread = float(x @ x)
     moved = float(speed[1].mean() - speed[0].mean())
     if abs(moved) > student.critical(SHOWN, repeated) * math.sqrt(spread / repeated * per_run):
@@ -224,11 +224,11 @@ def _trusted(scatter: float, assumed: float, repeated: int) -> float:
 
 
 def _mean(side: Sequence[Figure]) -> float:
-    return sum(one.value for one in side) / len(side)
+    return sum(figure.value for figure in side) / len(side)
 
 
 def _scatter(side: Sequence[Figure]) -> float:
-    return sum((one.value - _mean(side)) ** 2 for one in side)
+    return sum((figure.value - _mean(side)) ** 2 for figure in side)
 
 
 def holm(probabilities: Sequence[float], weights: Sequence[float], alarm: float) -> list[bool]:

@@ -47,8 +47,8 @@ def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, share
         return []
     whole = sum(wholes) / len(wholes)
     captures = [capture for run in (*before, *after) for capture in run.captures]
-    found = (_compare(part, before, after, unit, whole, shared) for part in _parts(captures))
-    return [one for one in found if one.before_us is not None or one.after_us is not None]
+    parts = (_compare(part, before, after, unit, whole, shared) for part in _parts(captures))
+    return [part for part in parts if part.before_us is not None or part.after_us is not None]
 
 
 def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
@@ -77,8 +77,8 @@ def _device_busy(capture: pb.Capture) -> float | None:
 
 def _idle(cause: str) -> PerCapture:
     def of(capture: pb.Capture) -> float | None:
-        told = capture.devices[0].idle_by_cause_us if capture.devices else pb.IdleByCause()
-        return float(getattr(told, cause)) if told.HasField(cause) else None  # type: ignore[arg-type]
+        causes = capture.devices[0].idle_by_cause_us if capture.devices else pb.IdleByCause()
+        return float(getattr(causes, cause)) if causes.HasField(cause) else None  # type: ignore[arg-type]
 
     return of
 
@@ -101,9 +101,9 @@ def _compare(
     part: _Part, before: Sequence[Run], after: Sequence[Run], unit: Unit, whole: float, shared: float
 ) -> PartChange:
     sides = [[_figure(part, run, unit, whole) for run in runs] for runs in (before, after)]
-    known = [[one for one in side if one is not None] for side in sides]
-    means = [sum(one.value for one in side) / len(side) * whole if side else None for side in known]
-    complete = all(len(one) == len(side) for one, side in zip(known, sides, strict=True))
+    known = [[figures for figures in side if figures is not None] for side in sides]
+    means = [sum(figures.value for figures in side) / len(side) * whole if side else None for side in known]
+    complete = all(len(figures) == len(side) for figures, side in zip(known, sides, strict=True))
     return PartChange(
         name=part.name,
         title=part.title,

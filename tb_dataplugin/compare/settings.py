@@ -38,7 +38,7 @@ def _settings(runs: Sequence[Run]) -> dict[str, str]:
         for name, value in _of_capture(capture):
             if value not in values.setdefault(name, []):
                 values[name].append(value)
-    return {name: ", ".join(sorted(found)) for name, found in values.items()}
+    return {name: ", ".join(sorted(seen)) for name, seen in values.items()}
 
 
 def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:

@@ -69,7 +69,7 @@ def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Di
     for capture in known:
         process = _WINDOW.sub("", capture.name) if capture.mode != "unannotated" else capture.file
         grouped.setdefault((capture.host, process), []).append(capture)
-    return tuple(Run(found[0].name, tuple(found)) for found in grouped.values()), notes
+    return tuple(Run(own[0].name, tuple(own)) for own in grouped.values()), notes
 
 
 def common_unit(runs: Sequence[Run]) -> Unit:
@@ -115,7 +115,7 @@ def stages_of(run: Run) -> dict[str, StageFigures]:
     rows: dict[str, list[pb.Stage]] = {}
     for stage in (stage for capture in run.captures for stage in capture.stages if stage.kind != "wait"):
         rows.setdefault(f"{stage.kind}::{stage.label}", []).append(stage)
-    return {name: _stage_figures(found) for name, found in rows.items()}
+    return {name: _stage_figures(places) for name, places in rows.items()}
 
 
 def _stage_figures(rows: list[pb.Stage]) -> StageFigures:

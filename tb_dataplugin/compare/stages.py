@@ -17,11 +17,11 @@ ALARM: Final = 0.03
 the part of it that its self time is of all: a large stage is worth finding, many small ones may not raise alarms."""
 
 BESIDE: Final = 0.7
-"""Part of the alarm of a measure that goes to its change beside the other stages, where that can be told: it has the
+"""Part of the alarm of a measure that goes to its change beside the other stages, where that is known: it has the
 least noise. The plain change has the rest."""
 
 LEAST_WITNESSES: Final = 4
-"""Other stages, from which their median tells the machine's speed even if one of them has changed as well."""
+"""Other stages, from which their median shows the machine's speed even if one of them changed as well."""
 
 LIKELY: Final = 0.8
 """Part of a stage's alarm that goes to the measure which suits it: CPU time if it computes most of its time, else wall
@@ -29,7 +29,7 @@ time. The other measure has the rest."""
 
 
 COLD_US: Final = 8.0
-"""CPU time (us) that a call may lose when other programs have had its core: the caches are theirs then. Stages of 20 to
+"""CPU time (us) that a call may lose when other programs have used its CPU: the caches are theirs then. Stages of 20 to
 60 us took 20 to 50 % more CPU time on a machine where wall times were two to four times as long."""
 
 
@@ -93,24 +93,24 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     sides = [[stages_of(run) for run in runs] for runs in (before, after)]
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
-    told = {name: _most_telling(sides, name, shared) for name in names}
+    typical = {name: _most_significant(sides, name, shared) for name in names}
     shares = {name: _share(sides, name) for name in names}
-    tested = [name for name, one in told.items() if one is not None]
-    probabilities = [one.probability for name in tested if (one := told[name]) is not None]
+    tested = [name for name, figure in typical.items() if figure is not None]
+    probabilities = [figure.probability for name in tested if (figure := typical[name]) is not None]
     real = holm(probabilities, [shares[name] for name in tested], ALARM)
     named = {name for name, is_real in zip(tested, real, strict=True) if is_real}
-    found = []
-    for name, one in told.items():
+    changes = []
+    for name, figure in typical.items():
         means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
-        reach = one.change.reach(ALARM * shares[name] * one.part) if one and shares[name] else None
-        found.append(StageChange(name, means[0], means[1], one, reach, name in named))
-    return sorted(found, key=lambda one: (-abs(one.change_us or 0.0), one.name))
+        reach = figure.change.reach(ALARM * shares[name] * figure.part) if figure and shares[name] else None
+        changes.append(StageChange(name, means[0], means[1], figure, reach, name in named))
+    return sorted(changes, key=lambda stage: (-abs(stage.change_us or 0.0), stage.name))
 
 
 def _share(sides: list[list[dict[str, StageFigures]]], name: str) -> float:
     """Of a stage in all self time: the mean over all runs."""
     known = [run for side in sides for run in side if run]
-    wholes = [math.fsum(one.self_us for one in run.values()) for run in known]
+    wholes = [math.fsum(figures.self_us for figures in run.values()) for run in known]
     shares = [run[name].self_us / whole for run, whole in zip(known, wholes, strict=True) if name in run and whole]
     return math.fsum(shares) / len(known)
 
@@ -120,39 +120,42 @@ def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name:
     known = [run[name] for run in runs if name in run]
     if not known:
         return None
-    calls = sum(one.calls for one in known)
-    spent = sum(one.self_us for one in known)
+    calls = sum(figures.calls for figures in known)
+    spent = sum(figures.self_us for figures in known)
     units = sum(count for count in counts if count is not None) if None not in counts else None
     return Side(spent / calls, calls / units if units else None, spent / units if units else None)
 
 
-def _most_telling(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> Typical | None:
-    """By CPU time, or by wall time: the one that tells the sides apart, else the one that suits the stage.
+def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> Typical | None:
+    """By CPU time, or by wall time: the one with the more significant difference, else the one that suits the stage.
 
     CPU time does not suffer from neighbours on the machine; wall time knows of waiting for files. None for a stage that
     a run lacks.
     """
     runs = [[run.get(name) for run in side] for side in sides]
-    known = [[one for one in side if one is not None] for side in runs]
+    known = [[figures for figures in side if figures is not None] for side in runs]
     if [len(side) for side in known] != [len(side) for side in sides]:
         return None
-    everywhere = [one for side in known for one in side]
-    measures = [one for one in MEASURES if all(one in figures.typical for figures in everywhere)]
-    suits: Measure = "cpu" if len(measures) == 2 and all(computes(one, shared) for one in everywhere) else "wall"
-    found = []
+    everywhere = [figures for side in known for figures in side]
+    measures = [measure for measure in MEASURES if all(measure in figures.typical for figures in everywhere)]
+    computing = len(measures) == 2 and all(computes(figures, shared) for figures in everywhere)
+    suits: Measure = "cpu" if computing else "wall"
+    candidates = []
     for measure in measures:
-        before, after = ([one.typical[measure] for one in side] for side in known)
+        before, after = ([figures.typical[measure] for figures in side] for side in known)
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
         call_us = _typical_us(before + after)
         noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
         plain = Typical(change(before, after, STAGE_LUCK, noise, layout), measure, part, *times)
-        found += _both(plain, before, after, _speed(sides, name), layout) if measure == "cpu" else [plain]
-    if not found:
+        candidates += _both(plain, before, after, _speed(sides, name), layout) if measure == "cpu" else [plain]
+    if not candidates:
         return None
-    best = min(found, key=lambda one: one.probability)
-    return best if best.probability <= ALARM else next(one for one in found if one.measure == suits)
+    best = min(candidates, key=lambda candidate: candidate.probability)
+    return (
+        best if best.probability <= ALARM else next(candidate for candidate in candidates if candidate.measure == suits)
+    )
 
 
 def _both(
@@ -188,4 +191,4 @@ def _speed(sides: list[list[dict[str, StageFigures]]], name: str) -> list[Floats
 
 
 def _typical_us(side: list[Figure]) -> float:
-    return math.exp(sum(one.value for one in side) / len(side))
+    return math.exp(sum(figure.value for figure in side) / len(side))

@@ -32,10 +32,10 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 def as_html(report: pb.Report, timelines: Sequence[TimelineSource | None], title: str) -> str:
     """`timelines`: one for each capture of the report, None where there is none to draw."""
     script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
-    told = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
-    room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(told.encode())
+    report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
+    room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(report_json.encode())
     slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
-    data = f'{{"title": {_json(title)}, "report": {told}, "timelines": [{", ".join(slices)}]}}'
+    data = f'{{"title": {_json(title)}, "report": {report_json}, "timelines": [{", ".join(slices)}]}}'
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -64,16 +64,16 @@ def _inert(code: str, element: str) -> str:
 
 def _bounded(report: pb.Report, room: int) -> str:
     """The report without what the page does not draw, its lists cut until it fits; their counts stay true."""
-    told = ""
+    report_json = ""
     for most in LIST_LENGTHS:
         shown = pb.Report()
         shown.CopyFrom(report)
         for capture in shown.captures:
             _lighten(capture, most)
-        told = _json(as_dict(shown))
-        if len(told.encode()) <= room:
+        report_json = _json(as_dict(shown))
+        if len(report_json.encode()) <= room:
             break
-    return told
+    return report_json
 
 
 def _lighten(capture: pb.Capture, most: int | None) -> None:

@@ -49,7 +49,7 @@ def _plain_value(field: FieldDescriptor, value: Any) -> Any:
 
 def _number(value: float) -> int | float:
     if not math.isfinite(value):
-        raise ValueError(f"{value} cannot be told in JSON")
+        raise ValueError(f"{value} cannot be written in JSON")
     return int(value) if value.is_integer() else value
 
 

@@ -59,7 +59,7 @@ class EventTable:
         return EventTable(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     def is_category(self, *categories: Category) -> npt.NDArray[np.bool_]:
-        found = np.zeros(len(self), dtype=np.bool_)
+        matches = np.zeros(len(self), dtype=np.bool_)
         for category in categories:  # comparing bytes is a tenth of looking them up
-            found |= self.category == category
-        return found
+            matches |= self.category == category
+        return matches

@@ -114,8 +114,8 @@ class Intervals:
         if not len(self):
             return np.zeros(len(times), dtype=np.bool_)
         index = np.searchsorted(self.start, times, side="right") - 1
-        found: npt.NDArray[np.bool_] = (index >= 0) & (times < self.end[np.maximum(index, 0)])
-        return found
+        is_inside: npt.NDArray[np.bool_] = (index >= 0) & (times < self.end[np.maximum(index, 0)])
+        return is_inside
 
     def covered_before(self, times: Int64Array) -> Int64Array:
         """For each time, how much of the set lies before it (ns). Its differences are overlaps."""

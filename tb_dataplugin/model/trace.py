@@ -65,8 +65,8 @@ class HostInfo:
 class WorkerProcess:
     """A DataLoader worker that recorded. `started_ns`: when its worker_init_fn had returned, on the trace's clock.
 
-    Threads: how many each library uses in this process, as told by ``torch.get_num_threads()``, ``cv2.getNumThreads()``
-    and OMP_NUM_THREADS; None when it was not loaded or set.
+    Threads: how many each library uses in this process, by ``torch.get_num_threads()``, ``cv2.getNumThreads()`` and
+    OMP_NUM_THREADS; None when it was not loaded or set.
     """
 
     loader: int
@@ -85,7 +85,7 @@ UNKNOWN_NS: Final = -(2**63)
 
 @dataclass(frozen=True, slots=True)
 class BatchTable:
-    """Batches that DataLoader workers made, one row each, by start. Times in ns on the trace's clock, or `UNKNOWN_NS`.
+    """Batches that DataLoader workers built, one row each, by start. Times in ns on the trace's clock, or `UNKNOWN_NS`.
 
     `number` is the 0-based number in the epoch, -1 when it could not be known.
     """
@@ -107,10 +107,10 @@ class BatchTable:
 
 @dataclass(frozen=True, slots=True)
 class BatchCosts:
-    """What making each batch cost its worker process, row by row with `BatchTable`; -1 where it was not recorded.
+    """What building each batch cost its worker process, row by row with `BatchTable`; -1 where it was not recorded.
 
     process_cpu_ns                  CPU time of all its threads
-    run_delay_ns                    its main thread was ready to run and had no core
+    run_delay_ns                    its main thread waited for a CPU
     voluntary, involuntary          context switches of its main thread
     read_chars, read_bytes          bytes that reads returned; the part of them that came from storage
     major_faults                    page faults that went to storage
@@ -127,7 +127,7 @@ class BatchCosts:
 
 @dataclass(frozen=True, slots=True)
 class ThreadCosts:
-    """What a thread spent in the window: running; ready to run, and without a core."""
+    """What a thread spent in the window: running; waiting for a CPU."""
 
     cpu_ns: int
     run_delay_ns: int
@@ -173,7 +173,7 @@ def _product(each: float | None, count: int | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class TraceInfo:
-    """What the trace says of itself. None or "": it does not say.
+    """What the trace says about itself. None or "": it does not say.
 
     `single_process_loader`: torch's own spans name its iterator for zero workers.
     """

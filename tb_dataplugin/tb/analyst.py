@@ -22,7 +22,7 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import DataPipelineError, OwnFault
+from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.pipeline import open_capture
 from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.shown import shown
@@ -70,7 +70,7 @@ def main(spare: str, roots: Sequence[str] = ()) -> None:
     usual = user_store()
     told = None if usual is None else usual.distrusted()
     if told is not None:
-        print(f"tb-dataplugin: {told}", file=sys.stderr)
+        print(f"tb-dataplugin: {shown(told)}", file=sys.stderr)
     stores = (*(() if usual is None or told is not None else (usual,)), Store(Path(spare)))
     folders = tuple(map(Path, roots))
     while line := lines.get().strip():
@@ -93,7 +93,7 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
         return Answer("error", shown(f"cannot analyse {path}: {why}"), passing=True)
     except Exception as error:
         print(shown(traceback.format_exc(), keep="\n"), end="", file=sys.stderr)
-        return Answer("error", str(OwnFault(f"analyse {path}", error)))
+        return Answer("error", str(InternalError(f"analyse {path}", error)))
     if kept.changed:
         return Answer("changed")
     if kept.store is None:

@@ -13,7 +13,7 @@ from werkzeug import Request, Response
 from werkzeug.wsgi import wrap_file
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.errors import BadRequest, DataPipelineError, OwnFault
+from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import as_report
 from tb_dataplugin.reader.opening import open_trace
@@ -43,7 +43,7 @@ def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response
         return _json(request, {"error": str(error)}, error.http_status)
     except Exception as error:
         log_failure(f"answering {request.path}")
-        fault = OwnFault(f"answer {request.path}", error)
+        fault = InternalError(f"answer {request.path}", error)
         return _json(request, {"error": str(fault)}, fault.http_status)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from tb_dataplugin.cache import Store
-from tb_dataplugin.errors import OwnFault, UnknownCapture
+from tb_dataplugin.errors import InternalError, UnknownCapture
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
 from tb_dataplugin.reader.opening import roots_of
 from tb_dataplugin.report.report_pb2 import Capture
@@ -270,7 +270,7 @@ class CaptureLibrary:
             answer = analyst.analyse(entry.trace.path, entry.id)
         except Exception as error:  # a bug of ours must not stop the other captures
             log_failure(f"analysing {entry.trace.path}")
-            answer = Answer("error", str(OwnFault(f"analyse {entry.trace.path}", error)))
+            answer = Answer("error", str(InternalError(f"analyse {entry.trace.path}", error)))
         self._finish(entry, answer)
 
     def _finish(self, entry: Entry, answer: Answer) -> None:

@@ -135,14 +135,14 @@ def _rows(
     start: Int64Array, end: Int64Array, depth: Int64Array, label: Int32Array, index: Int64Array | None = None
 ) -> tuple[Row, ...]:
     """Spans in any order as one row per depth."""
-    found = []
+    by_depth = []
     order = np.argsort(depth, kind="stable")
     for here in np.split(order, np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=-1)) + 1))):
         samples = index is not None and bool((index[here] >= 0).any())
-        found.append(
+        by_depth.append(
             build_row(start[here], end[here], label[here], index[here] if samples and index is not None else None)
         )
-    return tuple(found)
+    return tuple(by_depth)
 
 
 def _step_lane(trace: Trace, labels: _Labels) -> Iterator[LaneSource]:
@@ -188,10 +188,12 @@ def _batches_by_pid(table: BatchTable, window: Window) -> dict[int, _Batches]:
     """What each worker process made; a batch that it had not finished lasts to the end of the window."""
     begun = known(table.started_ns)
     end = np.where(known(table.finished_ns), table.finished_ns, window.end_ns)
-    found = {}
+    by_pid = {}
     for pid, mine in groups(table.pid, np.flatnonzero(begun)):
-        found[pid] = _Batches(table.started_ns[mine], np.maximum(end[mine], table.started_ns[mine]), table.number[mine])
-    return found
+        by_pid[pid] = _Batches(
+            table.started_ns[mine], np.maximum(end[mine], table.started_ns[mine]), table.number[mine]
+        )
+    return by_pid
 
 
 def _worker_lanes(
@@ -239,8 +241,8 @@ def _device_lane(trace: Trace, device: DeviceIdle, labels: _Labels) -> LaneSourc
     rows = np.flatnonzero(events.is_category(*DEVICE_ACTIVITY) & (events.device == device.device))
     _, stream = np.unique(events.track[rows], return_inverse=True)
     is_kernel = events.category[rows] == int(Category.KERNEL)
-    found, what = np.unique(2 * events.name[rows].astype(np.int64) + is_kernel, return_inverse=True)
-    table = [labels.number(trace.names[key // 2], "kernel" if key % 2 else "copy") for key in found.tolist()]
+    keys, what = np.unique(2 * events.name[rows].astype(np.int64) + is_kernel, return_inverse=True)
+    table = [labels.number(trace.names[key // 2], "kernel" if key % 2 else "copy") for key in keys.tolist()]
     label = np.array(table, dtype=np.int32)[what]
     lanes = _rows(events.start_ns[rows], events.end_ns[rows], int64(stream), label)
     owner = LaneOwner(device=device.device)

@@ -22,7 +22,7 @@ from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.limits import ALL_GAPS
 from tb_dataplugin.pipeline import AnalysedCapture, analyse, as_report
-from tb_dataplugin.reader import chrome, decoding, elements, read_trace, source
+from tb_dataplugin.reader import chrome, decoding, elements, read_trace, recovery, source
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tests.fuzz.seeds import Seed
 
@@ -61,7 +61,7 @@ def sizes(random: Random) -> Iterator[None]:
         patch.object(source, "BLOCK_BYTES", random.choice((1 << 20, 1 << 20, 5000, 777, 50))),
         patch.object(source, "READ_BYTES", random.choice((1 << 16, 1000, 60))),
         patch.object(chrome, "WINDOW_BYTES", window),
-        patch.object(chrome, "SMALL_BYTES", max(window // 8, 16)),
+        patch.object(recovery, "SMALL_BYTES", max(window // 8, 16)),
         patch.object(elements, "MOST_ELEMENT_BYTES", random.choice((1 << 26, 1 << 26, 1 << 14))),
         patch.object(elements, "CUT_TRIES", random.choice((64, 64, 1))),
     ):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, astuple, dataclass
 from itertools import combinations, product
 from typing import Final
 
-EPOCHS: Final = 2
-BATCHES: Final = 6
-"""In an epoch, of every kind of loader."""
+STEPS: Final = 12
+"""Of every program."""
 
 STRUCK: Final = 3
 """The batch, counted from 0, that a fault in the user's dataset, transform or collate function hits."""
@@ -27,28 +26,35 @@ class Kind:
     """False: something runs beside the loop in the same process, so random numbers would not repeat."""
     slow: bool = False
     """True: each worker imports torch anew."""
+    epochs: int = 2
+    """Fewer where starting workers is most of a run."""
+
+    @property
+    def batches(self) -> int:
+        """In an epoch."""
+        return STEPS // self.epochs
 
 
 KINDS: Final[dict[str, Kind]] = {
     "map": Kind(),
     "map_workers": Kind(workers=2),
-    "map_spawn": Kind(workers=1, slow=True),
-    "map_forkserver": Kind(workers=1, slow=True),
+    "map_spawn": Kind(workers=1, slow=True, epochs=1),
+    "map_forkserver": Kind(workers=1, slow=True, epochs=1),
     "persistent": Kind(workers=2),
     "iterable": Kind(),
     "iterable_workers": Kind(workers=2),
     "unbatched": Kind(batch=1),
-    "batch_sampler": Kind(workers=2),
+    "batch_sampler": Kind(workers=1, epochs=1),
     "tensor_indices": Kind(),
-    "numpy_indices": Kind(workers=2),
+    "numpy_indices": Kind(workers=1, epochs=1),
     "tuple_indices": Kind(),
-    "getitems": Kind(workers=2),
+    "getitems": Kind(workers=1, epochs=1),
     "subset_of_concat": Kind(),
     "dicts": Kind(),
-    "pin_memory": Kind(workers=2),
-    "out_of_order": Kind(workers=1),
+    "pin_memory": Kind(workers=1, epochs=1),
+    "out_of_order": Kind(workers=1, epochs=1),
     "thread_workers": Kind(workers=1, processes=False, random=False),
-    "own_iter": Kind(workers=2),
+    "own_iter": Kind(workers=1, epochs=1),
     "own_get_iterator": Kind(),
     "read_ahead": Kind(random=False),
 }
@@ -61,7 +67,6 @@ RELATIONS: Final = (
     "ours_outlasts_user",
     "user_in_ours",
     "user_outlasts_ours",
-    "two_users",
     "two_users_and_ours",
     "monitor",
     "monitor_and_ours",
@@ -184,8 +189,6 @@ def _stays(cell: Cell) -> tuple[tuple[Stay, ...], Stay | None]:
             return (Stay(at, at + 5),), Stay(0)
         case "user_outlasts_ours":
             return (Stay(at),), Stay(0, at + 2)
-        case "two_users":
-            return (Stay(0, 5), Stay(6)), None
         case "two_users_and_ours":
             return (Stay(0, 5), Stay(6)), Stay(at)
         case _:
@@ -276,26 +279,23 @@ def _pairs(dimensions: dict[str, tuple[str, ...]]) -> Iterator[Pair]:
 
 
 def every() -> Iterator[Cell]:
-    """The whole matrix: all loaders, relations, phases and endings; marks and exports take turns.
+    """The whole matrix: all loaders, relations and endings; the phases take turns, but for two loaders that have all.
 
-    A loader that starts Python anew for each worker has the covering selection only.
+    Marks and exports take turns as well. A loader whose workers import torch anew has a covering selection.
     """
-    quick = {name for name, kind in KINDS.items() if not kind.slow}
-    turn = 0
-    for loader, profilers, phase, ending in product(KINDS, RELATIONS, PHASES, ENDINGS):
-        cell = Cell(loader, profilers, phase, ending)
-        if loader not in quick or not is_possible(cell.values()):
-            continue
-        if not _has_phase(cell):
-            continue
-        turn += 1
-        yield replace(cell, marks=MARKS[turn % 3], export=EXPORTS[turn // 3 % 2])
-    yield from (cell for cell in covering(DIMENSIONS) if cell.loader not in quick)
+    for turn, (loader, profilers, ending, phase) in enumerate(product(QUICK["loader"], RELATIONS, ENDINGS, PHASES)):
+        cell = Cell(loader, profilers, phase, ending, MARKS[turn % 3], EXPORTS[turn // 3 % 2])
+        is_its_turn = loader in ("map", "map_workers") or phase == PHASES[turn // 4 % 4]
+        if is_possible(cell.values()) and is_its_turn and _has_phase(cell):
+            yield cell
+    yield from (cell for cell in covering(DIMENSIONS) if KINDS[cell.loader].slow)
 
 
 def _has_phase(cell: Cell) -> bool:
     """False where the phase changes nothing, so that one is enough."""
-    return cell.phase == "wait" or cell.profilers not in ("none", "monitor", "two_users")
+    return (
+        cell.profilers not in ("none", "monitor") or cell.loader not in ("map", "map_workers") or cell.phase == "wait"
+    )
 
 
 def named(cells: Iterable[Cell]) -> dict[str, Cell]:

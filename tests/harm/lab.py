@@ -29,7 +29,9 @@ ROOT: Final = Path(__file__).parents[2]
 LIMIT_S: Final = 60.0
 """For one run: far more than any needs, so that no clock decides but over those that hang."""
 SLOW_LIMIT_S: Final = 180.0
-WHOLE_END: Final = frozenset({"map", "thread_workers", *(name for name, kind in KINDS.items() if kind.slow)})
+WHOLE_END: Final = frozenset(
+    {"iterable", "persistent", "thread_workers", *(name for name, kind in KINDS.items() if kind.slow)}
+)
 """Loaders whose programs end as Python ends, in each cell; others end quickly."""
 
 

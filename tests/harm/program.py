@@ -16,7 +16,7 @@ import torch
 import torch.profiler
 from torch.profiler import record_function
 
-from tests.harm.cells import EPOCHS, KINDS, STRUCK, Program, Stay
+from tests.harm.cells import KINDS, STRUCK, Program, Stay
 from tests.harm.user_code import BadSample
 
 Log = Callable[..., None]
@@ -139,15 +139,15 @@ class Profilers:
 def train(program: Program, loader: Any, side: Side, folder: str, gate: str, log: Log) -> None:
     """The program. Whatever ends it early leaves it by its exception."""
     side.mark(loader)
-    draws = KINDS[program.loader].random
+    kind = KINDS[program.loader]
     step = 0
     with Profilers(program, side, folder, log) as profilers:
-        for epoch in range(EPOCHS):
+        for epoch in range(kind.epochs):
             for batch in side.batches(loader):
                 log("batch", epoch, describe(batch))
                 warnings.warn("user: loop", UserWarning, stacklevel=1)
                 with record_function("user::body"), side.body():
-                    numbers = [random.random(), float(np.random.rand()), float(torch.rand(1))] if draws else []
+                    numbers = [random.random(), float(np.random.rand()), float(torch.rand(1))] if kind.random else []
                 log("body", numbers)
                 if step == program.strike and strike(program.ending):
                     return

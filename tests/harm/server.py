@@ -16,9 +16,11 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
+from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Final
 
+import PIL.Image
 import torch
 
 from tests.harm import drive
@@ -154,6 +156,10 @@ def prepare(with_us: bool) -> None:
     vars(compiler)["config"] = config
     vars(torch)["_inductor"] = compiler
     sys.modules |= {"torch._inductor": compiler, "torch._inductor.config": config}
+    for name in ("numpy.random", "numpy.ma", "torch.profiler._cupti_monitor", "isal.igzip"):
+        with suppress(ImportError):
+            import_module(name)
+    PIL.Image.preinit()
     if with_us:
         import annotate
 

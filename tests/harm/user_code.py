@@ -38,7 +38,7 @@ from torch.utils.data import (
 from torch.utils.data import _utils as data_utils
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 
-from tests.harm.cells import BATCHES, KINDS, STRUCK, Kind
+from tests.harm.cells import KINDS, STRUCK, Kind
 
 
 class BadSample(ValueError):
@@ -87,6 +87,9 @@ NAMES = (
     "type of the stream",
     "type of the collate function",
     "type of the collate function's argument",
+    "type of the loader",
+    "type of the iterator",
+    "batches that the iterator has handed out",
 )
 """What the flags are of; a flag is 1 where user code sees what it expects, but for the index type and attributes."""
 
@@ -100,6 +103,11 @@ def flagged(row: torch.Tensor, **flags: float) -> torch.Tensor:
     """Flags, then the row."""
     numbers = [flag(name.replace("_s_", "'s ").replace("_", " "), value) for name, value in flags.items()]
     return torch.cat([torch.tensor(numbers, dtype=row.dtype), row])
+
+
+def all_flagged(batch: torch.Tensor, **flags: float) -> torch.Tensor:
+    """The same for each row of a batch."""
+    return torch.stack([flagged(row, **flags) for row in batch])
 
 
 def is_exactly(obj: object, cls: type) -> float:
@@ -270,7 +278,7 @@ class OwnIter(DataLoader[Any]):
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         for batch in super().__iter__():
-            yield batch + is_exactly(self, OwnIter)
+            yield all_flagged(batch, type_of_the_loader=is_exactly(self, OwnIter))
 
 
 class CountingIterator(_SingleProcessDataLoaderIter):
@@ -281,7 +289,11 @@ class CountingIterator(_SingleProcessDataLoaderIter):
     def __next__(self) -> Any:
         batch = super().__next__()
         self.handed_out += 1
-        return batch + self.handed_out * is_exactly(self, CountingIterator)
+        return all_flagged(
+            batch,
+            type_of_the_iterator=is_exactly(self, CountingIterator),
+            batches_that_the_iterator_has_handed_out=self.handed_out,
+        )
 
 
 class OwnGetIterator(DataLoader[Any]):
@@ -360,7 +372,7 @@ def make_loader(name: str, ending: str, files: str, gate: str) -> DataLoader[Any
     """The user's loader, by its name in `cells.KINDS`."""
     kind = KINDS[name]
     trap = trap_for(ending, kind, gate)
-    photos = _dataset(name, BATCHES * kind.batch, files, trap, kind.random)
+    photos = _dataset(name, kind.batches * kind.batch, files, trap, kind.random)
     keywords: dict[str, Any] = {"batch_size": kind.batch, "num_workers": kind.workers, "collate_fn": Join(trap)}
     cls: Any = {"own_iter": OwnIter, "own_get_iterator": OwnGetIterator, "read_ahead": ReadAhead}.get(name, DataLoader)
     keywords.update(_settings(name, photos))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.pipeline import analyse
-from tb_dataplugin.reader import chrome, decoding, elements, kineto
+from tb_dataplugin.reader import chrome, decoding, elements, kineto, recovery
 from tb_dataplugin.reader.kineto import trace_from_json
 from tests.trace_builder import training_run
 
@@ -52,7 +52,7 @@ def pieces(text: bytes, cuts: list[int]) -> Iterator[bytes]:
 def read(blocks: Iterator[bytes], window: int) -> tuple[list[decoding.RawEvent], list[str]]:
     found = DiagnosticsCollector()
     reader = chrome.ChromeReader(blocks, Path("x.json"), found)
-    with patch.object(chrome, "WINDOW_BYTES", window), patch.object(chrome, "SMALL_BYTES", max(window // 4, 16)):
+    with patch.object(chrome, "WINDOW_BYTES", window), patch.object(recovery, "SMALL_BYTES", max(window // 4, 16)):
         events = [event for one in reader.windows() for event in one.events]
     return events, [one.code for one in found.result()]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tb_dataplugin.cli import main
 from tb_dataplugin.compare import compare
-from tb_dataplugin.errors import OwnFault, UnreadableTrace
+from tb_dataplugin.errors import InternalError, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.compare_text import compare_text
@@ -124,7 +124,7 @@ def test_no_name_reaches_error_lines_or_the_log_raw(
     kind: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     name = HOSTILE[kind][0]
-    for error in (UnreadableTrace(Path(name), name, name), OwnFault(name, ValueError(name))):
+    for error in (UnreadableTrace(Path(name), name, name), InternalError(name, ValueError(name))):
         assert not hostile(str(error)) and "\n" not in str(error)
     with caplog.at_level(logging.ERROR, logger="tensorboard"):
         try:

@@ -73,7 +73,7 @@ def test_a_fault_of_our_own_is_one_line_and_costs_no_other_file(
     assert main(["report", str(tmp_path), "--no-cache", "--format", "json"]) == 3
     out, error = capsys.readouterr()
     assert [capture["name"] for capture in json.loads(out)["captures"]] == ["good"]
-    assert "cannot analyse" in error and "ZeroDivisionError" in error and "fault of tb-dataplugin" in error
+    assert "cannot analyse" in error and "ZeroDivisionError" in error and "internal error of tb-dataplugin" in error
     assert error.count("\n") == 1
 
 

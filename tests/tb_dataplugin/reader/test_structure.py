@@ -12,7 +12,7 @@ from tb_dataplugin import limits
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.pipeline import AnalysedCapture, analyse, as_report
-from tb_dataplugin.reader import chrome
+from tb_dataplugin.reader import recovery
 from tb_dataplugin.reader.kineto import trace_from_json
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tests.fuzz import shapes
@@ -34,7 +34,7 @@ def counts(capture: dict[str, Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_a_report_holds_is_bounded_whatever_the_structure(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chrome, "MOST_JUNK", 500)
+    monkeypatch.setattr(recovery, "MOST_JUNK", 500)
     try:
         found = analysed(SHAPES[shape](2500))
     except UnreadableTrace as error:
@@ -113,16 +113,16 @@ def test_streams_that_share_a_row_change_no_figure() -> None:
 
 
 def test_junk_without_end_stops_the_reading_and_keeps_what_stood_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chrome, "MOST_JUNK", 500)
+    monkeypatch.setattr(recovery, "MOST_JUNK", 500)
     good = b'{"ph":"X","cat":"cpu_op","name":"good","pid":1,"tid":1,"ts":%d,"dur":1},'
-    text = b'{"traceEvents":[' + b"".join(good % n for n in range(50)) + b"1," * 5000 + good % 99
+    text = b'{"traceEvents":[' + b"".join(good % n for n in range(50)) + b"x y," * 5000 + good % 99
     trace = trace_from_json(text, Path("x.json"))
     assert len(trace.events) == 50
     assert "limit_junk" in {one.code for one in trace.diagnostics}
 
 
 def test_damage_here_and_there_never_stops_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chrome, "MOST_JUNK", 50)
+    monkeypatch.setattr(recovery, "MOST_JUNK", 50)
     good = b'{"ph":"X","cat":"cpu_op","name":"good","pid":1,"tid":1,"ts":%d,"dur":1},'
     text = b'{"traceEvents":[' + b"".join(good % n + (b"{]," if n % 20 == 0 else b"") for n in range(4000)) + b"{}]}"
     trace = trace_from_json(text, Path("x.json"))

@@ -324,7 +324,7 @@ def test_a_bug_in_a_route_is_one_line_too(host: Host, monkeypatch: pytest.Monkey
     host.work()
     monkeypatch.setattr("tb_dataplugin.tb.routes.compare", lambda *_: 1 // 0)
     code, answer = host.get("compare?before=a&after=a")
-    assert code == 500 and "fault of tb-dataplugin" in answer["error"] and "\n" not in answer["error"]
+    assert code == 500 and "internal error of tb-dataplugin" in answer["error"] and "\n" not in answer["error"]
 
 
 def test_only_get_is_served(host: Host) -> None:
