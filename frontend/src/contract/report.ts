@@ -138,7 +138,7 @@ export interface Step {
 /**
  * Idle time of one device by cause, in microseconds. Every idle moment has exactly one cause, so the fields sum to the
  * idle time. The cause is what the launching thread (else the training thread) did until it launched what ended the gap.
- * A cause that the trace cannot tell is absent, and its time stands under `unknown`. See docs/attribution.md.
+ * A cause that cannot be known is absent, and its time stands under `unknown`. See docs/attribution.md.
  */
 export interface IdleByCause {
   /** the training thread waits for a batch */

@@ -98,7 +98,7 @@ function StageHead({ units, known, waitTitle: title }: StageHeadProps) {
         <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
         <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
         <Head column="blame_us" label="Data wait" unit={units.wait} title={title} />
-        <th scope="col" class="num" title={`Share of the data wait. ${title}`}>
+        <th scope="col" class="num wrap" title={`Share of the data wait. ${title}`}>
           of data wait
         </th>
         {known.limits && (
