@@ -21,9 +21,10 @@ demo: $(VENV)/.demo
 test: lint types contracts check-generated test-python test-frontend
 	@echo "make test: everything passed"
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev frontend/node_modules/.installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	cd frontend && ../scripts/npm run --silent lint
 
 types: $(VENV)/.dev frontend/node_modules/.installed
 	$(VENV)/bin/mypy

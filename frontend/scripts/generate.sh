@@ -10,6 +10,6 @@ trap 'rm -rf "$out"' EXIT
 protoc \
   --plugin=protoc-gen-ts_proto=node_modules/.bin/protoc-gen-ts_proto \
   --ts_proto_out="$out" \
-  --ts_proto_opt=onlyTypes=true,snakeToCamel=false,exportCommonSymbols=false,esModuleInterop=true,unrecognizedEnum=false \
+  --ts_proto_opt=outputEncodeMethods=false,outputJsonMethods=from-only,outputPartialMethods=false,snakeToCamel=false,exportCommonSymbols=false,esModuleInterop=true,unrecognizedEnum=false \
   -I ../tb_dataplugin/report report.proto
 grep -v -E '^//   (protoc|protoc-gen-ts_proto) +v' "$out/report.ts" | grep -v '^// versions:' > src/contract/report.ts

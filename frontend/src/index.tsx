@@ -69,7 +69,7 @@ export async function render(): Promise<void> {
     else await refreshRuns();
   } catch (error) {
     const line = document.createElement("p");
-    line.dataset["testid"] = "error-state";
+    line.dataset.testid = "error-state";
     line.textContent = `The Data Pipeline page failed to start: ${error instanceof Error ? error.message : String(error)}`;
     document.body.append(line);
   }

@@ -65,7 +65,9 @@ def test_causes_have_the_colours_of_their_tokens(tab: Tab, host: Host, theme: st
 def test_the_steps_show_every_cause_and_the_teeth_of_the_workers(tab: Tab, host: Host) -> None:
     report = host.reports[SAWTOOTH]
     tab.open(SAWTOOTH, "overview")
-    assert "1 step in 4" in tab.find("sawtooth").inner_text(timeout=TIMEOUT_MS)
+    assert tab.find("sawtooth").inner_text(timeout=TIMEOUT_MS) == report["steps"]["sawtooth"]["sentence"]
+    assert report["steps"]["sawtooth"]["period"] == 4
+    assert tab.frame.locator(".wait-point.tooth").count() == len(report["steps"]["sawtooth"]["steps"])
     tab.frame.get_by_text("Steps as a table").click()
     for row, step in zip(tab.find("step-row").all(), report["steps"]["items"], strict=True):
         cells = {cell.get_attribute("data-column"): cell for cell in row.locator("td").all()}
@@ -155,7 +157,8 @@ def test_the_findings_view_has_all_that_the_report_says(tab: Tab, host: Host, na
         text = plain(item.inner_text())
         assert item.get_attribute("data-rule") == finding["rule"]
         assert plain(finding["title"]) in text and plain(finding["advice"]) in text
-        assert all(plain(line) in text for line in finding["evidence"])
+        assert all(plain(evidence["text"]) in text for evidence in finding["evidence"])
+        assert plain(finding["confidence_reason"]) in text
         gains = [float(one.get_attribute("data-value")) for one in item.get_by_test_id("finding-gain").all()]
         assert gains == [finding["gain_us_per_step"]] if "gain_us_per_step" in finding else not gains
     told = [row.get_attribute("data-rule") for row in tab.find("abstention").all()]
@@ -199,9 +202,37 @@ def test_evidence_of_stages_batches_and_host_is_that_of_the_report(tab: Tab, hos
         assert (float(size) if size else None) == stage.get("bytes")
     tab.find("tab-workers").click()
     costs = report["worker_costs"]
-    for key in ("wall_us", "threads", "read_chars", "read_bytes", "voluntary_switches"):
+    for key in ("build_us", "threads", "read_chars", "read_bytes", "voluntary_switches"):
         assert tab.number(f"cost-{key}") == costs[key]
-    memory = next(one for one in report["host_load"] if one["counter"] == "host::memory")
-    cells = tab.find("load-row").filter(has_text="Memory").locator("td").all()
-    shown = [float(cell.get_attribute("data-value")) for cell in cells]
-    assert shown == [memory[key] for key in ("mean", "low", "high")]
+    for row, told in zip(tab.find("load-row").all(), report["load_rows"], strict=True):
+        assert row.locator("th").inner_text() == told["title"]
+        shown = [float(cell.get_attribute("data-value")) for cell in row.locator("td").all()]
+        assert shown == [told[key] for key in ("mean", "low", "high")]
+
+
+def test_every_view_says_the_sentence_of_the_report(tab: Tab, host: Host) -> None:
+    report = host.reports[SAWTOOTH]
+    [device], [loader] = report["devices"], report["worker_summaries"]
+    sentences = {
+        ("overview", "verdict"): report["verdict"]["sentence"],
+        ("overview", "wait-sentence"): report["loader"]["wait_sentence"],
+        ("findings", "findings-sentence"): report["findings_sentence"],
+        ("stages", "stages-sentence"): report["stage_summary"]["sentence"],
+        ("workers", "workers-sentence"): loader["sentence"],
+        ("gaps", "gaps-sentence"): device["sentence"],
+    }
+    for (view, test_id), sentence in sentences.items():
+        tab.open(SAWTOOTH, view)
+        assert plain(tab.find(test_id).inner_text(timeout=TIMEOUT_MS)) == plain(sentence)
+    tab.open(SAWTOOTH, "workers")
+    assert tab.number("number-workers-busy") == loader["busy_us"]
+    assert tab.number("number-head-of-line") == loader["head_of_line_us"]
+
+
+def test_evidence_that_the_overview_shows_elsewhere_is_not_listed(tab: Tab, host: Host) -> None:
+    verdict = host.reports[SAWTOOTH]["verdict"]
+    tab.open(SAWTOOTH, "overview")
+    shown = [plain(line) for line in tab.find("verdict-evidence").locator("li").all_inner_texts()]
+    elsewhere = ("idle_by_cause", "data_wait")
+    news = [one for one in verdict["evidence"] if not one["in_sentence"] and one["kind"] not in elsewhere]
+    assert shown == [plain(one["text"]) for one in news]

@@ -1,22 +1,26 @@
 // Draws a counter's lane: a line per series, and the spread of what its points stand for as a band.
 
 import { valueWords } from "../model/counters";
-import { ROW_PX, type PlacedLane } from "../model/lane-layout";
-import type { Chart, LaneRows } from "../model/lanes";
+import { type PlacedLane, ROW_PX } from "../model/lane-layout";
+import type { Chart, CounterLine, LaneRows } from "../model/lanes";
 import { usToPx } from "../model/time-scale";
-import type { CounterLine } from "../data/timeline";
-import type { Frame } from "./timeline-painter";
+import type { Frame } from "./frame";
 
 const PAD_PX = 3;
-/** Lines of one counter are told apart by their dashes. */
+/** Lines of one counter differ by their dashes. */
 const DASHES: ReadonlyArray<readonly number[]> = [[], [4, 3], [1, 3]];
 
 export function paintCounter(
-  context: CanvasRenderingContext2D, frame: Frame, placed: PlacedLane, lane: LaneRows, chart: Chart,
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  placed: PlacedLane,
+  lane: LaneRows,
+  chart: Chart,
 ): void {
   const { palette, scale, hover } = frame;
   const bottom = placed.topPx + placed.heightPx - PAD_PX;
-  const yOf = (value: number): number => bottom - (placed.heightPx - 2 * PAD_PX) * Math.min(1, Math.max(0, value / (chart.top || 1)));
+  const yOf = (value: number): number =>
+    bottom - (placed.heightPx - 2 * PAD_PX) * Math.min(1, Math.max(0, value / (chart.top || 1)));
   context.fillStyle = palette.rule;
   context.fillRect(scale.leftPx, bottom, scale.rightPx - scale.leftPx, 1);
   chart.lines.forEach((line, number) => {
@@ -34,7 +38,12 @@ export function paintCounter(
   const middle = placed.topPx + ROW_PX / 2 - 2;
   // A line may run where the words stand: their ground is cleared first.
   context.fillStyle = palette.paper;
-  context.fillRect(scale.rightPx - context.measureText(top).width - 6, middle - 7, context.measureText(top).width + 6, 14);
+  context.fillRect(
+    scale.rightPx - context.measureText(top).width - 6,
+    middle - 7,
+    context.measureText(top).width + 6,
+    14,
+  );
   context.fillStyle = palette["ink-faint"];
   context.textAlign = "right";
   context.fillText(top, scale.rightPx - 2, middle);
@@ -43,11 +52,18 @@ export function paintCounter(
 
 function trace(context: CanvasRenderingContext2D, xs: readonly number[], ys: readonly number[]): void {
   context.beginPath();
-  xs.forEach((x, i) => (i === 0 ? context.moveTo(x, ys[i] ?? 0) : context.lineTo(x, ys[i] ?? 0)));
+  for (const [i, x] of xs.entries()) {
+    if (i === 0) context.moveTo(x, ys[i] ?? 0);
+    else context.lineTo(x, ys[i] ?? 0);
+  }
 }
 
 function paintBand(
-  context: CanvasRenderingContext2D, xs: readonly number[], line: CounterLine, yOf: (value: number) => number, fill: string,
+  context: CanvasRenderingContext2D,
+  xs: readonly number[],
+  line: CounterLine,
+  yOf: (value: number) => number,
+  fill: string,
 ): void {
   if (line.low.length !== xs.length || line.high.length !== xs.length) return;
   context.fillStyle = fill;
@@ -56,7 +72,13 @@ function paintBand(
   context.fill();
 }
 
-function paintCursor(context: CanvasRenderingContext2D, { scale, palette }: Frame, placed: PlacedLane, chart: Chart, point: number): void {
+function paintCursor(
+  context: CanvasRenderingContext2D,
+  { scale, palette }: Frame,
+  placed: PlacedLane,
+  chart: Chart,
+  point: number,
+): void {
   const us = chart.lines[0]?.time_us[point];
   if (us === undefined) return;
   context.fillStyle = palette.ink;

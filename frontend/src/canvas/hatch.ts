@@ -1,4 +1,4 @@
-// Diagonal hatch for what must not be told by colour alone: waits and unknown causes.
+// Diagonal hatch for what must not rest on colour alone: waits and unknown causes.
 
 const TILE = 6;
 const cache = new Map<string, CanvasPattern | null>();

@@ -2,21 +2,33 @@
 
 import type { Link } from "../model/batches";
 import type { Place } from "../model/chain";
-import { boxAt, buildHover, type BoxInfo, type HoverInfo } from "../model/hover";
-import { gutterPx, placeLanes, rowAt, type Layout } from "../model/lane-layout";
+import { addressAt, type BoxAddress, type BoxInfo, boxAt, buildHover, type HoverInfo } from "../model/hover";
+import { gutterPx, type Layout, placeLanes, rowAt } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
 import {
-  clampRange, covers, lengthUs, panBy, pxToUs, zoomAround, type TimeRange, type TimeScale,
+  clampRange,
+  covers,
+  lengthUs,
+  panBy,
+  pxToUs,
+  type TimeRange,
+  type TimeScale,
+  zoomAround,
 } from "../model/time-scale";
 import type { Palette } from "../theme/tokens";
 import { CanvasView } from "./canvas-view";
-import { hitAt, paintTimeline, type Frame, type Hit } from "./timeline-painter";
+import type { Frame } from "./frame";
+import { paintTimeline } from "./timeline-painter";
 
 export type TimelineInput = {
+  /** The whole window: drawn wherever `detail` does not reach. */
   readonly whole: TimelineModel;
   readonly detail: TimelineModel | null;
+  /** null = the whole window. */
   readonly range: TimeRange | null;
+  /** A stretch of time to tint. */
   readonly selected: TimeRange | null;
+  /** A span to frame, in one lane. */
   readonly marked: Place | null;
   /** Theme token of the only gaps that are drawn in full; null = all. */
   readonly only: string | null;
@@ -47,11 +59,14 @@ const REVEAL_PX = 32;
 export class TimelineView extends CanvasView {
   private input: TimelineInput | null = null;
   private layout: Layout = { lanes: [], heightPx: 0 };
-  private hover: Hit | null = null;
+  private hover: BoxAddress | null = null;
   private dragFromPx: number | null = null;
   private draggedPx = 0;
 
-  constructor(canvas: HTMLCanvasElement, private readonly events: TimelineEvents) {
+  constructor(
+    canvas: HTMLCanvasElement,
+    private readonly events: TimelineEvents,
+  ) {
     super(canvas);
     canvas.addEventListener("wheel", this.onWheel, { passive: false });
     canvas.addEventListener("pointerdown", this.onPointerDown);
@@ -81,8 +96,8 @@ export class TimelineView extends CanvasView {
     this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail], input.folded);
     this.canvas.style.height = `${this.layout.heightPx}px`;
     const { startUs, endUs } = this.shown(input);
-    this.canvas.dataset["startUs"] = String(startUs);
-    this.canvas.dataset["endUs"] = String(endUs);
+    this.canvas.dataset.startUs = String(startUs);
+    this.canvas.dataset.endUs = String(endUs);
     this.invalidate();
   }
 
@@ -135,7 +150,19 @@ export class TimelineView extends CanvasView {
     const { input, layout, hover } = this;
     if (input === null) return null;
     const { palette, selected, marked, only, link } = input;
-    return { model: this.modelFor(input), layout, scale: this.scale(input), palette, widthPx, heightPx, selected, marked, only, link, hover };
+    return {
+      model: this.modelFor(input),
+      layout,
+      scale: this.scale(input),
+      palette,
+      widthPx,
+      heightPx,
+      selected,
+      marked,
+      only,
+      link,
+      hover,
+    };
   }
 
   private change(next: (range: TimeRange, bounds: TimeRange, scale: TimeScale) => TimeRange): void {
@@ -182,11 +209,11 @@ export class TimelineView extends CanvasView {
     this.setHover(this.hitOf(event), event.clientX, event.clientY);
   };
 
-  private hitOf({ offsetX, offsetY }: MouseEvent): Hit | null {
+  private hitOf({ offsetX, offsetY }: MouseEvent): BoxAddress | null {
     const { input } = this;
     const at = input === null || offsetX < this.gutterPx ? null : rowAt(this.layout, offsetY);
     if (input === null || at === null) return null;
-    return hitAt({ model: this.modelFor(input), scale: this.scale(input) }, at.placed.lane.id, at.row, offsetX);
+    return addressAt(this.modelFor(input), this.scale(input), at.placed.lane.id, at.row, offsetX);
   }
 
   private foldableAt({ offsetX, offsetY }: MouseEvent): string | null {
@@ -199,7 +226,7 @@ export class TimelineView extends CanvasView {
     const { input } = this;
     if (input === null || this.draggedPx > CLICK_SLACK_PX) return;
     const laneId = this.foldableAt(event);
-    if (laneId !== null) return this.events.onTitle(laneId);
+    if (laneId !== null) this.events.onTitle(laneId);
     if (event.offsetX < this.gutterPx) return;
     const found = this.hitOf(event);
     this.events.onPick(found === null ? null : boxAt(this.modelFor(input), found));
@@ -215,7 +242,7 @@ export class TimelineView extends CanvasView {
     if (this.dragFromPx === null) this.setHover(null, 0, 0);
   };
 
-  private setHover(next: Hit | null, clientX: number, clientY: number): void {
+  private setHover(next: BoxAddress | null, clientX: number, clientY: number): void {
     const { hover, input } = this;
     if (next === null && hover === null) return;
     this.hover = next;
@@ -234,22 +261,32 @@ export class TimelineView extends CanvasView {
 
   /** Also what the buttons beside the timeline do. */
   act(action: TimelineAction): void {
-    if (action === "whole") return this.change((_, bounds) => bounds);
-    if (action === "left" || action === "right") {
+    if (action === "whole") {
+      this.change((_, bounds) => bounds);
+    } else if (action === "left" || action === "right") {
       const sign = action === "left" ? -1 : 1;
-      return this.change((range, bounds) => panBy(range, sign * KEY_PAN * lengthUs(range), bounds));
+      this.change((range, bounds) => panBy(range, sign * KEY_PAN * lengthUs(range), bounds));
+    } else {
+      const factor = action === "in" ? KEY_ZOOM : 1 / KEY_ZOOM;
+      this.change((range, bounds) => zoomAround(range, factor, (range.startUs + range.endUs) / 2, bounds));
     }
-    const factor = action === "in" ? KEY_ZOOM : 1 / KEY_ZOOM;
-    this.change((range, bounds) => zoomAround(range, factor, (range.startUs + range.endUs) / 2, bounds));
   }
 }
 
 export type TimelineAction = "in" | "out" | "left" | "right" | "whole";
 
 const KEYS: Readonly<Record<string, TimelineAction>> = {
-  w: "in", "+": "in", "=": "in", ArrowUp: "in",
-  s: "out", "-": "out", ArrowDown: "out",
-  a: "left", ArrowLeft: "left",
-  d: "right", ArrowRight: "right",
-  "0": "whole", Home: "whole",
+  w: "in",
+  "+": "in",
+  "=": "in",
+  ArrowUp: "in",
+  s: "out",
+  "-": "out",
+  ArrowDown: "out",
+  a: "left",
+  ArrowLeft: "left",
+  d: "right",
+  ArrowRight: "right",
+  "0": "whole",
+  Home: "whole",
 };

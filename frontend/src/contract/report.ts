@@ -4,7 +4,7 @@
 /* eslint-disable */
 
 export interface Report {
-  /** 1 */
+  /** 2 */
   schema_version: number;
   /** one per trace file, in the order given */
   captures: Capture[];
@@ -14,7 +14,7 @@ export interface Report {
 export interface Capture {
   /** path relative to the log directory, without the trace suffix */
   name: string;
-  /** "train" | "replay" | "foreign" (a trace that annotate did not write) */
+  /** "train" | "replay" | "unannotated" (a plain capture, not written by annotate) */
   mode: string;
   /** distributed rank, when the trace says so */
   rank?: number | undefined;
@@ -37,13 +37,13 @@ export interface Capture {
     | undefined;
   /** empty when no device activity was recorded */
   devices: Device[];
-  /** absent when no span tells of a loader */
+  /** absent when the trace has no span of a loader */
   loader:
     | Loader
     | undefined;
   /** tree in depth-first order, largest total first among siblings */
   stages: Stage[];
-  /** DataLoader workers with spans of their own in the trace */
+  /** DataLoader workers that left records, one entry per process */
   workers: Worker[];
   /** absent when the number of samples is not known */
   throughput: Throughput | undefined;
@@ -75,8 +75,18 @@ export interface Capture {
     | undefined;
   /** counters of the host and the devices over the window; empty when not sampled */
   host_load: CounterSummary[];
-  /** rules that could not tell, in the order of the rules */
+  /** inconclusive checks, in the order of the rules */
   abstained: Abstention[];
+  /** absent when there are no stages */
+  stage_summary:
+    | StageSummary
+    | undefined;
+  /** one per loader with DataLoader workers, by loader */
+  worker_summaries: WorkerSummary[];
+  /** host_load as a table: all cores as one row, known counters first */
+  load_rows: LoadRow[];
+  /** how many findings and the largest gain; or why there is nothing to change */
+  findings_sentence: string;
 }
 
 export interface Steps {
@@ -85,6 +95,22 @@ export interface Steps {
   p50_us: number;
   p95_us: number;
   items: Step[];
+  /** absent when no such pattern stands out */
+  sawtooth: Sawtooth | undefined;
+}
+
+/** Every `period`-th step waits because all DataLoader workers finish their batches at about the same time. */
+export interface Sawtooth {
+  /** the number of DataLoader workers */
+  period: number;
+  /** data wait of every `period`-th step, from the step that has most of it */
+  data_wait_us: number;
+  /** data_wait_us over the data wait of all steps */
+  share: number;
+  /** numbers of the steps that stand out */
+  steps: number[];
+  /** "1 step in 4 has 92.1% of the data wait: ..." */
+  sentence: string;
 }
 
 export interface Step {
@@ -112,7 +138,7 @@ export interface Step {
 /**
  * Idle time of one device by cause, in microseconds. Every idle moment has exactly one cause, so the fields sum to the
  * idle time. The cause is what the launching thread (else the training thread) did until it launched what ended the gap.
- * A cause that the trace cannot tell is absent, and its time stands under `unknown`. See docs/attribution.md.
+ * A cause that cannot be known is absent, and its time stands under `unknown`. See docs/attribution.md.
  */
 export interface IdleByCause {
   /** the training thread waits for a batch */
@@ -161,7 +187,7 @@ export interface Device {
   idle_by_cause_us:
     | IdleByCause
     | undefined;
-  /** the data_wait part of idle by blamed stage; sums to it. Empty when unknown */
+  /** the data_wait part of idle by stage; sums to it. Empty when unknown */
   idle_by_stage_us: { [key: string]: number };
   /** largest first, at most 1000 */
   gaps: Gap[];
@@ -170,7 +196,11 @@ export interface Device {
     | number
     | undefined;
   /** the host was not late. Absent when no launches are in the trace */
-  h2d: Copies | undefined;
+  h2d:
+    | Copies
+    | undefined;
+  /** how long it was idle, of what, in how many gaps, and the largest cause */
+  sentence: string;
 }
 
 export interface Device_IdleByStageUsEntry {
@@ -220,11 +250,11 @@ export interface Gap {
   step?:
     | number
     | undefined;
-  /** how much of the gap the training thread waited for data (mere overlap, so at */
-  data_wait_us?:
+  /** data wait that overlaps the gap, so at least idle_by_cause_us.data_wait; absent */
+  exposed_wait_us?:
     | number
     | undefined;
-  /** least idle_by_cause_us.data_wait); absent when not known */
+  /** when not known */
   idle_by_cause_us:
     | IdleByCause
     | undefined;
@@ -309,6 +339,8 @@ export interface Loader {
   start_method: string;
   /** class name; "" when not known */
   dataset: string;
+  /** how data wait, exposed data wait and idle: data wait relate */
+  wait_sentence: string;
 }
 
 export interface Loader_WaitByStageUsEntry {
@@ -338,7 +370,7 @@ export interface Stage {
   bytes?:
     | number
     | undefined;
-  /** its share of the data wait; absent when not known */
+  /** data wait that it caused: its part of Loader.wait_by_stage_us; absent when unknown */
   blame_us?:
     | number
     | undefined;
@@ -356,14 +388,19 @@ export interface Stage {
   cpu_self_us?:
     | number
     | undefined;
-  /** part of self_us without a core (an estimate: run-queue delay, by CPU time) */
-  starved_us?:
+  /** part of self_us in which it waited for a CPU (estimated: run-queue delay, by CPU */
+  run_delay_us?:
     | number
     | undefined;
-  /** what most of self_us went to: cpu (running) | starved (no core) | blocked (storage, */
+  /** time) */
   limited_by: string;
+  /** (storage, locks, other processes); "" when mixed or unknown */
+  blocked_us?:
+    | number
+    | undefined;
+  /** how self_us divides, as a sentence; "" when unknown */
+  limited_by_text: string;
   /**
-   * locks, other processes); "" when it cannot be told
    * What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
    * workers: of steps), by time; about 64 of them.
    */
@@ -372,8 +409,29 @@ export interface Stage {
   block_self_us: number[];
   /** thread CPU time less that of child stages; empty when not recorded */
   block_cpu_us: number[];
-  /** tells the workers apart; no worker id */
+  /** numbers the workers of the blocks; no worker id */
   block_worker: number[];
+}
+
+/** The stages together, without the training thread's wait spans. */
+export interface StageSummary {
+  /** self time of all stages, all DataLoader workers together */
+  self_us: number;
+  /** sums to self_us */
+  self_by_kind_us: { [key: string]: number };
+  /** `sample` spans that start in the window; absent without any */
+  samples?:
+    | number
+    | undefined;
+  /** which stage has the highest self time, and of what whole */
+  sentence: string;
+  /** what the stages have of the data wait, and what has the rest */
+  wait_text: string;
+}
+
+export interface StageSummary_SelfByKindUsEntry {
+  key: string;
+  value: number;
 }
 
 /** One DataLoader worker process within the window. */
@@ -383,15 +441,15 @@ export interface Worker {
   pid: number;
   /** batches it finished in the window */
   batches: number;
-  /** making batches: from a batch's start to its finish */
+  /** building batches: from a batch's start to its finish */
   busy_us: number;
   /** window - busy */
   idle_us: number;
-  /** part of idle: it had no index to work on */
+  /** part of idle: it had no index in its queue */
   starved_us?:
     | number
     | undefined;
-  /** part of idle: the process was not ready yet */
+  /** part of idle: the process was not running yet */
   startup_us?:
     | number
     | undefined;
@@ -403,6 +461,40 @@ export interface Worker {
     | undefined;
   /** spans that did not fit into its limit */
   dropped_spans?: number | undefined;
+}
+
+/** The DataLoader workers of one loader together. */
+export interface WorkerSummary {
+  loader: number;
+  /** processes that followed one another under one worker id count once */
+  workers: number;
+  processes: number;
+  /** finished in the window */
+  batches: number;
+  /** mean per DataLoader worker */
+  busy_us: number;
+  /** mean per DataLoader worker */
+  starved_us?:
+    | number
+    | undefined;
+  /** the longest of all processes */
+  startup_us?:
+    | number
+    | undefined;
+  /** summed over the loader's batches */
+  head_of_line_us?:
+    | number
+    | undefined;
+  /** data wait for this loader's batches; absent when not known */
+  wait_us?:
+    | number
+    | undefined;
+  /** part of the batches' waits spent on batches that were finished before */
+  ready_wait_share?:
+    | number
+    | undefined;
+  /** how busy they are, whether they keep up, which one has more work */
+  sentence: string;
 }
 
 /**
@@ -440,12 +532,16 @@ export interface Batch {
   wait_us?:
     | number
     | undefined;
-  /** how long it lay ready before that wait began; 0 when it was waited for */
-  delay_us?:
+  /** finished and not yet asked for: until that wait began; 0 when it was waited for */
+  in_queue_us?:
     | number
     | undefined;
-  /** head of line: it was ready while the training thread waited for an earlier one */
-  blocked_us?: number | undefined;
+  /** part of in_queue_us in which the training thread waited for an earlier batch */
+  head_of_line_us?:
+    | number
+    | undefined;
+  /** started_us to finished_us; absent when one of them is */
+  build_us?: number | undefined;
 }
 
 /** Batches between the worker and the training thread over time: a step function, one row per change. */
@@ -459,17 +555,19 @@ export interface QueueDepth {
 }
 
 /**
- * What making the batches that were begun and finished in the window cost the DataLoader workers. Shares are of the time
- * from a batch's start to its finish, summed; absent: the system did not tell.
+ * What building the batches that were begun and finished in the window cost the DataLoader workers. Shares are of the
+ * build time of all of them; absent: not measured by the system. Counts and bytes are of all batches, estimated from those
+ * that were measured.
  */
 export interface WorkerCosts {
   batches: number;
+  /** build time of all these batches */
   wall_us: number;
   /** the worker's main thread ran */
   cpu_share?:
     | number
     | undefined;
-  /** it was ready to run and had no core */
+  /** it was waiting for a CPU */
   run_delay_share?:
     | number
     | undefined;
@@ -493,16 +591,24 @@ export interface WorkerCosts {
   cached_share?:
     | number
     | undefined;
-  /** the main thread gave its core away: it waited for something */
+  /** voluntary context switches of the main thread: it waited for something */
   voluntary_switches?:
     | number
     | undefined;
-  /** its core was taken away */
+  /** involuntary context switches: another thread got the CPU */
   involuntary_switches?:
     | number
     | undefined;
-  /** page faults that went to storage */
-  major_faults?: number | undefined;
+  /** major page faults: those that went to storage */
+  major_faults?:
+    | number
+    | undefined;
+  /** neither ran nor waited for a CPU: 1 - cpu_share - run_delay_share */
+  blocked_share?:
+    | number
+    | undefined;
+  /** wall_us / batches */
+  build_us: number;
 }
 
 /** One series of a counter over the window, in the counter's unit: host::cpu in percent, bytes or bytes per second. */
@@ -512,6 +618,22 @@ export interface CounterSummary {
   /** "core 0" */
   series: string;
   samples: number;
+  mean: number;
+  low: number;
+  high: number;
+  /** the counter in words: "Disk busy"; its name when it is not one of annotate's */
+  title: string;
+  /** "%", "bytes", "bytes/s", "us/s"; "" when it is not one of annotate's */
+  unit: string;
+}
+
+/** One line of the table of host load. */
+export interface LoadRow {
+  counter: string;
+  /** "CPU, mean of 8 cores", "Disk: read" */
+  title: string;
+  /** as in CounterSummary */
+  unit: string;
   mean: number;
   low: number;
   high: number;
@@ -530,7 +652,7 @@ export interface SlowSample {
   loader: number;
 }
 
-/** Samples per second. A rate that the trace does not tell is absent. */
+/** Samples per second. A rate that is not known is absent. */
 export interface Throughput {
   /** what the run reached */
   samples_per_s?:
@@ -556,20 +678,40 @@ export interface Throughput {
   load_per_s?:
     | number
     | undefined;
-  /** read | prepare | device: the slowest part; "" when not known. The run is */
-  limited_by: string;
+  /** read | prepare | device; "" when not known. The run is input-bound when it is not */
+  slowest_part: string;
 }
 
 export interface Verdict {
-  /** read | cpu | transfer | host | device | comm | balanced | unknown */
+  /** read | cpu | transfer | sampler | wrapper | host | device | comm | balanced | unknown */
   bound: string;
   /** one sentence with its numbers */
   sentence: string;
-  evidence: string[];
+  evidence: Evidence[];
+}
+
+/** One measured fact that a verdict or a finding rests on. */
+export interface Evidence {
+  /** stable identifier: "idle_by_cause", "wait_by_stage", "workers_busy", ... */
+  kind: string;
+  /** in `unit`; absent where the text names several values or none */
+  value?:
+    | number
+    | undefined;
+  /** us | share (1 is the whole) | count | bytes | bytes/s | ratio | cores; "" without a value */
+  unit: string;
+  /** what a share is of, or an amount is per: "window", "data wait", "batch"; "" otherwise */
+  whole: string;
+  /** the fact in words, with its number; no full stop */
+  text: string;
+  /** the stage (or "starved", "transfer", ...) that it is about; "" when none */
+  stage: string;
+  /** the verdict's sentence, or the finding's title, says it already */
+  in_sentence: boolean;
 }
 
 export interface Finding {
-  /** file name of the rule */
+  /** stable identifier of the rule */
   rule: string;
   /** high | medium | low */
   severity: string;
@@ -579,33 +721,58 @@ export interface Finding {
   advice: string;
   /** "" when it is about no single stage */
   stage: string;
-  /** upper bound (Amdahl on the blamed time); absent when it cannot be bounded */
+  /** upper bound (Amdahl on the data wait that it causes); absent when unknown */
   gain_us_per_step?: number | undefined;
-  evidence: string[];
+  evidence: Evidence[];
   /** copyable change; "" when there is none */
   code: string;
-  /** measured (the figures are the finding) | likely (they point to it) | possible */
+  /** measured (measured directly) | likely (the numbers point to it) | possible */
   confidence: string;
-  /** why no more than that; "" when measured */
+  /** why no more than that, as a sentence; "" when measured */
   confidence_reason: string;
+  /** gain_us_per_step of the mean step; absent without steps */
+  gain_step_share?:
+    | number
+    | undefined;
+  /** 1 / (1 - gain_step_share): how many times as fast; absent where nothing would be left */
+  speedup?:
+    | number
+    | undefined;
+  /** over all steps of the window; absent without steps */
+  gain_us?:
+    | number
+    | undefined;
+  /** gain_us of the window */
+  gain_window_share?:
+    | number
+    | undefined;
+  /** "saves up to 58.7 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" */
+  gain_text: string;
 }
 
-/** A rule that could not tell, and why. Rules that looked and found nothing are not listed. */
+/**
+ * An inconclusive check: the rule applies, but the capture lacks what decides it. Rules that looked and found nothing are
+ * not listed.
+ */
 export interface Abstention {
-  /** file name of the rule */
+  /** stable identifier of the rule */
   rule: string;
-  /** what the trace lacks */
+  /** what the capture lacks, as a sentence */
   reason: string;
+  /** what is checked: "Too few DataLoader workers" */
+  title: string;
 }
 
 export interface Diagnostic {
   /** stable identifier */
   code: string;
   count: number;
-  /** what, why, what to do */
+  /** what, why, what to do: full sentences */
   message: string;
-  /** window | device | loader | steps | stages | blame | throughput | workers | file | */
+  /** window | device | loader | steps | stages | wait_by_stage | throughput | workers | */
   topic: string;
+  /** file | capture */
+  title: string;
 }
 
 /** Where the capture ran, as annotate recorded it. */
@@ -660,8 +827,7 @@ export interface Timeline {
 }
 
 /**
- * Ids: "steps"; "thread:<n>" (the first of kind `stages` is the training thread); "worker:<pid>"; "counter:<name>";
- * "device:<id>"; "gaps:<id>". A lane holds rows of boxes, or (kind `counter`) lines.
+ * Ids are opaque; Link.lane points to them. A lane holds rows of boxes, or (kind `counter`) lines.
  *
  * Spans that are too short to draw are joined with their neighbours into one box, which has the name of the longest. The
  * columns are equally long; they hold the boxes of row 0, then of row 1, and so on, each row by start.
@@ -670,7 +836,7 @@ export interface Lane {
   id: string;
   /** steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches */
   kind: string;
-  /** what to write beside the lane */
+  /** what to write beside the lane; ends in `worker` or `device` where the lane has one */
   title: string;
   /** per row, outermost first, how many boxes it has */
   boxes: number[];
@@ -691,7 +857,25 @@ export interface Lane {
   /** of a counter: "%", "bytes", "bytes/s", "us/s" */
   unit: string;
   /** of a counter: the value at the lane's upper edge (0: none is above 0); the lower is 0 */
-  top?: number | undefined;
+  top?:
+    | number
+    | undefined;
+  /** of kind `worker`: worker id within its loader */
+  worker?:
+    | number
+    | undefined;
+  /** of kind `worker`: its loader */
+  loader?:
+    | number
+    | undefined;
+  /** of kinds `device` and `gaps` */
+  device?:
+    | number
+    | undefined;
+  /** of kind `stages`: this is the training thread */
+  training_thread: boolean;
+  /** of kind `worker`: "loader 1", to append where several loaders are on screen; "" when */
+  loader_title: string;
 }
 
 /** A counter over time, one point per sample or, where samples are close, per stretch of time. */
@@ -709,16 +893,16 @@ export interface CounterLine {
 
 /** What differs between two sides, each one or several runs. See docs/accuracy.md for how noise is judged. */
 export interface Comparison {
-  /** 1 */
+  /** 2 */
   schema_version: number;
   before: ComparedRun[];
   after: ComparedRun[];
-  /** faster | slower | same (no difference that the noise would not make) | unknown */
+  /** faster | slower | not_significant | unknown */
   outcome: string;
   /** the verdict with its numbers */
   sentence: string;
-  /** what it rests on, most weighty first */
-  evidence: string[];
+  /** what it rests on: changed stages, parts, settings */
+  evidence: Evidence[];
   /** "sample" | "step": what the times are per; "" when neither is known */
   unit: string;
   /** mean time per unit; absent when not known */
@@ -745,8 +929,8 @@ export interface ComparedRun {
 }
 
 /**
- * A figure on both sides. A change is relative to before: 0.1 is 10 % more. The interval holds the true change in 19 of
- * 20 cases, luck of the runs included; absent when the noise is not known.
+ * A quantity on both sides. A change is relative to before: 0.1 is 10% more. `low` and `high` bound its 95% interval, run
+ * to run variation included; absent when the noise is not known. An interval wider than +-100% is not for printing.
  */
 export interface Difference {
   before_us: number;
@@ -756,18 +940,18 @@ export interface Difference {
   high?:
     | number
     | undefined;
-  /** the smallest increase that these captures could have told from noise */
+  /** smallest detectable change: the smallest increase that would have been significant */
   detectable?:
     | number
     | undefined;
-  /** more than the noise would make, all comparisons made taken into account */
-  told_apart: boolean;
+  /** all comparisons made are taken into account (Holm) */
+  significant: boolean;
 }
 
 export interface PartDifference {
-  /** "data_wait", "device_busy", "idle:<cause>", "wait:<stage>", "rest" */
+  /** "data_wait", "device_busy", "idle:<cause>", "data_wait:<stage>", "rest" */
   name: string;
-  /** per unit; absent when that side does not tell */
+  /** per unit; absent when not known on that side */
   before_us?: number | undefined;
   after_us?:
     | number
@@ -775,7 +959,13 @@ export interface PartDifference {
   /** as a share of the whole time per unit before; absent unless both are known */
   change?: number | undefined;
   low?: number | undefined;
-  high?: number | undefined;
+  high?:
+    | number
+    | undefined;
+  /** the name in words: "idle: data wait", "data wait: decode::PIL.Image" */
+  title: string;
+  /** a part of the data wait by stage, not of the time itself */
+  by_stage: boolean;
 }
 
 export interface StageDifference {
@@ -792,23 +982,1461 @@ export interface StageDifference {
     | number
     | undefined;
   /** change of self time per unit, all DataLoader workers together */
-  weight_us?:
+  change_us?:
     | number
     | undefined;
   /** self time per call in a typical batch; absent without noise on both sides */
   typical:
     | Difference
     | undefined;
-  /** of `typical`: "cpu" (thread CPU time) or "wall", whichever tells more */
+  /** of `typical`: "cpu" (thread CPU time) or "wall", whichever is more precise */
   measure: string;
-  /** `typical` is less what the machine's speed explains, as the other stages tell it */
-  beside: boolean;
+  /** `typical` is less what the machine's speed explains, by the other stages' times */
+  speed_adjusted: boolean;
+  /** faster | slower | not_significant | new | gone */
+  outcome: string;
 }
 
 export interface SettingChange {
   /** "num_workers", "torch (version)", ... */
   name: string;
-  /** in words; "–" when not known */
+  /** in words, with its unit; "–" when not known */
   before: string;
   after: string;
+  /** the setting in words: "DataLoader workers" */
+  title: string;
+}
+
+export const Report: MessageFns<Report> = {
+  fromJSON(object: any): Report {
+    return {
+      schema_version: isSet(object.schemaVersion)
+        ? globalThis.Number(object.schemaVersion)
+        : isSet(object.schema_version)
+        ? globalThis.Number(object.schema_version)
+        : 0,
+      captures: globalThis.Array.isArray(object?.captures)
+        ? object.captures.map((e: any) => Capture.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const Capture: MessageFns<Capture> = {
+  fromJSON(object: any): Capture {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      mode: isSet(object.mode) ? globalThis.String(object.mode) : "",
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
+      world_size: isSet(object.worldSize)
+        ? globalThis.Number(object.worldSize)
+        : isSet(object.world_size)
+        ? globalThis.Number(object.world_size)
+        : undefined,
+      host: isSet(object.host) ? globalThis.String(object.host) : "",
+      torch_version: isSet(object.torchVersion)
+        ? globalThis.String(object.torchVersion)
+        : isSet(object.torch_version)
+        ? globalThis.String(object.torch_version)
+        : "",
+      window_us: isSet(object.windowUs)
+        ? globalThis.Number(object.windowUs)
+        : isSet(object.window_us)
+        ? globalThis.Number(object.window_us)
+        : undefined,
+      window_start_us: isSet(object.windowStartUs)
+        ? globalThis.Number(object.windowStartUs)
+        : isSet(object.window_start_us)
+        ? globalThis.Number(object.window_start_us)
+        : 0,
+      steps: isSet(object.steps) ? Steps.fromJSON(object.steps) : undefined,
+      devices: globalThis.Array.isArray(object?.devices)
+        ? object.devices.map((e: any) => Device.fromJSON(e))
+        : [],
+      loader: isSet(object.loader) ? Loader.fromJSON(object.loader) : undefined,
+      stages: globalThis.Array.isArray(object?.stages)
+        ? object.stages.map((e: any) => Stage.fromJSON(e))
+        : [],
+      workers: globalThis.Array.isArray(object?.workers)
+        ? object.workers.map((e: any) => Worker.fromJSON(e))
+        : [],
+      throughput: isSet(object.throughput) ? Throughput.fromJSON(object.throughput) : undefined,
+      verdict: isSet(object.verdict) ? Verdict.fromJSON(object.verdict) : undefined,
+      findings: globalThis.Array.isArray(object?.findings)
+        ? object.findings.map((e: any) => Finding.fromJSON(e))
+        : [],
+      diagnostics: globalThis.Array.isArray(object?.diagnostics)
+        ? object.diagnostics.map((e: any) => Diagnostic.fromJSON(e))
+        : [],
+      environment: isSet(object.environment) ? Environment.fromJSON(object.environment) : undefined,
+      file: isSet(object.file) ? globalThis.String(object.file) : "",
+      batches: globalThis.Array.isArray(object?.batches) ? object.batches.map((e: any) => Batch.fromJSON(e)) : [],
+      batch_count: isSet(object.batchCount)
+        ? globalThis.Number(object.batchCount)
+        : isSet(object.batch_count)
+        ? globalThis.Number(object.batch_count)
+        : undefined,
+      queues: globalThis.Array.isArray(object?.queues)
+        ? object.queues.map((e: any) => QueueDepth.fromJSON(e))
+        : [],
+      slow_samples: globalThis.Array.isArray(object?.slowSamples)
+        ? object.slowSamples.map((e: any) => SlowSample.fromJSON(e))
+        : globalThis.Array.isArray(object?.slow_samples)
+        ? object.slow_samples.map((e: any) => SlowSample.fromJSON(e))
+        : [],
+      worker_costs: isSet(object.workerCosts)
+        ? WorkerCosts.fromJSON(object.workerCosts)
+        : isSet(object.worker_costs)
+        ? WorkerCosts.fromJSON(object.worker_costs)
+        : undefined,
+      host_load: globalThis.Array.isArray(object?.hostLoad)
+        ? object.hostLoad.map((e: any) => CounterSummary.fromJSON(e))
+        : globalThis.Array.isArray(object?.host_load)
+        ? object.host_load.map((e: any) => CounterSummary.fromJSON(e))
+        : [],
+      abstained: globalThis.Array.isArray(object?.abstained)
+        ? object.abstained.map((e: any) => Abstention.fromJSON(e))
+        : [],
+      stage_summary: isSet(object.stageSummary)
+        ? StageSummary.fromJSON(object.stageSummary)
+        : isSet(object.stage_summary)
+        ? StageSummary.fromJSON(object.stage_summary)
+        : undefined,
+      worker_summaries: globalThis.Array.isArray(object?.workerSummaries)
+        ? object.workerSummaries.map((e: any) => WorkerSummary.fromJSON(e))
+        : globalThis.Array.isArray(object?.worker_summaries)
+        ? object.worker_summaries.map((e: any) => WorkerSummary.fromJSON(e))
+        : [],
+      load_rows: globalThis.Array.isArray(object?.loadRows)
+        ? object.loadRows.map((e: any) => LoadRow.fromJSON(e))
+        : globalThis.Array.isArray(object?.load_rows)
+        ? object.load_rows.map((e: any) => LoadRow.fromJSON(e))
+        : [],
+      findings_sentence: isSet(object.findingsSentence)
+        ? globalThis.String(object.findingsSentence)
+        : isSet(object.findings_sentence)
+        ? globalThis.String(object.findings_sentence)
+        : "",
+    };
+  },
+};
+
+export const Steps: MessageFns<Steps> = {
+  fromJSON(object: any): Steps {
+    return {
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      mean_us: isSet(object.meanUs)
+        ? globalThis.Number(object.meanUs)
+        : isSet(object.mean_us)
+        ? globalThis.Number(object.mean_us)
+        : 0,
+      p50_us: isSet(object.p50Us)
+        ? globalThis.Number(object.p50Us)
+        : isSet(object.p50_us)
+        ? globalThis.Number(object.p50_us)
+        : 0,
+      p95_us: isSet(object.p95Us)
+        ? globalThis.Number(object.p95Us)
+        : isSet(object.p95_us)
+        ? globalThis.Number(object.p95_us)
+        : 0,
+      items: globalThis.Array.isArray(object?.items)
+        ? object.items.map((e: any) => Step.fromJSON(e))
+        : [],
+      sawtooth: isSet(object.sawtooth) ? Sawtooth.fromJSON(object.sawtooth) : undefined,
+    };
+  },
+};
+
+export const Sawtooth: MessageFns<Sawtooth> = {
+  fromJSON(object: any): Sawtooth {
+    return {
+      period: isSet(object.period) ? globalThis.Number(object.period) : 0,
+      data_wait_us: isSet(object.dataWaitUs)
+        ? globalThis.Number(object.dataWaitUs)
+        : isSet(object.data_wait_us)
+        ? globalThis.Number(object.data_wait_us)
+        : 0,
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
+      steps: globalThis.Array.isArray(object?.steps)
+        ? object.steps.map((e: any) => globalThis.Number(e))
+        : [],
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const Step: MessageFns<Step> = {
+  fromJSON(object: any): Step {
+    return {
+      number: isSet(object.number) ? globalThis.Number(object.number) : 0,
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      data_wait_us: isSet(object.dataWaitUs)
+        ? globalThis.Number(object.dataWaitUs)
+        : isSet(object.data_wait_us)
+        ? globalThis.Number(object.data_wait_us)
+        : undefined,
+      device_busy_us: isSet(object.deviceBusyUs)
+        ? globalThis.Number(object.deviceBusyUs)
+        : isSet(object.device_busy_us)
+        ? globalThis.Number(object.device_busy_us)
+        : undefined,
+      idle_data_wait_us: isSet(object.idleDataWaitUs)
+        ? globalThis.Number(object.idleDataWaitUs)
+        : isSet(object.idle_data_wait_us)
+        ? globalThis.Number(object.idle_data_wait_us)
+        : undefined,
+      idle_other_us: isSet(object.idleOtherUs)
+        ? globalThis.Number(object.idleOtherUs)
+        : isSet(object.idle_other_us)
+        ? globalThis.Number(object.idle_other_us)
+        : undefined,
+      idle_by_cause_us: isSet(object.idleByCauseUs)
+        ? IdleByCause.fromJSON(object.idleByCauseUs)
+        : isSet(object.idle_by_cause_us)
+        ? IdleByCause.fromJSON(object.idle_by_cause_us)
+        : undefined,
+    };
+  },
+};
+
+export const IdleByCause: MessageFns<IdleByCause> = {
+  fromJSON(object: any): IdleByCause {
+    return {
+      data_wait: isSet(object.dataWait)
+        ? globalThis.Number(object.dataWait)
+        : isSet(object.data_wait)
+        ? globalThis.Number(object.data_wait)
+        : undefined,
+      h2d: isSet(object.h2d) ? globalThis.Number(object.h2d) : undefined,
+      sync: isSet(object.sync) ? globalThis.Number(object.sync) : undefined,
+      launch: isSet(object.launch) ? globalThis.Number(object.launch) : undefined,
+      host: isSet(object.host) ? globalThis.Number(object.host) : undefined,
+      comm: isSet(object.comm) ? globalThis.Number(object.comm) : undefined,
+      unknown: isSet(object.unknown) ? globalThis.Number(object.unknown) : undefined,
+    };
+  },
+};
+
+export const Device: MessageFns<Device> = {
+  fromJSON(object: any): Device {
+    return {
+      id: isSet(object.id) ? globalThis.Number(object.id) : 0,
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      busy_us: isSet(object.busyUs)
+        ? globalThis.Number(object.busyUs)
+        : isSet(object.busy_us)
+        ? globalThis.Number(object.busy_us)
+        : 0,
+      kernel_busy_us: isSet(object.kernelBusyUs)
+        ? globalThis.Number(object.kernelBusyUs)
+        : isSet(object.kernel_busy_us)
+        ? globalThis.Number(object.kernel_busy_us)
+        : undefined,
+      idle_us: isSet(object.idleUs)
+        ? globalThis.Number(object.idleUs)
+        : isSet(object.idle_us)
+        ? globalThis.Number(object.idle_us)
+        : 0,
+      gap_count: isSet(object.gapCount)
+        ? globalThis.Number(object.gapCount)
+        : isSet(object.gap_count)
+        ? globalThis.Number(object.gap_count)
+        : 0,
+      longest_gap_us: isSet(object.longestGapUs)
+        ? globalThis.Number(object.longestGapUs)
+        : isSet(object.longest_gap_us)
+        ? globalThis.Number(object.longest_gap_us)
+        : 0,
+      idle_by_cause_us: isSet(object.idleByCauseUs)
+        ? IdleByCause.fromJSON(object.idleByCauseUs)
+        : isSet(object.idle_by_cause_us)
+        ? IdleByCause.fromJSON(object.idle_by_cause_us)
+        : undefined,
+      idle_by_stage_us: isObject(object.idleByStageUs)
+        ? (globalThis.Object.entries(object.idleByStageUs) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.idle_by_stage_us)
+        ? (globalThis.Object.entries(object.idle_by_stage_us) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      gaps: globalThis.Array.isArray(object?.gaps)
+        ? object.gaps.map((e: any) => Gap.fromJSON(e))
+        : [],
+      idle_queued_us: isSet(object.idleQueuedUs)
+        ? globalThis.Number(object.idleQueuedUs)
+        : isSet(object.idle_queued_us)
+        ? globalThis.Number(object.idle_queued_us)
+        : undefined,
+      h2d: isSet(object.h2d) ? Copies.fromJSON(object.h2d) : undefined,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const Device_IdleByStageUsEntry: MessageFns<Device_IdleByStageUsEntry> = {
+  fromJSON(object: any): Device_IdleByStageUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const Copies: MessageFns<Copies> = {
+  fromJSON(object: any): Copies {
+    return {
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      pageable: isSet(object.pageable) ? globalThis.Number(object.pageable) : 0,
+      pinned: isSet(object.pinned) ? globalThis.Number(object.pinned) : 0,
+      launched: isSet(object.launched) ? globalThis.Number(object.launched) : 0,
+      blocking: isSet(object.blocking) ? globalThis.Number(object.blocking) : undefined,
+      copy_us: isSet(object.copyUs)
+        ? globalThis.Number(object.copyUs)
+        : isSet(object.copy_us)
+        ? globalThis.Number(object.copy_us)
+        : 0,
+      overlapped_us: isSet(object.overlappedUs)
+        ? globalThis.Number(object.overlappedUs)
+        : isSet(object.overlapped_us)
+        ? globalThis.Number(object.overlapped_us)
+        : undefined,
+      host_us: isSet(object.hostUs)
+        ? globalThis.Number(object.hostUs)
+        : isSet(object.host_us)
+        ? globalThis.Number(object.host_us)
+        : undefined,
+      bytes: isSet(object.bytes) ? globalThis.Number(object.bytes) : undefined,
+      gb_per_s: isSet(object.gbPerS)
+        ? globalThis.Number(object.gbPerS)
+        : isSet(object.gb_per_s)
+        ? globalThis.Number(object.gb_per_s)
+        : undefined,
+    };
+  },
+};
+
+export const Gap: MessageFns<Gap> = {
+  fromJSON(object: any): Gap {
+    return {
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      cause: isSet(object.cause) ? globalThis.String(object.cause) : "",
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      step: isSet(object.step) ? globalThis.Number(object.step) : undefined,
+      exposed_wait_us: isSet(object.exposedWaitUs)
+        ? globalThis.Number(object.exposedWaitUs)
+        : isSet(object.exposed_wait_us)
+        ? globalThis.Number(object.exposed_wait_us)
+        : undefined,
+      idle_by_cause_us: isSet(object.idleByCauseUs)
+        ? IdleByCause.fromJSON(object.idleByCauseUs)
+        : isSet(object.idle_by_cause_us)
+        ? IdleByCause.fromJSON(object.idle_by_cause_us)
+        : undefined,
+      chain: isSet(object.chain) ? Chain.fromJSON(object.chain) : undefined,
+    };
+  },
+};
+
+export const Chain: MessageFns<Chain> = {
+  fromJSON(object: any): Chain {
+    return {
+      launch: isSet(object.launch) ? Link.fromJSON(object.launch) : undefined,
+      wait: isSet(object.wait) ? Link.fromJSON(object.wait) : undefined,
+      batch: isSet(object.batch) ? Link.fromJSON(object.batch) : undefined,
+      batch_number: isSet(object.batchNumber)
+        ? globalThis.Number(object.batchNumber)
+        : isSet(object.batch_number)
+        ? globalThis.Number(object.batch_number)
+        : undefined,
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : undefined,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : undefined,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : undefined,
+      sample: isSet(object.sample) ? Link.fromJSON(object.sample) : undefined,
+      sample_index: isSet(object.sampleIndex)
+        ? globalThis.Number(object.sampleIndex)
+        : isSet(object.sample_index)
+        ? globalThis.Number(object.sample_index)
+        : undefined,
+      stage: isSet(object.stage) ? Link.fromJSON(object.stage) : undefined,
+    };
+  },
+};
+
+export const Link: MessageFns<Link> = {
+  fromJSON(object: any): Link {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      lane: isSet(object.lane) ? globalThis.String(object.lane) : "",
+    };
+  },
+};
+
+export const Loader: MessageFns<Loader> = {
+  fromJSON(object: any): Loader {
+    return {
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : 0,
+      wait_count: isSet(object.waitCount)
+        ? globalThis.Number(object.waitCount)
+        : isSet(object.wait_count)
+        ? globalThis.Number(object.wait_count)
+        : 0,
+      exposed_wait_us: isSet(object.exposedWaitUs)
+        ? globalThis.Number(object.exposedWaitUs)
+        : isSet(object.exposed_wait_us)
+        ? globalThis.Number(object.exposed_wait_us)
+        : undefined,
+      hidden_wait_us: isSet(object.hiddenWaitUs)
+        ? globalThis.Number(object.hiddenWaitUs)
+        : isSet(object.hidden_wait_us)
+        ? globalThis.Number(object.hidden_wait_us)
+        : undefined,
+      first_batch_wait_us: isSet(object.firstBatchWaitUs)
+        ? globalThis.Number(object.firstBatchWaitUs)
+        : isSet(object.first_batch_wait_us)
+        ? globalThis.Number(object.first_batch_wait_us)
+        : undefined,
+      wait_by_stage_us: isObject(object.waitByStageUs)
+        ? (globalThis.Object.entries(object.waitByStageUs) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.wait_by_stage_us)
+        ? (globalThis.Object.entries(object.wait_by_stage_us) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      wait_p50_us: isSet(object.waitP50Us)
+        ? globalThis.Number(object.waitP50Us)
+        : isSet(object.wait_p50_us)
+        ? globalThis.Number(object.wait_p50_us)
+        : undefined,
+      wait_max_us: isSet(object.waitMaxUs)
+        ? globalThis.Number(object.waitMaxUs)
+        : isSet(object.wait_max_us)
+        ? globalThis.Number(object.wait_max_us)
+        : undefined,
+      num_workers: isSet(object.numWorkers)
+        ? globalThis.Number(object.numWorkers)
+        : isSet(object.num_workers)
+        ? globalThis.Number(object.num_workers)
+        : undefined,
+      batch_size: isSet(object.batchSize)
+        ? globalThis.Number(object.batchSize)
+        : isSet(object.batch_size)
+        ? globalThis.Number(object.batch_size)
+        : undefined,
+      prefetch_factor: isSet(object.prefetchFactor)
+        ? globalThis.Number(object.prefetchFactor)
+        : isSet(object.prefetch_factor)
+        ? globalThis.Number(object.prefetch_factor)
+        : undefined,
+      pin_memory: isSet(object.pinMemory)
+        ? globalThis.Boolean(object.pinMemory)
+        : isSet(object.pin_memory)
+        ? globalThis.Boolean(object.pin_memory)
+        : undefined,
+      persistent_workers: isSet(object.persistentWorkers)
+        ? globalThis.Boolean(object.persistentWorkers)
+        : isSet(object.persistent_workers)
+        ? globalThis.Boolean(object.persistent_workers)
+        : undefined,
+      in_order: isSet(object.inOrder)
+        ? globalThis.Boolean(object.inOrder)
+        : isSet(object.in_order)
+        ? globalThis.Boolean(object.in_order)
+        : undefined,
+      start_method: isSet(object.startMethod)
+        ? globalThis.String(object.startMethod)
+        : isSet(object.start_method)
+        ? globalThis.String(object.start_method)
+        : "",
+      dataset: isSet(object.dataset) ? globalThis.String(object.dataset) : "",
+      wait_sentence: isSet(object.waitSentence)
+        ? globalThis.String(object.waitSentence)
+        : isSet(object.wait_sentence)
+        ? globalThis.String(object.wait_sentence)
+        : "",
+    };
+  },
+};
+
+export const Loader_WaitByStageUsEntry: MessageFns<Loader_WaitByStageUsEntry> = {
+  fromJSON(object: any): Loader_WaitByStageUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const Stage: MessageFns<Stage> = {
+  fromJSON(object: any): Stage {
+    return {
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      label: isSet(object.label) ? globalThis.String(object.label) : "",
+      parent: isSet(object.parent) ? globalThis.String(object.parent) : "",
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      total_us: isSet(object.totalUs)
+        ? globalThis.Number(object.totalUs)
+        : isSet(object.total_us)
+        ? globalThis.Number(object.total_us)
+        : 0,
+      self_us: isSet(object.selfUs)
+        ? globalThis.Number(object.selfUs)
+        : isSet(object.self_us)
+        ? globalThis.Number(object.self_us)
+        : 0,
+      cpu_us: isSet(object.cpuUs)
+        ? globalThis.Number(object.cpuUs)
+        : isSet(object.cpu_us)
+        ? globalThis.Number(object.cpu_us)
+        : undefined,
+      p50_us: isSet(object.p50Us)
+        ? globalThis.Number(object.p50Us)
+        : isSet(object.p50_us)
+        ? globalThis.Number(object.p50_us)
+        : 0,
+      p95_us: isSet(object.p95Us)
+        ? globalThis.Number(object.p95Us)
+        : isSet(object.p95_us)
+        ? globalThis.Number(object.p95_us)
+        : 0,
+      max_us: isSet(object.maxUs)
+        ? globalThis.Number(object.maxUs)
+        : isSet(object.max_us)
+        ? globalThis.Number(object.max_us)
+        : 0,
+      bytes: isSet(object.bytes) ? globalThis.Number(object.bytes) : undefined,
+      blame_us: isSet(object.blameUs)
+        ? globalThis.Number(object.blameUs)
+        : isSet(object.blame_us)
+        ? globalThis.Number(object.blame_us)
+        : undefined,
+      path: globalThis.Array.isArray(object?.path)
+        ? object.path.map((e: any) => globalThis.String(e))
+        : [],
+      replay_mean_us: isSet(object.replayMeanUs)
+        ? globalThis.Number(object.replayMeanUs)
+        : isSet(object.replay_mean_us)
+        ? globalThis.Number(object.replay_mean_us)
+        : undefined,
+      replay_ratio: isSet(object.replayRatio)
+        ? globalThis.Number(object.replayRatio)
+        : isSet(object.replay_ratio)
+        ? globalThis.Number(object.replay_ratio)
+        : undefined,
+      cpu_self_us: isSet(object.cpuSelfUs)
+        ? globalThis.Number(object.cpuSelfUs)
+        : isSet(object.cpu_self_us)
+        ? globalThis.Number(object.cpu_self_us)
+        : undefined,
+      run_delay_us: isSet(object.runDelayUs)
+        ? globalThis.Number(object.runDelayUs)
+        : isSet(object.run_delay_us)
+        ? globalThis.Number(object.run_delay_us)
+        : undefined,
+      limited_by: isSet(object.limitedBy)
+        ? globalThis.String(object.limitedBy)
+        : isSet(object.limited_by)
+        ? globalThis.String(object.limited_by)
+        : "",
+      blocked_us: isSet(object.blockedUs)
+        ? globalThis.Number(object.blockedUs)
+        : isSet(object.blocked_us)
+        ? globalThis.Number(object.blocked_us)
+        : undefined,
+      limited_by_text: isSet(object.limitedByText)
+        ? globalThis.String(object.limitedByText)
+        : isSet(object.limited_by_text)
+        ? globalThis.String(object.limited_by_text)
+        : "",
+      block_count: globalThis.Array.isArray(object?.blockCount)
+        ? object.blockCount.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_count)
+        ? object.block_count.map((e: any) => globalThis.Number(e))
+        : [],
+      block_self_us: globalThis.Array.isArray(object?.blockSelfUs)
+        ? object.blockSelfUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_self_us)
+        ? object.block_self_us.map((e: any) => globalThis.Number(e))
+        : [],
+      block_cpu_us: globalThis.Array.isArray(object?.blockCpuUs)
+        ? object.blockCpuUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_cpu_us)
+        ? object.block_cpu_us.map((e: any) => globalThis.Number(e))
+        : [],
+      block_worker: globalThis.Array.isArray(object?.blockWorker)
+        ? object.blockWorker.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.block_worker)
+        ? object.block_worker.map((e: any) => globalThis.Number(e))
+        : [],
+    };
+  },
+};
+
+export const StageSummary: MessageFns<StageSummary> = {
+  fromJSON(object: any): StageSummary {
+    return {
+      self_us: isSet(object.selfUs)
+        ? globalThis.Number(object.selfUs)
+        : isSet(object.self_us)
+        ? globalThis.Number(object.self_us)
+        : 0,
+      self_by_kind_us: isObject(object.selfByKindUs)
+        ? (globalThis.Object.entries(object.selfByKindUs) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.self_by_kind_us)
+        ? (globalThis.Object.entries(object.self_by_kind_us) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : undefined,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      wait_text: isSet(object.waitText)
+        ? globalThis.String(object.waitText)
+        : isSet(object.wait_text)
+        ? globalThis.String(object.wait_text)
+        : "",
+    };
+  },
+};
+
+export const StageSummary_SelfByKindUsEntry: MessageFns<StageSummary_SelfByKindUsEntry> = {
+  fromJSON(object: any): StageSummary_SelfByKindUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const Worker: MessageFns<Worker> = {
+  fromJSON(object: any): Worker {
+    return {
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : 0,
+      pid: isSet(object.pid) ? globalThis.Number(object.pid) : 0,
+      batches: isSet(object.batches) ? globalThis.Number(object.batches) : 0,
+      busy_us: isSet(object.busyUs)
+        ? globalThis.Number(object.busyUs)
+        : isSet(object.busy_us)
+        ? globalThis.Number(object.busy_us)
+        : 0,
+      idle_us: isSet(object.idleUs)
+        ? globalThis.Number(object.idleUs)
+        : isSet(object.idle_us)
+        ? globalThis.Number(object.idle_us)
+        : 0,
+      starved_us: isSet(object.starvedUs)
+        ? globalThis.Number(object.starvedUs)
+        : isSet(object.starved_us)
+        ? globalThis.Number(object.starved_us)
+        : undefined,
+      startup_us: isSet(object.startupUs)
+        ? globalThis.Number(object.startupUs)
+        : isSet(object.startup_us)
+        ? globalThis.Number(object.startup_us)
+        : undefined,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      skew: isSet(object.skew) ? globalThis.Number(object.skew) : undefined,
+      dropped_spans: isSet(object.droppedSpans)
+        ? globalThis.Number(object.droppedSpans)
+        : isSet(object.dropped_spans)
+        ? globalThis.Number(object.dropped_spans)
+        : undefined,
+    };
+  },
+};
+
+export const WorkerSummary: MessageFns<WorkerSummary> = {
+  fromJSON(object: any): WorkerSummary {
+    return {
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      workers: isSet(object.workers) ? globalThis.Number(object.workers) : 0,
+      processes: isSet(object.processes) ? globalThis.Number(object.processes) : 0,
+      batches: isSet(object.batches) ? globalThis.Number(object.batches) : 0,
+      busy_us: isSet(object.busyUs)
+        ? globalThis.Number(object.busyUs)
+        : isSet(object.busy_us)
+        ? globalThis.Number(object.busy_us)
+        : 0,
+      starved_us: isSet(object.starvedUs)
+        ? globalThis.Number(object.starvedUs)
+        : isSet(object.starved_us)
+        ? globalThis.Number(object.starved_us)
+        : undefined,
+      startup_us: isSet(object.startupUs)
+        ? globalThis.Number(object.startupUs)
+        : isSet(object.startup_us)
+        ? globalThis.Number(object.startup_us)
+        : undefined,
+      head_of_line_us: isSet(object.headOfLineUs)
+        ? globalThis.Number(object.headOfLineUs)
+        : isSet(object.head_of_line_us)
+        ? globalThis.Number(object.head_of_line_us)
+        : undefined,
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : undefined,
+      ready_wait_share: isSet(object.readyWaitShare)
+        ? globalThis.Number(object.readyWaitShare)
+        : isSet(object.ready_wait_share)
+        ? globalThis.Number(object.ready_wait_share)
+        : undefined,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const Batch: MessageFns<Batch> = {
+  fromJSON(object: any): Batch {
+    return {
+      number: isSet(object.number) ? globalThis.Number(object.number) : 0,
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : 0,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : 0,
+      drawn_us: isSet(object.drawnUs)
+        ? globalThis.Number(object.drawnUs)
+        : isSet(object.drawn_us)
+        ? globalThis.Number(object.drawn_us)
+        : undefined,
+      started_us: isSet(object.startedUs)
+        ? globalThis.Number(object.startedUs)
+        : isSet(object.started_us)
+        ? globalThis.Number(object.started_us)
+        : undefined,
+      finished_us: isSet(object.finishedUs)
+        ? globalThis.Number(object.finishedUs)
+        : isSet(object.finished_us)
+        ? globalThis.Number(object.finished_us)
+        : undefined,
+      arrived_us: isSet(object.arrivedUs)
+        ? globalThis.Number(object.arrivedUs)
+        : isSet(object.arrived_us)
+        ? globalThis.Number(object.arrived_us)
+        : undefined,
+      consumed_us: isSet(object.consumedUs)
+        ? globalThis.Number(object.consumedUs)
+        : isSet(object.consumed_us)
+        ? globalThis.Number(object.consumed_us)
+        : undefined,
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : undefined,
+      in_queue_us: isSet(object.inQueueUs)
+        ? globalThis.Number(object.inQueueUs)
+        : isSet(object.in_queue_us)
+        ? globalThis.Number(object.in_queue_us)
+        : undefined,
+      head_of_line_us: isSet(object.headOfLineUs)
+        ? globalThis.Number(object.headOfLineUs)
+        : isSet(object.head_of_line_us)
+        ? globalThis.Number(object.head_of_line_us)
+        : undefined,
+      build_us: isSet(object.buildUs)
+        ? globalThis.Number(object.buildUs)
+        : isSet(object.build_us)
+        ? globalThis.Number(object.build_us)
+        : undefined,
+    };
+  },
+};
+
+export const QueueDepth: MessageFns<QueueDepth> = {
+  fromJSON(object: any): QueueDepth {
+    return {
+      time_us: globalThis.Array.isArray(object?.timeUs)
+        ? object.timeUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.time_us)
+        ? object.time_us.map((e: any) => globalThis.Number(e))
+        : [],
+      ready: globalThis.Array.isArray(object?.ready)
+        ? object.ready.map((e: any) => globalThis.Number(e))
+        : [],
+      in_flight: globalThis.Array.isArray(object?.inFlight)
+        ? object.inFlight.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.in_flight)
+        ? object.in_flight.map((e: any) => globalThis.Number(e))
+        : [],
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+    };
+  },
+};
+
+export const WorkerCosts: MessageFns<WorkerCosts> = {
+  fromJSON(object: any): WorkerCosts {
+    return {
+      batches: isSet(object.batches) ? globalThis.Number(object.batches) : 0,
+      wall_us: isSet(object.wallUs)
+        ? globalThis.Number(object.wallUs)
+        : isSet(object.wall_us)
+        ? globalThis.Number(object.wall_us)
+        : 0,
+      cpu_share: isSet(object.cpuShare)
+        ? globalThis.Number(object.cpuShare)
+        : isSet(object.cpu_share)
+        ? globalThis.Number(object.cpu_share)
+        : undefined,
+      run_delay_share: isSet(object.runDelayShare)
+        ? globalThis.Number(object.runDelayShare)
+        : isSet(object.run_delay_share)
+        ? globalThis.Number(object.run_delay_share)
+        : undefined,
+      process_cpu_share: isSet(object.processCpuShare)
+        ? globalThis.Number(object.processCpuShare)
+        : isSet(object.process_cpu_share)
+        ? globalThis.Number(object.process_cpu_share)
+        : undefined,
+      threads: isSet(object.threads) ? globalThis.Number(object.threads) : undefined,
+      read_bytes: isSet(object.readBytes)
+        ? globalThis.Number(object.readBytes)
+        : isSet(object.read_bytes)
+        ? globalThis.Number(object.read_bytes)
+        : undefined,
+      read_chars: isSet(object.readChars)
+        ? globalThis.Number(object.readChars)
+        : isSet(object.read_chars)
+        ? globalThis.Number(object.read_chars)
+        : undefined,
+      cached_share: isSet(object.cachedShare)
+        ? globalThis.Number(object.cachedShare)
+        : isSet(object.cached_share)
+        ? globalThis.Number(object.cached_share)
+        : undefined,
+      voluntary_switches: isSet(object.voluntarySwitches)
+        ? globalThis.Number(object.voluntarySwitches)
+        : isSet(object.voluntary_switches)
+        ? globalThis.Number(object.voluntary_switches)
+        : undefined,
+      involuntary_switches: isSet(object.involuntarySwitches)
+        ? globalThis.Number(object.involuntarySwitches)
+        : isSet(object.involuntary_switches)
+        ? globalThis.Number(object.involuntary_switches)
+        : undefined,
+      major_faults: isSet(object.majorFaults)
+        ? globalThis.Number(object.majorFaults)
+        : isSet(object.major_faults)
+        ? globalThis.Number(object.major_faults)
+        : undefined,
+      blocked_share: isSet(object.blockedShare)
+        ? globalThis.Number(object.blockedShare)
+        : isSet(object.blocked_share)
+        ? globalThis.Number(object.blocked_share)
+        : undefined,
+      build_us: isSet(object.buildUs)
+        ? globalThis.Number(object.buildUs)
+        : isSet(object.build_us)
+        ? globalThis.Number(object.build_us)
+        : 0,
+    };
+  },
+};
+
+export const CounterSummary: MessageFns<CounterSummary> = {
+  fromJSON(object: any): CounterSummary {
+    return {
+      counter: isSet(object.counter) ? globalThis.String(object.counter) : "",
+      series: isSet(object.series) ? globalThis.String(object.series) : "",
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      mean: isSet(object.mean) ? globalThis.Number(object.mean) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : 0,
+      high: isSet(object.high) ? globalThis.Number(object.high) : 0,
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+      unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
+    };
+  },
+};
+
+export const LoadRow: MessageFns<LoadRow> = {
+  fromJSON(object: any): LoadRow {
+    return {
+      counter: isSet(object.counter) ? globalThis.String(object.counter) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+      unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
+      mean: isSet(object.mean) ? globalThis.Number(object.mean) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : 0,
+      high: isSet(object.high) ? globalThis.Number(object.high) : 0,
+    };
+  },
+};
+
+export const SlowSample: MessageFns<SlowSample> = {
+  fromJSON(object: any): SlowSample {
+    return {
+      index: isSet(object.index) ? globalThis.Number(object.index) : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : 0,
+      batch: isSet(object.batch) ? globalThis.Number(object.batch) : 0,
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : 0,
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      stage_us: isSet(object.stageUs)
+        ? globalThis.Number(object.stageUs)
+        : isSet(object.stage_us)
+        ? globalThis.Number(object.stage_us)
+        : 0,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+    };
+  },
+};
+
+export const Throughput: MessageFns<Throughput> = {
+  fromJSON(object: any): Throughput {
+    return {
+      samples_per_s: isSet(object.samplesPerS)
+        ? globalThis.Number(object.samplesPerS)
+        : isSet(object.samples_per_s)
+        ? globalThis.Number(object.samples_per_s)
+        : undefined,
+      read_per_s: isSet(object.readPerS)
+        ? globalThis.Number(object.readPerS)
+        : isSet(object.read_per_s)
+        ? globalThis.Number(object.read_per_s)
+        : undefined,
+      prepare_per_s: isSet(object.preparePerS)
+        ? globalThis.Number(object.preparePerS)
+        : isSet(object.prepare_per_s)
+        ? globalThis.Number(object.prepare_per_s)
+        : undefined,
+      device_per_s: isSet(object.devicePerS)
+        ? globalThis.Number(object.devicePerS)
+        : isSet(object.device_per_s)
+        ? globalThis.Number(object.device_per_s)
+        : undefined,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : undefined,
+      load_per_s: isSet(object.loadPerS)
+        ? globalThis.Number(object.loadPerS)
+        : isSet(object.load_per_s)
+        ? globalThis.Number(object.load_per_s)
+        : undefined,
+      slowest_part: isSet(object.slowestPart)
+        ? globalThis.String(object.slowestPart)
+        : isSet(object.slowest_part)
+        ? globalThis.String(object.slowest_part)
+        : "",
+    };
+  },
+};
+
+export const Verdict: MessageFns<Verdict> = {
+  fromJSON(object: any): Verdict {
+    return {
+      bound: isSet(object.bound) ? globalThis.String(object.bound) : "",
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      evidence: globalThis.Array.isArray(object?.evidence) ? object.evidence.map((e: any) => Evidence.fromJSON(e)) : [],
+    };
+  },
+};
+
+export const Evidence: MessageFns<Evidence> = {
+  fromJSON(object: any): Evidence {
+    return {
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : undefined,
+      unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
+      whole: isSet(object.whole) ? globalThis.String(object.whole) : "",
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      in_sentence: isSet(object.inSentence)
+        ? globalThis.Boolean(object.inSentence)
+        : isSet(object.in_sentence)
+        ? globalThis.Boolean(object.in_sentence)
+        : false,
+    };
+  },
+};
+
+export const Finding: MessageFns<Finding> = {
+  fromJSON(object: any): Finding {
+    return {
+      rule: isSet(object.rule) ? globalThis.String(object.rule) : "",
+      severity: isSet(object.severity) ? globalThis.String(object.severity) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+      advice: isSet(object.advice) ? globalThis.String(object.advice) : "",
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      gain_us_per_step: isSet(object.gainUsPerStep)
+        ? globalThis.Number(object.gainUsPerStep)
+        : isSet(object.gain_us_per_step)
+        ? globalThis.Number(object.gain_us_per_step)
+        : undefined,
+      evidence: globalThis.Array.isArray(object?.evidence)
+        ? object.evidence.map((e: any) => Evidence.fromJSON(e))
+        : [],
+      code: isSet(object.code) ? globalThis.String(object.code) : "",
+      confidence: isSet(object.confidence) ? globalThis.String(object.confidence) : "",
+      confidence_reason: isSet(object.confidenceReason)
+        ? globalThis.String(object.confidenceReason)
+        : isSet(object.confidence_reason)
+        ? globalThis.String(object.confidence_reason)
+        : "",
+      gain_step_share: isSet(object.gainStepShare)
+        ? globalThis.Number(object.gainStepShare)
+        : isSet(object.gain_step_share)
+        ? globalThis.Number(object.gain_step_share)
+        : undefined,
+      speedup: isSet(object.speedup) ? globalThis.Number(object.speedup) : undefined,
+      gain_us: isSet(object.gainUs)
+        ? globalThis.Number(object.gainUs)
+        : isSet(object.gain_us)
+        ? globalThis.Number(object.gain_us)
+        : undefined,
+      gain_window_share: isSet(object.gainWindowShare)
+        ? globalThis.Number(object.gainWindowShare)
+        : isSet(object.gain_window_share)
+        ? globalThis.Number(object.gain_window_share)
+        : undefined,
+      gain_text: isSet(object.gainText)
+        ? globalThis.String(object.gainText)
+        : isSet(object.gain_text)
+        ? globalThis.String(object.gain_text)
+        : "",
+    };
+  },
+};
+
+export const Abstention: MessageFns<Abstention> = {
+  fromJSON(object: any): Abstention {
+    return {
+      rule: isSet(object.rule) ? globalThis.String(object.rule) : "",
+      reason: isSet(object.reason) ? globalThis.String(object.reason) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+    };
+  },
+};
+
+export const Diagnostic: MessageFns<Diagnostic> = {
+  fromJSON(object: any): Diagnostic {
+    return {
+      code: isSet(object.code) ? globalThis.String(object.code) : "",
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      message: isSet(object.message) ? globalThis.String(object.message) : "",
+      topic: isSet(object.topic) ? globalThis.String(object.topic) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+    };
+  },
+};
+
+export const Environment: MessageFns<Environment> = {
+  fromJSON(object: any): Environment {
+    return {
+      cores: isSet(object.cores) ? globalThis.Number(object.cores) : undefined,
+      cpu_quota: isSet(object.cpuQuota)
+        ? globalThis.Number(object.cpuQuota)
+        : isSet(object.cpu_quota)
+        ? globalThis.Number(object.cpu_quota)
+        : undefined,
+      memory_bytes: isSet(object.memoryBytes)
+        ? globalThis.Number(object.memoryBytes)
+        : isSet(object.memory_bytes)
+        ? globalThis.Number(object.memory_bytes)
+        : undefined,
+      shm_bytes: isSet(object.shmBytes)
+        ? globalThis.Number(object.shmBytes)
+        : isSet(object.shm_bytes)
+        ? globalThis.Number(object.shm_bytes)
+        : undefined,
+      torch_threads: isSet(object.torchThreads)
+        ? globalThis.Number(object.torchThreads)
+        : isSet(object.torch_threads)
+        ? globalThis.Number(object.torch_threads)
+        : undefined,
+      versions: isObject(object.versions)
+        ? (globalThis.Object.entries(object.versions) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      dropped_spans: isSet(object.droppedSpans)
+        ? globalThis.Number(object.droppedSpans)
+        : isSet(object.dropped_spans)
+        ? globalThis.Number(object.dropped_spans)
+        : undefined,
+      recorder_overhead_us: isSet(object.recorderOverheadUs)
+        ? globalThis.Number(object.recorderOverheadUs)
+        : isSet(object.recorder_overhead_us)
+        ? globalThis.Number(object.recorder_overhead_us)
+        : undefined,
+      marker_count: isSet(object.markerCount)
+        ? globalThis.Number(object.markerCount)
+        : isSet(object.marker_count)
+        ? globalThis.Number(object.marker_count)
+        : undefined,
+      worker_overhead_us: isSet(object.workerOverheadUs)
+        ? globalThis.Number(object.workerOverheadUs)
+        : isSet(object.worker_overhead_us)
+        ? globalThis.Number(object.worker_overhead_us)
+        : undefined,
+      worker_span_count: isSet(object.workerSpanCount)
+        ? globalThis.Number(object.workerSpanCount)
+        : isSet(object.worker_span_count)
+        ? globalThis.Number(object.worker_span_count)
+        : undefined,
+    };
+  },
+};
+
+export const Environment_VersionsEntry: MessageFns<Environment_VersionsEntry> = {
+  fromJSON(object: any): Environment_VersionsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.String(object.value) : "",
+    };
+  },
+};
+
+export const Timeline: MessageFns<Timeline> = {
+  fromJSON(object: any): Timeline {
+    return {
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      end_us: isSet(object.endUs)
+        ? globalThis.Number(object.endUs)
+        : isSet(object.end_us)
+        ? globalThis.Number(object.end_us)
+        : 0,
+      window_start_us: isSet(object.windowStartUs)
+        ? globalThis.Number(object.windowStartUs)
+        : isSet(object.window_start_us)
+        ? globalThis.Number(object.window_start_us)
+        : 0,
+      window_end_us: isSet(object.windowEndUs)
+        ? globalThis.Number(object.windowEndUs)
+        : isSet(object.window_end_us)
+        ? globalThis.Number(object.window_end_us)
+        : 0,
+      lanes: globalThis.Array.isArray(object?.lanes)
+        ? object.lanes.map((e: any) => Lane.fromJSON(e))
+        : [],
+      names: globalThis.Array.isArray(object?.names)
+        ? object.names.map((e: any) => globalThis.String(e))
+        : [],
+      colors: globalThis.Array.isArray(object?.colors)
+        ? object.colors.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+};
+
+export const Lane: MessageFns<Lane> = {
+  fromJSON(object: any): Lane {
+    return {
+      id: isSet(object.id) ? globalThis.String(object.id) : "",
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+      boxes: globalThis.Array.isArray(object?.boxes) ? object.boxes.map((e: any) => globalThis.Number(e)) : [],
+      start_ns: globalThis.Array.isArray(object?.startNs)
+        ? object.startNs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.start_ns)
+        ? object.start_ns.map((e: any) => globalThis.Number(e))
+        : [],
+      duration_ns: globalThis.Array.isArray(object?.durationNs)
+        ? object.durationNs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.duration_ns)
+        ? object.duration_ns.map((e: any) => globalThis.Number(e))
+        : [],
+      name: globalThis.Array.isArray(object?.name) ? object.name.map((e: any) => globalThis.Number(e)) : [],
+      merged: globalThis.Array.isArray(object?.merged) ? object.merged.map((e: any) => globalThis.Number(e)) : [],
+      covered: globalThis.Array.isArray(object?.covered) ? object.covered.map((e: any) => globalThis.Number(e)) : [],
+      index: globalThis.Array.isArray(object?.index) ? object.index.map((e: any) => globalThis.Number(e)) : [],
+      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => CounterLine.fromJSON(e)) : [],
+      unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
+      top: isSet(object.top) ? globalThis.Number(object.top) : undefined,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : undefined,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : undefined,
+      device: isSet(object.device) ? globalThis.Number(object.device) : undefined,
+      training_thread: isSet(object.trainingThread)
+        ? globalThis.Boolean(object.trainingThread)
+        : isSet(object.training_thread)
+        ? globalThis.Boolean(object.training_thread)
+        : false,
+      loader_title: isSet(object.loaderTitle)
+        ? globalThis.String(object.loaderTitle)
+        : isSet(object.loader_title)
+        ? globalThis.String(object.loader_title)
+        : "",
+    };
+  },
+};
+
+export const CounterLine: MessageFns<CounterLine> = {
+  fromJSON(object: any): CounterLine {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      time_ns: globalThis.Array.isArray(object?.timeNs)
+        ? object.timeNs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.time_ns)
+        ? object.time_ns.map((e: any) => globalThis.Number(e))
+        : [],
+      mean: globalThis.Array.isArray(object?.mean)
+        ? object.mean.map((e: any) => globalThis.Number(e))
+        : [],
+      low: globalThis.Array.isArray(object?.low) ? object.low.map((e: any) => globalThis.Number(e)) : [],
+      high: globalThis.Array.isArray(object?.high) ? object.high.map((e: any) => globalThis.Number(e)) : [],
+    };
+  },
+};
+
+export const Comparison: MessageFns<Comparison> = {
+  fromJSON(object: any): Comparison {
+    return {
+      schema_version: isSet(object.schemaVersion)
+        ? globalThis.Number(object.schemaVersion)
+        : isSet(object.schema_version)
+        ? globalThis.Number(object.schema_version)
+        : 0,
+      before: globalThis.Array.isArray(object?.before)
+        ? object.before.map((e: any) => ComparedRun.fromJSON(e))
+        : [],
+      after: globalThis.Array.isArray(object?.after) ? object.after.map((e: any) => ComparedRun.fromJSON(e)) : [],
+      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      evidence: globalThis.Array.isArray(object?.evidence) ? object.evidence.map((e: any) => Evidence.fromJSON(e)) : [],
+      unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
+      time: isSet(object.time) ? Difference.fromJSON(object.time) : undefined,
+      parts: globalThis.Array.isArray(object?.parts) ? object.parts.map((e: any) => PartDifference.fromJSON(e)) : [],
+      stages: globalThis.Array.isArray(object?.stages)
+        ? object.stages.map((e: any) => StageDifference.fromJSON(e))
+        : [],
+      settings: globalThis.Array.isArray(object?.settings)
+        ? object.settings.map((e: any) => SettingChange.fromJSON(e))
+        : [],
+      diagnostics: globalThis.Array.isArray(object?.diagnostics)
+        ? object.diagnostics.map((e: any) => Diagnostic.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const ComparedRun: MessageFns<ComparedRun> = {
+  fromJSON(object: any): ComparedRun {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      files: globalThis.Array.isArray(object?.files) ? object.files.map((e: any) => globalThis.String(e)) : [],
+      mode: isSet(object.mode) ? globalThis.String(object.mode) : "",
+      time_us: isSet(object.timeUs)
+        ? globalThis.Number(object.timeUs)
+        : isSet(object.time_us)
+        ? globalThis.Number(object.time_us)
+        : undefined,
+    };
+  },
+};
+
+export const Difference: MessageFns<Difference> = {
+  fromJSON(object: any): Difference {
+    return {
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : 0,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : 0,
+      change: isSet(object.change) ? globalThis.Number(object.change) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : undefined,
+      high: isSet(object.high) ? globalThis.Number(object.high) : undefined,
+      detectable: isSet(object.detectable) ? globalThis.Number(object.detectable) : undefined,
+      significant: isSet(object.significant) ? globalThis.Boolean(object.significant) : false,
+    };
+  },
+};
+
+export const PartDifference: MessageFns<PartDifference> = {
+  fromJSON(object: any): PartDifference {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : undefined,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : undefined,
+      change: isSet(object.change) ? globalThis.Number(object.change) : undefined,
+      low: isSet(object.low) ? globalThis.Number(object.low) : undefined,
+      high: isSet(object.high) ? globalThis.Number(object.high) : undefined,
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+      by_stage: isSet(object.byStage)
+        ? globalThis.Boolean(object.byStage)
+        : isSet(object.by_stage)
+        ? globalThis.Boolean(object.by_stage)
+        : false,
+    };
+  },
+};
+
+export const StageDifference: MessageFns<StageDifference> = {
+  fromJSON(object: any): StageDifference {
+    return {
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : undefined,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : undefined,
+      before_calls: isSet(object.beforeCalls)
+        ? globalThis.Number(object.beforeCalls)
+        : isSet(object.before_calls)
+        ? globalThis.Number(object.before_calls)
+        : undefined,
+      after_calls: isSet(object.afterCalls)
+        ? globalThis.Number(object.afterCalls)
+        : isSet(object.after_calls)
+        ? globalThis.Number(object.after_calls)
+        : undefined,
+      change_us: isSet(object.changeUs)
+        ? globalThis.Number(object.changeUs)
+        : isSet(object.change_us)
+        ? globalThis.Number(object.change_us)
+        : undefined,
+      typical: isSet(object.typical) ? Difference.fromJSON(object.typical) : undefined,
+      measure: isSet(object.measure) ? globalThis.String(object.measure) : "",
+      speed_adjusted: isSet(object.speedAdjusted)
+        ? globalThis.Boolean(object.speedAdjusted)
+        : isSet(object.speed_adjusted)
+        ? globalThis.Boolean(object.speed_adjusted)
+        : false,
+      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
+    };
+  },
+};
+
+export const SettingChange: MessageFns<SettingChange> = {
+  fromJSON(object: any): SettingChange {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      before: isSet(object.before) ? globalThis.String(object.before) : "",
+      after: isSet(object.after) ? globalThis.String(object.after) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
+    };
+  },
+};
+
+function isObject(value: any): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function isSet(value: any): boolean {
+  return value !== null && value !== undefined;
+}
+
+interface MessageFns<T> {
+  fromJSON(object: any): T;
 }

@@ -1,10 +1,7 @@
 // The routes, relative to this script: TensorBoard may stand behind any path prefix.
 
-import type { Capture, Comparison } from "../contract/report";
-import { decodeComparison } from "./comparison";
-import { decodeReport } from "./decode";
-import { asObject, text } from "./json";
-import { decodeRuns, type Runs } from "./runs";
+import { type Capture, Comparison, Report } from "../contract/report";
+import { decodeRuns, type Runs, textIn } from "./runs";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 
 export type Answer<T> =
@@ -31,7 +28,7 @@ export function routeUrl(route: string, query: Query = {}): string {
 /** The server's own line when it sent one; else what went wrong in plain words. */
 async function failure(response: Response): Promise<string> {
   try {
-    const message = text(asObject(await response.json()), "error");
+    const message = textIn(await response.json(), "error");
     if (message !== "") return message;
   } catch {
     // not JSON: an answer from something between us and the plugin
@@ -52,7 +49,7 @@ async function get<T>(url: string, decode: (value: unknown) => T, signal?: Abort
   try {
     const response = await fetch(url, { signal: signal ?? null, cache: "no-store" });
     if (response.status === 202) {
-      const state = text(asObject(await response.json()), "state");
+      const state = textIn(await response.json(), "state");
       return { kind: "pending", state: state === "queued" ? "queued" : "loading" };
     }
     if (!response.ok) return { kind: "failed", message: await failure(response), unreachable: false };
@@ -68,7 +65,7 @@ export function fetchRuns(): Promise<Answer<Runs>> {
 }
 
 function firstCapture(value: unknown): Capture {
-  const capture = decodeReport(value).captures[0];
+  const capture = Report.fromJSON(value).captures[0];
   if (capture === undefined) throw new Error("a report without a capture");
   return capture;
 }
@@ -78,18 +75,23 @@ export function fetchReport(id: string): Promise<Answer<Capture>> {
 }
 
 export function fetchComparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>> {
-  return get(routeUrl("compare", { before, after }), decodeComparison);
+  return get(routeUrl("compare", { before, after }), Comparison.fromJSON);
 }
 
-export type TimelineQuery = { readonly id: string; readonly width: number; readonly startUs?: number; readonly endUs?: number };
+export type TimelineQuery = {
+  readonly id: string;
+  readonly width: number;
+  readonly startUs?: number;
+  readonly endUs?: number;
+};
 
 export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<TimelineSlice>> {
   const params: Record<string, string | number> = {
     id: query.id,
     width: Math.min(8000, Math.max(100, Math.round(query.width))),
   };
-  if (query.startUs !== undefined) params["start_us"] = query.startUs;
-  if (query.endUs !== undefined) params["end_us"] = query.endUs;
+  if (query.startUs !== undefined) params.start_us = query.startUs;
+  if (query.endUs !== undefined) params.end_us = query.endUs;
   return get(routeUrl("timeline", params), decodeTimeline, signal);
 }
 

@@ -1,19 +1,23 @@
 // Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
 
-import type { Capture } from "../contract/report";
-import { decodeReport } from "./decode";
-import { asObject, list, objects, text } from "./json";
+import { type Capture, Report } from "../contract/report";
 import type { Answer, TimelineQuery } from "./api";
-import type { CaptureEntry, CaptureMode } from "./runs";
+
+import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
 import type { DataSource } from "./source";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 
 export const EMBEDDED_ID = "data-pipeline-embedded";
 
-type Embedded = { readonly captures: readonly Capture[]; readonly timelines: readonly (readonly TimelineSlice[])[]; readonly title: string };
+type Embedded = {
+  readonly captures: readonly Capture[];
+  readonly timelines: readonly (readonly TimelineSlice[])[];
+  readonly title: string;
+};
 
 const ready = <T>(value: T): Promise<Answer<T>> => Promise.resolve({ kind: "ready", value });
-const failed = (message: string): Promise<Answer<never>> => Promise.resolve({ kind: "failed", message, unreachable: false });
+const failed = (message: string): Promise<Answer<never>> =>
+  Promise.resolve({ kind: "failed", message, unreachable: false });
 
 /** null when the page carries no data: then there is a server. */
 export function embeddedSource(document: Document): DataSource | null {
@@ -22,11 +26,10 @@ export function embeddedSource(document: Document): DataSource | null {
 }
 
 function read(value: unknown): Embedded {
-  const o = asObject(value);
   return {
-    title: text(o, "title"),
-    captures: decodeReport(o["report"]).captures,
-    timelines: objects(o, "timelines", (one) => list(one, "slices").map(decodeTimeline)),
+    title: textIn(value, "title"),
+    captures: Report.fromJSON(fieldsOf(value).report).captures,
+    timelines: listIn(value, "timelines").map((one) => listIn(one, "slices").map(decodeTimeline)),
   };
 }
 
@@ -34,15 +37,16 @@ export function sourceOf({ captures, timelines, title }: Embedded): DataSource {
   const indexOf = (id: string): number => Number(id);
   return {
     live: false,
-    runs: () =>
-      ready({ logdir: title, scanning: false, perfetto: false, captures: captures.map(entry), problems: [] }),
+    runs: () => ready({ logdir: title, scanning: false, perfetto: false, captures: captures.map(entry), problems: [] }),
     report: (id) => {
       const capture = captures[indexOf(id)];
       return capture === undefined ? failed("This page has no such capture.") : ready(capture);
     },
     timeline: (query) => {
       const slice = finest(timelines[indexOf(query.id)] ?? [], query);
-      return slice === null ? failed("The timeline of this capture did not fit into this page; the TensorBoard tab has it.") : ready(slice);
+      return slice === null
+        ? failed("The timeline of this capture did not fit into this page; the TensorBoard tab has it.")
+        : ready(slice);
     },
     comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
     trace: () => failed("The trace itself is not in this page."),
@@ -51,12 +55,12 @@ export function sourceOf({ captures, timelines, title }: Embedded): DataSource {
 
 /** The shortest slice that reaches as far as the query; the whole window where none does. */
 function finest(slices: readonly TimelineSlice[], { startUs, endUs }: TimelineQuery): TimelineSlice | null {
-  const reaching = slices.filter((slice) => slice.start_us <= (startUs ?? slice.window_start_us) && slice.end_us >= (endUs ?? slice.window_end_us));
+  const reaching = slices.filter(
+    (slice) => slice.start_us <= (startUs ?? slice.window_start_us) && slice.end_us >= (endUs ?? slice.window_end_us),
+  );
   const [first] = reaching.toSorted((a, b) => a.end_us - a.start_us - (b.end_us - b.start_us));
   return first ?? slices[0] ?? null;
 }
-
-const MODES: readonly string[] = ["train", "replay", "foreign"];
 
 function entry(capture: Capture, index: number): CaptureEntry {
   const cut = capture.name.lastIndexOf("/");
@@ -68,6 +72,6 @@ function entry(capture: Capture, index: number): CaptureEntry {
     error: null,
     bytes: 0,
     modified: 0,
-    mode: MODES.includes(capture.mode) ? (capture.mode as CaptureMode) : null,
+    mode: modeOf(capture.mode),
   };
 }

@@ -1,9 +1,9 @@
 // The answer of the `runs` route (http_api.md).
 
-import { asObject, number, objects, optBoolean, text, texts, type JsonObject } from "./json";
+import { MODES } from "../contract/words";
 
 export type CaptureState = "queued" | "loading" | "ready" | "error";
-export type CaptureMode = "train" | "replay" | "foreign";
+export type CaptureMode = (typeof MODES)[number]["id"];
 
 export type CaptureEntry = {
   readonly id: string;
@@ -24,31 +24,50 @@ export type Runs = {
   readonly problems: readonly string[];
 };
 
-const STATES: readonly string[] = ["queued", "loading", "ready", "error"];
-const MODES: readonly string[] = ["train", "replay", "foreign"];
+const STATES: readonly CaptureState[] = ["queued", "loading", "ready", "error"];
 
-function entry(o: JsonObject): CaptureEntry {
-  const state = text(o, "state");
-  const mode = text(o, "mode");
+/** An object from outside; {} for what is none. */
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** "" where there is no such text. */
+export function textIn(value: unknown, key: string): string {
+  const found = fieldsOf(value)[key];
+  return typeof found === "string" ? found : "";
+}
+
+export function listIn(value: unknown, key: string): readonly unknown[] {
+  const found = fieldsOf(value)[key];
+  return Array.isArray(found) ? found : [];
+}
+
+/** A mode that this page does not know is none. */
+export function modeOf(name: string): CaptureMode | null {
+  return MODES.find(({ id }) => id === name)?.id ?? null;
+}
+
+function entry(value: unknown): CaptureEntry {
+  const { bytes, modified } = fieldsOf(value);
   return {
-    id: text(o, "id"),
-    run: text(o, "run") || ".",
-    name: text(o, "name"),
-    state: STATES.includes(state) ? (state as CaptureState) : "queued",
-    error: text(o, "error") || null,
-    bytes: number(o, "bytes"),
-    modified: number(o, "modified"),
-    mode: MODES.includes(mode) ? (mode as CaptureMode) : null,
+    id: textIn(value, "id"),
+    run: textIn(value, "run") || ".",
+    name: textIn(value, "name"),
+    state: STATES.find((state) => state === textIn(value, "state")) ?? "queued",
+    error: textIn(value, "error") || null,
+    bytes: Number(bytes ?? 0),
+    modified: Number(modified ?? 0),
+    mode: modeOf(textIn(value, "mode")),
   };
 }
 
 export function decodeRuns(value: unknown): Runs {
-  const o = asObject(value);
+  const { scanning, perfetto } = fieldsOf(value);
   return {
-    logdir: text(o, "logdir"),
-    scanning: optBoolean(o, "scanning") ?? false,
-    perfetto: optBoolean(o, "perfetto") ?? false,
-    captures: objects(o, "captures", entry),
-    problems: texts(o, "problems"),
+    logdir: textIn(value, "logdir"),
+    scanning: scanning === true,
+    perfetto: perfetto === true,
+    captures: listIn(value, "captures").map(entry),
+    problems: listIn(value, "problems").map(String),
   };
 }

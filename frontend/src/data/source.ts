@@ -1,7 +1,15 @@
 // Where the page's data come from: routes of TensorBoard, or data that the page carries with it.
 
 import type { Capture, Comparison } from "../contract/report";
-import { fetchComparison, fetchReport, fetchRuns, fetchTimeline, fetchTrace, type Answer, type TimelineQuery } from "./api";
+import {
+  type Answer,
+  fetchComparison,
+  fetchReport,
+  fetchRuns,
+  fetchTimeline,
+  fetchTrace,
+  type TimelineQuery,
+} from "./api";
 import type { Runs } from "./runs";
 import type { TimelineSlice } from "./timeline";
 

@@ -1,102 +1,59 @@
 // A Timeline message as plain columns: times absolute again, a depth and a colour per box.
 
-import { asObject, number, numbers, objects, optNumber, text, texts } from "./json";
-import type { JsonObject } from "./json";
+import { type CounterLine as CounterLineMessage, type Lane, Timeline } from "../contract/report";
 
 /** A line of a counter's chart. `low` and `high` are empty where no point stands for more than one value. */
-export type CounterLine = {
-  readonly name: string;
-  readonly time_us: readonly number[];
-  readonly mean: readonly number[];
-  readonly low: readonly number[];
-  readonly high: readonly number[];
-};
+export type CounterLine = Omit<CounterLineMessage, "time_ns"> & { readonly time_us: readonly number[] };
 
 /** Columns in the order of the message; an empty `merged`, `covered` or `index` means the same for all: 1, 100, -1. */
-export type LaneColumns = {
-  readonly id: string;
-  readonly kind: string;
-  readonly title: string;
+export type LaneColumns = Omit<Lane, "boxes" | "start_ns" | "duration_ns" | "lines" | "top"> & {
   readonly start_us: readonly number[];
   readonly duration_us: readonly number[];
   readonly depth: readonly number[];
-  /** Index into `names`. */
-  readonly name: readonly number[];
   /** Index into `names`, where theme tokens stand behind the names. */
   readonly color: readonly number[];
-  readonly merged: readonly number[];
-  readonly covered: readonly number[];
-  readonly index: readonly number[];
   readonly lines: readonly CounterLine[];
-  readonly unit: string;
   readonly top: number;
 };
 
-export type TimelineSlice = {
-  readonly start_us: number;
-  readonly end_us: number;
-  readonly window_start_us: number;
-  readonly window_end_us: number;
-  readonly lanes: readonly LaneColumns[];
-  readonly names: readonly string[];
-};
+export type TimelineSlice = Omit<Timeline, "lanes" | "colors"> & { readonly lanes: readonly LaneColumns[] };
 
 /** Distances to the one before -> microseconds. Summed in whole nanoseconds, so nothing is lost on the way. */
 function absoluteUs(distancesNs: readonly number[], startNs: number): number[] {
-  let at = startNs;
-  return distancesNs.map((distance) => (at += distance) / 1e3);
+  let atNs = startNs;
+  return distancesNs.map((distance) => {
+    atNs += distance;
+    return atNs / 1e3;
+  });
 }
 
-function startsOf(o: JsonObject, rows: readonly number[], startNs: number): number[] {
-  const distances = numbers(o, "start_ns");
+/** Each row counts from the slice's start. */
+function startsOf(distancesNs: readonly number[], boxesPerRow: readonly number[], startNs: number): number[] {
   let first = 0;
-  return rows.flatMap((count) => absoluteUs(distances.slice(first, (first += count)), startNs));
+  return boxesPerRow.flatMap((count) => {
+    const row = distancesNs.slice(first, first + count);
+    first += count;
+    return absoluteUs(row, startNs);
+  });
 }
 
-function lineOf(o: JsonObject, startNs: number): CounterLine {
+function laneOf(lane: Lane, startNs: number, colorOfName: readonly number[]): LaneColumns {
+  const { boxes, start_ns, duration_ns, top = 1, ...same } = lane;
   return {
-    name: text(o, "name"),
-    time_us: absoluteUs(numbers(o, "time_ns"), startNs),
-    mean: numbers(o, "mean"),
-    low: numbers(o, "low"),
-    high: numbers(o, "high"),
-  };
-}
-
-function laneOf(o: JsonObject, startNs: number, colorOfName: readonly number[]): LaneColumns {
-  const rows = numbers(o, "boxes");
-  const name = numbers(o, "name");
-  return {
-    id: text(o, "id"),
-    kind: text(o, "kind"),
-    title: text(o, "title"),
-    start_us: startsOf(o, rows, startNs),
-    duration_us: numbers(o, "duration_ns").map((ns) => ns / 1e3),
-    depth: rows.flatMap((count, depth) => new Array<number>(count).fill(depth)),
-    name,
-    color: name.map((label) => colorOfName[label] ?? -1),
-    merged: numbers(o, "merged"),
-    covered: numbers(o, "covered"),
-    index: numbers(o, "index"),
-    lines: objects(o, "lines", (line) => lineOf(line, startNs)),
-    unit: text(o, "unit"),
-    top: optNumber(o, "top") ?? 1,
+    ...same,
+    start_us: startsOf(start_ns, boxes, startNs),
+    duration_us: duration_ns.map((ns) => ns / 1e3),
+    depth: boxes.flatMap((count, depth) => new Array<number>(count).fill(depth)),
+    color: lane.name.map((label) => colorOfName[label] ?? -1),
+    lines: lane.lines.map(({ time_ns, ...line }) => ({ ...line, time_us: absoluteUs(time_ns, startNs) })),
+    top,
   };
 }
 
 export function decodeTimeline(value: unknown): TimelineSlice {
-  const o = asObject(value);
-  const names = texts(o, "names");
-  const colors = texts(o, "colors");
+  const { lanes, names, colors, ...same } = Timeline.fromJSON(value);
   const tokens = [...new Set(colors)];
   const colorOfName = colors.map((token) => names.length + tokens.indexOf(token));
-  const startNs = Math.round(number(o, "start_us") * 1e3);
-  return {
-    start_us: number(o, "start_us"),
-    end_us: number(o, "end_us"),
-    window_start_us: number(o, "window_start_us"),
-    window_end_us: number(o, "window_end_us"),
-    lanes: objects(o, "lanes", (lane) => laneOf(lane, startNs, colorOfName)),
-    names: [...names, ...tokens],
-  };
+  const startNs = Math.round(same.start_us * 1e3);
+  return { ...same, lanes: lanes.map((lane) => laneOf(lane, startNs, colorOfName)), names: [...names, ...tokens] };
 }

@@ -1,6 +1,10 @@
 // The list of captures as it is read: runs, newest first, each with its captures.
 
-import type { CaptureEntry, CaptureMode } from "../data/runs";
+import { MODES } from "../contract/words";
+import type { CaptureEntry } from "../data/runs";
+import { labelOf, meaningOf } from "./words";
+
+export type { CaptureEntry };
 
 export type RunGroup = { readonly run: string; readonly captures: readonly CaptureEntry[] };
 
@@ -20,22 +24,18 @@ export function fullName({ run, name }: Pick<CaptureEntry, "run" | "name">): str
   return run === "." ? name : `${run} / ${name}`;
 }
 
-const MODE_WORDS: Readonly<Record<CaptureMode, string>> = { train: "train", replay: "replay", foreign: "foreign trace" };
-
-export function modeWords(mode: string | null): string {
-  return mode === null ? "" : ((MODE_WORDS as Readonly<Record<string, string>>)[mode] ?? mode);
+export function modeLabel(mode: string | null): string {
+  return mode === null ? "" : labelOf(MODES, mode);
 }
 
-export const MODE_MEANING: Readonly<Record<string, string>> = {
-  train: "Written by annotate during training.",
-  replay: "Written by annotate.replay: the loader alone, without training and without DataLoader workers.",
-  foreign: "Not written by annotate: only what torch.profiler records on its own can be told.",
-};
+export function modeMeaning(mode: string | null): string {
+  return mode === null ? "" : meaningOf(MODES, mode);
+}
 
 /** What stands beside a capture's name: its state until it is ready, then its mode. */
 export function entryWords(item: CaptureEntry): string {
   if (item.state === "queued") return "queued";
   if (item.state === "loading") return "loading";
   if (item.state === "error") return "cannot be read";
-  return modeWords(item.mode) || "ready";
+  return modeLabel(item.mode) || "ready";
 }

@@ -1,13 +1,13 @@
 // From an idle gap back to its origin: launch, wait, batch, DataLoader worker, sample, stage. Each link is a place in the
 // timeline.
 
-import type { Batch, Capture, Device, Gap, Link } from "../contract/report";
+import type { Batch, Capture, Gap, Link } from "../contract/report";
 import type { Cause } from "./causes";
 import { formatCount, formatDuration } from "./format";
 import type { BoxInfo } from "./hover";
 import { hit, type LaneRows, type TimelineModel } from "./lanes";
-import { blameWords } from "./summary";
 import type { TimeRange } from "./time-scale";
+import { stageLabel } from "./words";
 
 export type ChainKey = "gap" | "launch" | "wait" | "batch" | "worker" | "sample" | "stage";
 
@@ -30,20 +30,31 @@ export type ChainRow = {
 };
 
 const LABELS: Readonly<Record<ChainKey, string>> = {
-  gap: "Gap", launch: "Launch", wait: "Wait", batch: "Batch", worker: "DataLoader worker", sample: "Sample", stage: "Stage",
+  gap: "Gap",
+  launch: "Launch",
+  wait: "Data wait",
+  batch: "Batch",
+  worker: "DataLoader worker",
+  sample: "Sample",
+  stage: "Stage",
 };
 
 /** All links of a gap in their order, also those that are absent: the list keeps its shape from gap to gap. */
-export function chainRows(gap: Gap, device: Device): ChainRow[] {
+export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
   const { chain } = gap;
-  const gapPlace = { laneId: `gaps:${device.id}`, name: "", startUs: gap.start_us, endUs: endOf(gap) };
+  const gapPlace = { laneId: gapLaneId, name: "", startUs: gap.start_us, endUs: endOf(gap) };
   const number = chain?.batch_number === undefined ? "" : String(chain.batch_number);
   const sample = chain?.sample_index === undefined ? (chain?.sample?.name ?? "") : `index ${chain.sample_index}`;
   return [
     row("gap", gap, stepWords(gap), gapPlace, ""),
     linked("launch", chain?.launch, chain?.launch?.name ?? "", launchReason(gap), endOf(gap)),
     linked("wait", chain?.wait, "training thread", waitReason(gap)),
-    linked("batch", chain?.batch, number === "" ? "number not known" : `batch ${number}${epochWords(chain?.epoch)}`, batchReason(gap)),
+    linked(
+      "batch",
+      chain?.batch,
+      number === "" ? "number not known" : `batch ${number}${epochWords(chain?.epoch)}`,
+      batchReason(gap),
+    ),
     workerRow(gap),
     linked("sample", chain?.sample, sample, sampleReason(gap)),
     linked("stage", chain?.stage, chain?.stage?.name ?? "", stageReason(gap)),
@@ -54,22 +65,40 @@ function endOf({ start_us, duration_us }: { readonly start_us: number; readonly 
   return start_us + duration_us;
 }
 
-function row(key: ChainKey, span: { readonly start_us: number; readonly duration_us: number }, name: string, place: Place, reason: string, toUs = endOf(span)): ChainRow {
+function row(
+  key: ChainKey,
+  span: { readonly start_us: number; readonly duration_us: number },
+  name: string,
+  place: Place,
+  reason: string,
+  toUs = endOf(span),
+): ChainRow {
   const range = { startUs: Math.min(span.start_us, toUs), endUs: Math.max(endOf(span), toUs) };
   return { key, label: LABELS[key], name, startUs: span.start_us, durationUs: span.duration_us, place, range, reason };
 }
 
 /** `toUs`: what is shown with the link, so that a short one is not shown alone. */
 function linked(key: ChainKey, link: Link | undefined, name: string, reason: string, toUs?: number): ChainRow {
-  if (link === undefined) return { key, label: LABELS[key], name: "", startUs: undefined, durationUs: undefined, place: null, range: null, reason };
+  if (link === undefined)
+    return {
+      key,
+      label: LABELS[key],
+      name: "",
+      startUs: undefined,
+      durationUs: undefined,
+      place: null,
+      range: null,
+      reason,
+    };
   const place = { laneId: link.lane, name: link.name, startUs: link.start_us, endUs: endOf(link) };
   return row(key, link, name, place, reason, toUs);
 }
 
-/** The lane of the worker while it made the batch, and on to where the batch was waited for. */
+/** The lane of the DataLoader worker while it built the batch, and on to where the batch was waited for. */
 function workerRow(gap: Gap): ChainRow {
   const { worker, batch, wait } = gap.chain ?? {};
-  const reason = batch !== undefined && worker === undefined ? "The training thread made this batch itself." : batchReason(gap);
+  const reason =
+    batch !== undefined && worker === undefined ? "The training thread built this batch itself." : batchReason(gap);
   if (worker === undefined || batch === undefined) return linked("worker", undefined, "", reason);
   const place = { laneId: batch.lane, name: "", startUs: batch.start_us, endUs: endOf(batch) };
   const made = row("worker", batch, `number ${worker}`, place, "", wait === undefined ? undefined : endOf(wait));
@@ -85,41 +114,54 @@ function epochWords(epoch: number | undefined): string {
 }
 
 function launchReason({ cause }: Gap): string {
-  return cause === "unknown" ? "The trace does not show what launched the work that ended this gap." : "The launch of what ended this gap is not in the trace.";
+  return cause === "unknown"
+    ? "The trace does not show what launched the work that ended this gap."
+    : "The launch of what ended this gap is not in the trace.";
 }
 
-function waitReason({ data_wait_us: waited = 0 }: Gap): string {
-  return waited > 0 ? "The training thread waited in this gap, but that is not what kept the device idle." : "The training thread did not wait for data in this gap.";
+function waitReason({ exposed_wait_us: waited = 0 }: Gap): string {
+  return waited > 0
+    ? "The training thread waited in this gap, but that is not what kept the device idle."
+    : "The training thread did not wait for data in this gap.";
 }
 
 function batchReason(gap: Gap): string {
   if (gap.chain?.wait === undefined) return waitReason(gap);
   return gap.chain.sample === undefined && gap.chain.stage === undefined
-    ? "The trace has no record of the batch that this wait received."
-    : "The training thread made the batch itself, within its wait.";
+    ? "The trace has no record of the batch that this data wait received."
+    : "The training thread built the batch itself, within its data wait.";
 }
 
 function sampleReason(gap: Gap): string {
-  return gap.chain?.wait === undefined ? waitReason(gap) : "No sample's span lies where the wait went to.";
+  return gap.chain?.wait === undefined ? waitReason(gap) : "No sample was recorded in this part of the data wait.";
 }
 
 function stageReason(gap: Gap): string {
   if (gap.chain?.wait === undefined) return waitReason(gap);
-  return gap.stage === "" ? "No stage of the loader is in the trace here." : `The wait went to ${blameWords(gap.stage)}: that is no span.`;
+  return gap.stage === ""
+    ? "No stage was recorded here."
+    : `The data wait went to ${stageLabel(gap.stage)}, which has no span.`;
 }
 
 /** The gap that a click in the gap lane means: of those in the report, the longest that the box stands for. */
 export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
   const endUs = box.startUs + box.durationUs;
   const inside = gaps.filter((gap) => gap.start_us < endUs && endOf(gap) > box.startUs);
-  return inside.reduce<Gap | null>((best, gap) => (best === null || gap.duration_us > best.duration_us ? gap : best), null);
+  return inside.reduce<Gap | null>(
+    (best, gap) => (best === null || gap.duration_us > best.duration_us ? gap : best),
+    null,
+  );
 }
 
 /** Why a click on `box` chooses none of `shown`; `gaps` are all that the report lists, the longest of `count`. */
 export function whyNotChosen(gaps: readonly Gap[], count: number, box: BoxInfo): string {
-  if (gapOfBox(gaps, box) !== null) return "That gap has another main cause than the one chosen above: show all causes to choose it.";
-  const what = box.merged > 1 ? `Those ${formatCount(box.merged)} gaps are` : `That gap of ${formatDuration(box.durationUs)} (${box.name}) is`;
-  return `${what} not among the ${formatCount(gaps.length)} longest of ${formatCount(count)}, for which the report keeps what led to them.`;
+  if (gapOfBox(gaps, box) !== null)
+    return "That gap has another main cause than the one chosen above. Show all causes to choose it.";
+  const what =
+    box.merged > 1
+      ? `Those ${formatCount(box.merged)} gaps are`
+      : `That gap of ${formatDuration(box.durationUs)} (${box.name}) is`;
+  return `${what} not among the ${formatCount(gaps.length)} longest of ${formatCount(count)}, and the report keeps the chain for those only.`;
 }
 
 export function gapsOfCause(gaps: readonly Gap[], cause: Cause | null): readonly Gap[] {
@@ -130,7 +172,12 @@ export function gapsOfCause(gaps: readonly Gap[], cause: Cause | null): readonly
 export function batchOfChain({ batches }: Pick<Capture, "batches">, { chain }: Gap): Batch | null {
   const { batch_number: number, loader, epoch, worker } = chain ?? {};
   if (number === undefined) return null;
-  return batches.find((one) => one.number === number && one.loader === loader && one.epoch === epoch && one.worker === (worker ?? one.worker)) ?? null;
+  return (
+    batches.find(
+      (one) =>
+        one.number === number && one.loader === loader && one.epoch === epoch && one.worker === (worker ?? one.worker),
+    ) ?? null
+  );
 }
 
 /** Which row of a lane shows a span: the one with a box there of its length; null where it is too short to have one. */
@@ -141,7 +188,9 @@ export function rowOfPlace(lane: LaneRows, place: Place, names: TimelineModel["n
     const index = hit(boxes, middleUs, 0);
     if (index < 0 || (boxes.merged[index] ?? 1) > 1) continue;
     const startUs = boxes.startUs[index] ?? 0;
-    const isThere = Math.abs(startUs - place.startUs) <= slackUs && Math.abs(startUs + (boxes.durationUs[index] ?? 0) - place.endUs) <= slackUs;
+    const isThere =
+      Math.abs(startUs - place.startUs) <= slackUs &&
+      Math.abs(startUs + (boxes.durationUs[index] ?? 0) - place.endUs) <= slackUs;
     const name = names[boxes.name[index] ?? -1] ?? "";
     if (isThere && (name === place.name || place.name === "" || !name.includes("::"))) return number;
   }

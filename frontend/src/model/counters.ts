@@ -1,7 +1,7 @@
 // Counters of the host and its devices: values in words, and the point under the pointer.
 
 import type { CounterLine } from "../data/timeline";
-import { exactUs, formatBytes, formatDuration, sig3 } from "./format";
+import { exactUs, formatBytes, formatDuration, formatPercent, significant } from "./format";
 import type { HoverInfo } from "./hover";
 import type { Chart, LaneRows } from "./lanes";
 
@@ -11,7 +11,8 @@ export function valueWords(value: number, unit: string): string {
   if (unit === "bytes") return formatBytes(value);
   if (unit === "bytes/s") return `${formatBytes(value)}/s`;
   if (unit === "us/s") return `${formatDuration(value)} per s`;
-  return unit === "" ? sig3(value) : `${sig3(value, 2)}${NBSP}${unit}`;
+  if (unit === "%") return formatPercent(value / 100);
+  return unit === "" ? significant(value) : `${significant(value, 2)}${NBSP}${unit}`;
 }
 
 /** The point of the first line that is nearest to `us`; -1 where there is none. */

@@ -1,109 +1,157 @@
-// Numbers to words: 3 significant digits, one unit per table, exact values for hover.
+// Numbers to words, by the same rules as tb_dataplugin/units.py: tests/number_cases.json is what both are tested against.
 
 export type TimeUnit = "µs" | "ms" | "s" | "min";
 
-const US_PER_UNIT: Readonly<Record<TimeUnit, number>> = { "µs": 1, ms: 1e3, s: 1e6, min: 6e7 };
+const US_PER_UNIT: Readonly<Record<TimeUnit, number>> = { µs: 1, ms: 1e3, s: 1e6, min: 6e7 };
 const NBSP = "\u00a0";
+const DIGITS = 3;
+const PERCENT_DECIMALS = 2;
+/** Half the width of a relative interval above which it says nothing: 100%. */
+const WIDEST_INTERVAL = 1;
+
 export const UNKNOWN = "–";
 
-/** 3 significant digits, at most `maxDecimals` decimals so that a right-aligned column stays readable. */
-export function sig3(value: number, maxDecimals = 4): string {
+function grouped(value: number, least: number, most = least): string {
+  const text = value.toLocaleString("en-US", { minimumFractionDigits: least, maximumFractionDigits: most });
+  return text.replace("-", "−");
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(DIGITS));
+}
+
+/** 3 significant digits, at most `mostDecimals` decimals. What is too small to show never looks like nothing. */
+export function significant(value: number, mostDecimals = 4): string {
   if (value === 0) return "0";
-  const rounded = Number(value.toPrecision(3));
-  const smallest = 10 ** -maxDecimals;
-  if (Math.abs(rounded) < smallest / 2) return `${value < 0 ? ">-" : "<"}${smallest.toFixed(maxDecimals)}`;
-  const magnitude = Math.floor(Math.log10(Math.abs(rounded)));
-  const decimals = Math.min(maxDecimals, Math.max(0, 2 - magnitude));
-  return rounded.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const shown = rounded(value);
+  const smallest = 10 ** -mostDecimals;
+  if (Math.abs(shown) < smallest / 2) return `${value < 0 ? ">−" : "<"}${smallest.toFixed(mostDecimals)}`;
+  const magnitude = Math.floor(Math.log10(Math.abs(shown)));
+  return grouped(shown, Math.min(mostDecimals, Math.max(0, DIGITS - 1 - magnitude)));
 }
 
 export function formatCount(value: number): string {
-  return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+  return grouped(value, 0);
 }
 
 /** `share` of 1. The caller's text says what it is a share of. */
 export function formatPercent(share: number): string {
-  return `${sig3(share * 100, 2)}${NBSP}%`;
+  return `${significant(share * 100, PERCENT_DECIMALS)}%`;
 }
 
 /** How many times as much: "1.8x". */
-export function ratioWords(ratio: number): string {
-  return `${sig3(ratio, ratio < 0.1 ? 2 : ratio < 10 ? 1 : 0)}x`;
+export function formatRatio(ratio: number): string {
+  return `${significant(ratio, ratio < 0.1 ? 2 : ratio < 10 ? 1 : 0)}x`;
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)}${NBSP}${count === 1 ? one : many}`;
+/** "7,739 gaps", "2 batches". */
+export function plural(count: number, noun: string): string {
+  const ending = count === 1 ? "" : /(s|ch|x)$/.test(noun) ? "es" : "s";
+  return `${formatCount(count)}${NBSP}${noun}${ending}`;
+}
+
+/** A relative change with its sign: "+10%", "−3.1%". More digits would pretend. */
+export function formatChange(share: number): string {
+  const size = Math.abs(share * 100);
+  const text = size >= 1000 ? `${significant(size)}%` : `${grouped(size, size < 9.95 ? 1 : 0)}%`;
+  return text === "0.0%" ? text : `${share > 0 ? "+" : "−"}${text}`;
+}
+
+/** The ends of a 95% interval of a relative change; "" where it is not known. */
+export function formatInterval(low: number | undefined, high: number | undefined): string {
+  if (low === undefined || high === undefined) return "";
+  return isTooWide(low, high) ? "too short to compare" : `${formatChange(low)} to ${formatChange(high)}`;
+}
+
+export function isTooWide(low: number, high: number): boolean {
+  return (high - low) / 2 > WIDEST_INTERVAL;
 }
 
 /** The unit for a whole table or column group, from its largest value. Seconds only from 10 s, so that the small
  * rows of a table keep digits. */
 export function chooseTimeUnit(valuesUs: Iterable<number | undefined>): TimeUnit {
-  let largest = 0;
-  for (const value of valuesUs) if (value !== undefined) largest = Math.max(largest, Math.abs(value));
+  const largest = largestOf(valuesUs);
   if (largest < 1e3) return "µs";
   if (largest < 1e7) return "ms";
   return largest < 6e8 ? "s" : "min";
 }
 
+function largestOf(values: Iterable<number | undefined>): number {
+  let largest = 0;
+  for (const value of values) largest = Math.max(largest, Math.abs(value ?? 0));
+  return largest;
+}
+
 export function inUnit(us: number, unit: TimeUnit): string {
-  return sig3(us / US_PER_UNIT[unit]);
+  return significant(us / US_PER_UNIT[unit]);
 }
 
 /** Decimals that a column of positions never needs more of (to the microsecond), and never has fewer of. */
 const POSITION_DECIMALS: Readonly<Record<TimeUnit, readonly [least: number, most: number]>> = {
-  "µs": [0, 1], ms: [1, 3], s: [2, 6], min: [3, 8],
+  µs: [0, 1],
+  ms: [1, 3],
+  s: [2, 6],
+  min: [3, 8],
 };
 
-/** A column of points in time, not amounts: as many decimals as tell each from the next, the same in every row. */
+/** A column of points in time, not amounts: as many decimals as keep neighbours apart, the same in every row. */
 export function positionDecimals(valuesUs: readonly number[], unit: TimeUnit): number {
   const [least, most] = POSITION_DECIMALS[unit];
-  const sorted = valuesUs.toSorted((a, b) => a - b);
-  const closest = sorted.reduce((best, us, i) => (i > 0 && us > (sorted[i - 1] ?? us) ? Math.min(best, us - (sorted[i - 1] ?? us)) : best), Infinity);
+  const sorted = [...new Set(valuesUs)].sort((a, b) => a - b);
+  const closest = Math.min(...sorted.slice(1).map((us, i) => us - (sorted[i] ?? us)));
   return Math.min(most, Math.max(least, Math.ceil(-Math.log10(closest / US_PER_UNIT[unit]) - 1e-9)));
 }
 
 export function positionIn(us: number, unit: TimeUnit, decimals: number): string {
-  return (us / US_PER_UNIT[unit]).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return grouped(us / US_PER_UNIT[unit], decimals);
 }
 
 /** Labels of an axis in one unit: as many decimals as its step needs. */
 export function onAxis(us: number, stepUs: number, unit: TimeUnit): string {
   const decimals = Math.max(0, Math.min(6, -Math.floor(Math.log10(stepUs / US_PER_UNIT[unit]) + 1e-9)));
-  const value = us === 0 ? 0 : us / US_PER_UNIT[unit];
-  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return grouped(us === 0 ? 0 : us / US_PER_UNIT[unit], decimals);
 }
 
 /** A duration on its own, outside tables, in the unit that suits it. */
 export function formatDuration(us: number): string {
-  const size = Math.abs(us);
+  const size = Math.abs(rounded(us));
   const unit: TimeUnit = size < 1e3 ? "µs" : size < 1e6 ? "ms" : size < 1.2e8 ? "s" : "min";
   return `${inUnit(us, unit)}${NBSP}${unit}`;
 }
 
-/** The part of a reason that fits under a number; the rest is on hover and under "What this capture cannot tell". */
-export function firstClause(reason: string): string {
-  const clause = reason.split(/[,:;.](?:\s|$)/)[0] ?? reason;
-  return clause.charAt(0).toUpperCase() + clause.slice(1);
-}
-
 /** For hover: nothing rounded away that the report carries (nanoseconds). */
 export function exactUs(us: number): string {
-  return `${us.toLocaleString("en-US", { maximumFractionDigits: 3 })}${NBSP}µs`;
+  return `${grouped(us, 0, 3)}${NBSP}µs`;
 }
 
-export function formatBytes(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"] as const;
-  let scaled = bytes;
-  let index = 0;
-  while (scaled >= 1000 && index < units.length - 1) {
-    scaled /= 1000;
-    index += 1;
-  }
-  return `${sig3(scaled, index === 0 ? 0 : 2)}${NBSP}${units[index] ?? "TB"}`;
+/** For hover over what is no time. */
+export function exactNumber(value: number): string {
+  return grouped(value, 0, 6);
 }
 
 /** Label of a grid line, with its unit. */
 export function formatTick(us: number, stepUs: number): string {
   const unit: TimeUnit = stepUs < 100 && Math.abs(us) < 1e4 ? "µs" : stepUs < 1e5 && Math.abs(us) < 1e7 ? "ms" : "s";
   return `${onAxis(us, stepUs, unit)}${NBSP}${unit}`;
+}
+
+export type ByteUnit = { readonly name: string; readonly bytes: number };
+
+const BYTE_UNITS: readonly ByteUnit[] = ["B", "kB", "MB", "GB", "TB"].map((name, n) => ({ name, bytes: 1000 ** n }));
+const [BYTE] = BYTE_UNITS as [ByteUnit];
+
+export function inByteUnit(bytes: number, unit: ByteUnit): string {
+  return significant(bytes / unit.bytes, unit.bytes === 1 ? 0 : PERCENT_DECIMALS);
+}
+
+export function formatBytes(bytes: number): string {
+  const size = Math.abs(rounded(bytes));
+  const unit = BYTE_UNITS.findLast((one) => size >= one.bytes) ?? BYTE;
+  return `${inByteUnit(bytes, unit)}${NBSP}${unit.name}`;
+}
+
+/** The unit for a whole column: the largest that its largest value has ten of, so that small rows keep digits. */
+export function chooseByteUnit(values: Iterable<number | undefined>): ByteUnit {
+  const largest = largestOf(values);
+  return BYTE_UNITS.findLast((one) => largest >= 10 * one.bytes) ?? BYTE;
 }

@@ -1,9 +1,9 @@
 // What the timeline says about the box under the pointer.
 
-import { causeWords } from "./causes";
-import { counterHover } from "./counters";
+import { counterHover, pointAt } from "./counters";
 import { exactUs, formatDuration, plural } from "./format";
-import type { LaneRows, TimelineModel } from "./lanes";
+import { hit, type LaneRows, type TimelineModel } from "./lanes";
+import { lengthUs, pxToUs, type TimeScale } from "./time-scale";
 
 /** A box of the timeline with what its columns say of it. */
 export type BoxInfo = {
@@ -37,7 +37,17 @@ export function boxAt(model: TimelineModel, { laneId, row: rowNumber, index }: B
   const name = model.names[row.name[index] ?? -1] ?? "";
   const token = model.names[row.color[index] ?? -1] ?? "";
   const datasetIndex = row.index[index] ?? -1;
-  return { lane, row: rowNumber, name, token, startUs, durationUs, merged: row.merged[index] ?? 1, covered: row.covered[index] ?? 100, index: datasetIndex < 0 ? null : datasetIndex };
+  return {
+    lane,
+    row: rowNumber,
+    name,
+    token,
+    startUs,
+    durationUs,
+    merged: row.merged[index] ?? 1,
+    covered: row.covered[index] ?? 100,
+    index: datasetIndex < 0 ? null : datasetIndex,
+  };
 }
 
 export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo | null {
@@ -45,18 +55,41 @@ export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo
   if (counter !== undefined) return counterHover(counter, address.index);
   const box = boxAt(model, address);
   if (box === null) return null;
-  const { lane, name, token, startUs, durationUs, merged } = box;
+  const { token, startUs, durationUs, merged } = box;
   const rounded = formatDuration(durationUs);
   const exact = exactUs(durationUs);
   const lines = [rounded === exact ? exact : `${rounded} (${exact})`, `starts at ${exactUs(startUs)}`];
   // Of several samples in one box the index would be that of one of them.
   if (box.index !== null && merged === 1) lines.push(`dataset index ${box.index}`);
   if (merged > 1) lines.push(`stands for ${plural(merged, "span")}, too short to draw one by one`);
-  if (box.covered < 100) lines.push(`they cover ${box.covered === 0 ? "less than 1" : box.covered}\u00a0% of it`);
-  return { box, title: titleOf(lane.kind, name, token, merged), lines, token };
+  if (box.covered < 100) lines.push(`they cover ${box.covered === 0 ? "less than 1" : box.covered}% of it`);
+  return { box, title: titleOf(box), lines, token };
 }
 
-function titleOf(kind: string, name: string, token: string, merged: number): string {
-  if (kind === "gaps") return `Idle: ${causeWords(token.replace("idle:", ""))}${merged > 1 ? ", mostly" : ""}`;
-  return merged > 1 ? `${name} and more` : name;
+function titleOf({ lane, name, merged }: BoxInfo): string {
+  if (merged === 1) return name;
+  return lane.kind === "gaps" ? `${name}, mostly` : `${name} and more`;
+}
+
+/** A thin box need not be met exactly. */
+const SLACK_PX = 3;
+
+/** The box, or the point of a counter, under a place on the canvas; null when there is none. */
+export function addressAt(
+  model: TimelineModel,
+  scale: TimeScale,
+  laneId: string,
+  row: number,
+  xPx: number,
+): BoxAddress | null {
+  const lane = model.lanes.find((item) => item.id === laneId);
+  const us = pxToUs(scale, xPx);
+  if (lane !== undefined && lane.chart !== null) {
+    const point = pointAt(lane.chart, us);
+    return point < 0 ? null : { laneId, row: 0, index: point };
+  }
+  const columns = lane?.rows[row];
+  if (columns === undefined) return null;
+  const index = hit(columns, us, (SLACK_PX * lengthUs(scale.range)) / (scale.rightPx - scale.leftPx));
+  return index < 0 ? null : { laneId, row, index };
 }

@@ -26,7 +26,11 @@ export type Layout = { readonly lanes: readonly PlacedLane[]; readonly heightPx:
 const NONE_FOLDED: ReadonlySet<string> = new Set();
 
 /** `order` gives the lanes (the whole window knows them all); `others` may only add rows to them. */
-export function placeLanes(order: TimelineModel, others: readonly TimelineModel[], foldedIds: ReadonlySet<string> = NONE_FOLDED): Layout {
+export function placeLanes(
+  order: TimelineModel,
+  others: readonly TimelineModel[],
+  foldedIds: ReadonlySet<string> = NONE_FOLDED,
+): Layout {
   const counts = rowCounts([order, ...others]);
   const lanes: PlacedLane[] = [];
   let topPx = AXIS_PX + LANE_GAP_PX;

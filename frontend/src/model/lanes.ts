@@ -1,7 +1,6 @@
 // A slice of the timeline as typed columns: one row per lane and depth, sorted by start, ready to be culled and hit.
 
-import type { Worker } from "../contract/report";
-import type { CounterLine, LaneColumns, TimelineSlice } from "../data/timeline";
+import type { LaneColumns, CounterLine as Line, TimelineSlice } from "../data/timeline";
 import type { TimeRange } from "./time-scale";
 
 export type Row = {
@@ -19,15 +18,25 @@ export type Row = {
 };
 
 /** The lines of a counter: its lane has them in place of rows. `top` is the value at the upper edge, in `unit`. */
+export type CounterLine = Line;
 export type Chart = { readonly lines: readonly CounterLine[]; readonly unit: string; readonly top: number };
 
 export type LaneRows = {
   readonly id: string;
   readonly kind: string;
   readonly title: string;
+  /** The end of the title, which sets the lane apart from others of its kind: it stays where the title is cut. */
+  readonly tail: string;
+  /** Of a DataLoader worker's lane; null for all others. */
+  readonly owner: LaneOwner | null;
+  /** The device that the lane belongs to; null for other lanes. */
+  readonly device: number | null;
+  readonly isTrainingThread: boolean;
   readonly rows: readonly Row[];
   readonly chart: Chart | null;
 };
+
+export type LaneOwner = { readonly worker: number; readonly loader: number; readonly loaderTitle: string };
 
 export type TimelineModel = {
   readonly slice: TimeRange;
@@ -67,18 +76,28 @@ function buildLane(lane: LaneColumns): LaneRows {
     if (row === undefined) byDepth.set(depth, [i]);
     else row.push(i);
   });
-  const { id, kind, title, lines, unit, top } = lane;
-  if (kind === "counter") return { id, kind, title, rows: [], chart: { lines, unit, top } };
+  const { id, kind, title, worker, loader = 0, loader_title: loaderTitle, device } = lane;
+  const number = worker ?? device;
+  const head = {
+    id,
+    kind,
+    title,
+    tail: number === undefined ? "" : ` ${number}`,
+    owner: worker === undefined ? null : { worker, loader, loaderTitle },
+    device: device ?? null,
+    isTrainingThread: lane.training_thread,
+  };
+  if (kind === "counter") return { ...head, rows: [], chart: { lines: lane.lines, unit: lane.unit, top: lane.top } };
   const deepest = Math.max(0, ...byDepth.keys());
   const rows = Array.from({ length: deepest + 1 }, (_, depth) => buildRow(lane, byDepth.get(depth) ?? []));
-  return { id, kind, title, rows, chart: null };
+  return { ...head, rows, chart: null };
 }
 
 export function buildTimeline(timeline: TimelineSlice): TimelineModel {
   return {
     slice: { startUs: timeline.start_us, endUs: timeline.end_us },
     window: { startUs: timeline.window_start_us, endUs: timeline.window_end_us },
-    lanes: timeline.lanes.map(buildLane),
+    lanes: withLoaders(timeline.lanes.map(buildLane)),
     names: timeline.names,
   };
 }
@@ -117,29 +136,34 @@ export function hit(row: Row, us: number, slackUs: number): number {
   return best;
 }
 
-/** Height of a counter's lane, in rows: enough to tell a line's ups and downs. */
+/** Height of a counter's lane, in rows: enough to see a line's ups and downs. */
 export const CHART_ROWS = 2;
 
 /** Lanes keep their place while one slice replaces another: a depth that is not in this slice still takes its row. */
 export function rowCounts(models: readonly TimelineModel[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const model of models)
-    for (const lane of model.lanes) counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.chart === null ? lane.rows.length : CHART_ROWS));
+    for (const lane of model.lanes)
+      counts.set(lane.id, Math.max(counts.get(lane.id) ?? 1, lane.chart === null ? lane.rows.length : CHART_ROWS));
   return counts;
 }
 
 /** The lanes that `keep` lets through; the model itself when that is all of them. */
 export function keepLanes(model: TimelineModel, keep: (lane: LaneRows) => boolean): TimelineModel {
   const lanes = model.lanes.filter(keep);
-  return lanes.length === model.lanes.length ? model : { ...model, lanes: withoutSharedLoader(lanes) };
+  return lanes.length === model.lanes.length ? model : { ...model, lanes: withLoaders(lanes) };
 }
 
-const LOADER_IN_TITLE = /, loader \d+$/;
-
-/** Where all DataLoader workers are of one loader, naming it in each title only takes the room of the rest. */
-function withoutSharedLoader(lanes: readonly LaneRows[]): LaneRows[] {
-  const loaders = new Set(lanes.filter((lane) => lane.kind === "worker").map((lane) => LOADER_IN_TITLE.exec(lane.title)?.[0]));
-  return lanes.map((lane) => (loaders.size === 1 && lane.kind === "worker" ? { ...lane, title: lane.title.replace(LOADER_IN_TITLE, "") } : lane));
+/** Where DataLoader workers of several loaders stand together, each title says whose it is. */
+function withLoaders(lanes: readonly LaneRows[]): readonly LaneRows[] {
+  const several = new Set(lanes.flatMap(({ owner }) => owner?.loader ?? [])).size > 1;
+  return lanes.map((lane) => {
+    const { owner, title } = lane;
+    if (owner === null || owner.loaderTitle === "") return lane;
+    const bare = title.slice(0, -lane.tail.length);
+    const tail = ` ${owner.worker}${several ? `, ${owner.loaderTitle}` : ""}`;
+    return { ...lane, title: bare + tail, tail };
+  });
 }
 
 /** Theme tokens that occur in what is drawn of the lanes. */
@@ -152,34 +176,19 @@ export function tokensIn(model: TimelineModel, folded: ReadonlySet<string>): Set
   return new Set([...numbers].map((number) => model.names[number] ?? ""));
 }
 
-/** The lane in which the training thread waits; analyses put it before those of other threads. */
-export function trainingLane(lanes: readonly LaneRows[]): LaneRows | null {
-  return lanes.find((lane) => lane.kind === "stages" || lane.kind === "wait") ?? null;
-}
-
-/** Number of the device that a lane belongs to ("device:0", "gaps:0"); null for other lanes. */
-export function deviceOfLane({ kind, id }: LaneRows): number | null {
-  const found = kind === "device" || kind === "gaps" ? /^\w+:(\d+)/.exec(id)?.[1] : undefined;
-  return found === undefined ? null : Number(found);
-}
-
-export type LaneOwner = { readonly worker: number; readonly loader: number | null };
-
-/** Whose lane it is: by the process in its id ("worker:<pid>"), else by its title; null for lanes of no worker. */
-export function ownerOf({ kind, id, title }: LaneRows, workers: readonly Worker[]): LaneOwner | null {
-  if (kind !== "worker") return null;
-  const known = workers.find((worker) => id === `worker:${worker.pid}`);
-  if (known !== undefined) return known;
-  const [, worker, loader] = /worker (\d+)(?:, loader (\d+))?/.exec(title) ?? [];
-  return worker === undefined ? null : { worker: Number(worker), loader: loader === undefined ? null : Number(loader) };
-}
-
 /** With more DataLoader workers than this, their lanes show batches only, so that all are on screen together. */
-export const OPEN_WORKER_LANES = 8;
+const OPEN_WORKER_LANES = 8;
 
 /** Ids of the lanes that are folded to their first row; `turned` are those that the user turned over. */
 export function foldedLanes(lanes: readonly LaneRows[], turned: ReadonlySet<string>): Set<string> {
-  const own = lanes.filter((lane) => lane.kind === "worker");
+  const own = lanes.filter(({ owner }) => owner !== null);
   const many = own.length > OPEN_WORKER_LANES;
   return new Set(own.filter((lane) => turned.has(lane.id) !== many).map((lane) => lane.id));
+}
+
+/** Which lanes are turned over when all are folded, or all are open. */
+export function turnedFor(lanes: readonly LaneRows[], folded: boolean): Set<string> {
+  const own = lanes.filter(({ owner }) => owner !== null);
+  const many = own.length > OPEN_WORKER_LANES;
+  return new Set(folded === many ? [] : own.map((lane) => lane.id));
 }

@@ -1,7 +1,7 @@
 // Queue depth over time as a step function, reduced to what its pixels can show.
 
 import type { QueueDepth } from "../contract/report";
-import { usToPx, type TimeScale } from "./time-scale";
+import { type TimeScale, usToPx } from "./time-scale";
 
 /** Index of the last row at or before `us`; -1 before the first. */
 export function rowAtTime(timeUs: readonly number[], us: number): number {
@@ -36,12 +36,17 @@ export function stepCorners(timeUs: readonly number[], values: readonly number[]
     pixel = Math.floor(usToPx(scale, timeUs[i] ?? 0));
     const group: number[] = [];
     const from = usToPx(scale, timeUs[i] ?? 0);
-    for (; i < timeUs.length && (timeUs[i] ?? Infinity) <= endUs && Math.floor(usToPx(scale, timeUs[i] ?? 0)) === pixel; i += 1) {
+    for (
+      ;
+      i < timeUs.length && (timeUs[i] ?? Infinity) <= endUs && Math.floor(usToPx(scale, timeUs[i] ?? 0)) === pixel;
+      i += 1
+    ) {
       group.push(values[i] ?? 0);
     }
     const last = group.at(-1) ?? 0;
     if (value !== undefined) corners.push({ xPx: from, value });
-    for (const extreme of new Set([Math.max(...group), Math.min(...group), last])) corners.push({ xPx: from, value: extreme });
+    for (const extreme of new Set([Math.max(...group), Math.min(...group), last]))
+      corners.push({ xPx: from, value: extreme });
     if (corners.at(-1)?.value !== last) corners.push({ xPx: from, value: last });
     value = last;
   }

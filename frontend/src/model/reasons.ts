@@ -1,29 +1,22 @@
-// Why a number is missing: the diagnostic of its topic, else a plain sentence.
+// Why a number is missing: the diagnostic of its topic, else what the topic's absence means.
 
 import type { Capture } from "../contract/report";
+import { TOPICS } from "../contract/words";
+import { meaningOf } from "./words";
 
-export type Topic = "device" | "loader" | "steps" | "stages" | "blame" | "throughput" | "window" | "workers";
+export type Topic = (typeof TOPICS)[number]["id"];
+/** `title` is for where there is little room. */
+export type Reason = { readonly title: string; readonly message: string };
 
-const PLAIN: Readonly<Record<Topic, string>> = {
-  device: "No device activity was recorded in this capture.",
-  loader: "No span in this capture tells of a DataLoader.",
-  steps: "This capture has no ProfilerStep markers: call prof.step() once per batch.",
-  stages: "This capture carries no loading stages: wrap the loader with annotate.loader(...) before you profile.",
-  blame: "It is not known how long the training thread waited for this stage.",
-  throughput: "This capture does not tell how many samples it loaded.",
-  window: "This capture has no timed events.",
-  workers: "The DataLoader workers left no records in this capture.",
-};
+/** For what is always known. */
+export const NO_REASON: Reason = { title: "", message: "" };
 
-export function reasonFor(capture: Capture, topic: Topic): string {
-  return told(capture, topic) ?? PLAIN[topic];
-}
-
-function told(capture: Capture, topic: Topic): string | undefined {
-  return capture.diagnostics.find((item) => item.topic === topic)?.message;
-}
-
-/** Why nothing is known of the DataLoader workers. Where a diagnostic speaks only of blame, it is for want of their records. */
-export function noWorkersReason(capture: Capture): string {
-  return told(capture, "workers") ?? told(capture, "blame") ?? PLAIN.workers;
+/** The first of the topics that a diagnostic speaks of. */
+export function reasonFor({ diagnostics }: Capture, ...topics: readonly [Topic, ...Topic[]]): Reason {
+  for (const topic of topics) {
+    const found = diagnostics.find((item) => item.topic === topic);
+    if (found !== undefined) return { title: found.title || found.message, message: found.message };
+  }
+  const meaning = meaningOf(TOPICS, topics[0]);
+  return { title: meaning, message: meaning };
 }

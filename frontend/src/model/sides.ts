@@ -26,21 +26,11 @@ export function sideOfCapture(id: string): string {
 
 /** What a capture suggests itself to be compared with: the next older one of its kind, of another run if there is one. */
 export function suggestBefore(captures: readonly CaptureEntry[], after: CaptureEntry): string | null {
-  const alike = captures.filter((item) => item.state !== "error" && item.id !== after.id && (item.mode === null || item.mode === after.mode));
+  const alike = captures.filter(
+    (item) => item.state !== "error" && item.id !== after.id && (item.mode === null || item.mode === after.mode),
+  );
   const older = alike.filter((item) => item.modified <= after.modified);
   const pool = older.length > 0 ? older : alike;
   const found = pool.find((item) => item.run !== after.run) ?? pool[0];
   return found === undefined ? null : sideOfCapture(found.id);
-}
-
-/** "+10.4 %", with a real minus. */
-export function changeWords(share: number): string {
-  const size = Math.abs(share * 100);
-  const digits = size < 9.95 ? size.toFixed(1) : size.toFixed(0);
-  const sign = Number(digits) === 0 ? "" : share > 0 ? "+" : "−";
-  return `${sign}${digits}\u00a0%`;
-}
-
-export function intervalWords(low: number | undefined, high: number | undefined): string {
-  return low === undefined || high === undefined ? "" : `${changeWords(low)} to ${changeWords(high)}`;
 }

@@ -1,10 +1,20 @@
 // The stage table: rows nested by path, siblings sorted, branches folded.
 
 import type { Stage } from "../contract/report";
-import { bytesPerCall } from "./evidence";
+import { bytesPerCall } from "./costs";
 
 export type StageColumn =
-  | "count" | "total_us" | "self_us" | "p50_us" | "p95_us" | "max_us" | "blame_us" | "cpu_us" | "replay_mean_us" | "replay_ratio" | "bytes_per_call";
+  | "count"
+  | "total_us"
+  | "self_us"
+  | "p50_us"
+  | "p95_us"
+  | "max_us"
+  | "blame_us"
+  | "cpu_us"
+  | "replay_mean_us"
+  | "replay_ratio"
+  | "bytes_per_call";
 export type StageSort = { readonly column: StageColumn | "name"; readonly descending: boolean };
 
 export type StageNode = { readonly stage: Stage; readonly key: string; readonly children: StageNode[] };
@@ -42,7 +52,7 @@ function columnValue(stage: Stage, column: StageColumn): number | undefined {
   return column === "bytes_per_call" ? bytesPerCall(stage) : stage[column];
 }
 
-export function compareStages(sort: StageSort): (a: Stage, b: Stage) => number {
+function compareStages(sort: StageSort): (a: Stage, b: Stage) => number {
   const direction = sort.descending ? -1 : 1;
   const { column } = sort;
   if (column === "name") return (a, b) => direction * stageName(a).localeCompare(stageName(b));
@@ -75,15 +85,4 @@ export function flatRows(stages: readonly Stage[], sort: StageSort): StageRow[] 
   return stages
     .toSorted(compare)
     .map((stage) => ({ stage, key: stageKey(stage), depth: 0, childCount: 0, folded: false }));
-}
-
-/** Waiting is not work: the sums of stage time leave the training thread's wait spans out. */
-export function isWork(stage: Stage): boolean {
-  return stage.kind !== "wait";
-}
-
-export function selfByKind(stages: readonly Stage[]): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const stage of stages) if (isWork(stage)) sums.set(stage.kind, (sums.get(stage.kind) ?? 0) + stage.self_us);
-  return new Map([...sums].filter(([, us]) => us > 0).sort((a, b) => b[1] - a[1]));
 }

@@ -3,8 +3,33 @@
 import { batch } from "@preact/signals";
 import { source } from "../data/source";
 import {
-  batchRows, captureId, capturesOpen, causeFilter, chainLink, deviceIndex, EMPTY_TIMELINE, entry, gapRows, goneId, lanesTurned, loaderNumber, range, reports,
-  runs, runsError, selectedBatch, sideAfter, selectedGapUs, shownStage, stagesFolded, timeline, versionOf, view, type ReportState, type View,
+  batchRows,
+  captureId,
+  capturesOpen,
+  causeFilter,
+  chainLink,
+  deviceIndex,
+  EMPTY_TIMELINE,
+  entry,
+  FIRST_ROWS,
+  gapRows,
+  goneId,
+  lanesTurned,
+  loaderNumber,
+  type ReportState,
+  range,
+  reports,
+  runs,
+  runsError,
+  selectedBatch,
+  selectedGapUs,
+  shownStage,
+  sideAfter,
+  stagesFolded,
+  timeline,
+  type View,
+  versionOf,
+  view,
 } from "./atoms";
 import { writePlace } from "./location";
 
@@ -38,12 +63,12 @@ function forgetCaptureState(): void {
   chainLink.value = null;
   causeFilter.value = null;
   deviceIndex.value = 0;
-  gapRows.value = 50;
+  gapRows.value = FIRST_ROWS;
   stagesFolded.value = new Set();
   shownStage.value = null;
   loaderNumber.value = 0;
   selectedBatch.value = null;
-  batchRows.value = 50;
+  batchRows.value = FIRST_ROWS;
   lanesTurned.value = new Set();
   sideAfter.value = null;
 }
@@ -80,13 +105,14 @@ export async function refreshRuns(): Promise<void> {
 const inFlight = new Set<string>();
 
 /** Fetches the selected capture's report unless the one at hand is of the same version. */
-export async function loadReport(): Promise<void> {
+async function loadReport(): Promise<void> {
   const item = entry.value;
   if (item === null || inFlight.has(item.id)) return;
   const version = versionOf(item);
   const known = reports.value.get(item.id);
   if (known !== undefined && known.kind !== "pending" && known.version === version) return;
-  if (item.state === "error") return setReport(item.id, { kind: "failed", message: item.error ?? "It cannot be read.", version });
+  if (item.state === "error")
+    return setReport(item.id, { kind: "failed", message: item.error ?? "It cannot be read.", version });
   inFlight.add(item.id);
   try {
     const answer = await source().report(item.id);
@@ -97,7 +123,10 @@ export async function loadReport(): Promise<void> {
       setReport(item.id, { kind: "ready", capture: answer.value, version });
     } else {
       // Without a version the next look at the log directory asks again: it was the way there that failed.
-      setReport(item.id, answer.kind === "pending" ? answer : { ...answer, version: answer.unreachable ? "" : version });
+      setReport(
+        item.id,
+        answer.kind === "pending" ? answer : { ...answer, version: answer.unreachable ? "" : version },
+      );
     }
   } finally {
     inFlight.delete(item.id);

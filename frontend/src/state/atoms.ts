@@ -6,9 +6,9 @@ import type { CaptureEntry, Runs } from "../data/runs";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
 import type { ChainKey } from "../model/chain";
+import type { TimelineModel } from "../model/lanes";
 import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
-import type { TimelineModel } from "../model/lanes";
 import type { ThemeName } from "../theme/theme";
 
 export const VIEWS = ["overview", "findings", "stages", "workers", "gaps", "compare", "trace"] as const;
@@ -81,16 +81,18 @@ export const gapSort = signal<{ readonly column: "start_us" | "duration_us"; rea
   column: "duration_us",
   descending: true,
 });
-/** Rows of the gap list on screen; grows on request. */
-export const gapRows = signal(50);
+/** Rows of a long list until more are asked for. */
+export const FIRST_ROWS = 50;
+/** Rows of the gap list on screen. */
+export const gapRows = signal(FIRST_ROWS);
 
 /** `loader` number of the DataLoader that the Workers view is about; one that the capture lacks stands for its first. */
 export const loaderNumber = signal(0);
 /** Key of the batch whose arrow is drawn; null = none. */
 export const selectedBatch = signal<string | null>(null);
-export const batchSort = signal<BatchSort>({ column: "wait", descending: true });
-/** Rows of the batch list on screen; grows on request. */
-export const batchRows = signal(50);
+export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
+/** Rows of the batch list on screen. */
+export const batchRows = signal(FIRST_ROWS);
 /** Ids of the timeline lanes that were opened or folded by hand, against what their number suggests. */
 export const lanesTurned = signal<ReadonlySet<string>>(new Set());
 

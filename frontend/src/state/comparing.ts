@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import { browserTimers, type Timers } from "../data/poll";
 import { source } from "../data/source";
-import { sideOfCapture, sidesOf, suggestBefore, type Side } from "../model/sides";
+import { type Side, sideOfCapture, sidesOf, suggestBefore } from "../model/sides";
 import { comparison, entry, runs, sideAfter, sideBefore, versionOf } from "./atoms";
 
 const RETRY_MS = 1000;
@@ -13,19 +13,27 @@ export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.capture
 export const before = computed<Side | null>(() => {
   const after = entry.value;
   const suggested = after === null ? null : suggestBefore(runs.value?.captures ?? [], after);
-  return sides.value.find((side) => side.key === sideBefore.value) ?? sides.value.find((side) => side.key === suggested) ?? null;
+  return (
+    sides.value.find((side) => side.key === sideBefore.value) ??
+    sides.value.find((side) => side.key === suggested) ??
+    null
+  );
 });
 
 export const after = computed<Side | null>(() => {
   const own = entry.value === null ? null : sideOfCapture(entry.value.id);
-  return sides.value.find((side) => side.key === sideAfter.value) ?? sides.value.find((side) => side.key === own) ?? null;
+  return (
+    sides.value.find((side) => side.key === sideAfter.value) ?? sides.value.find((side) => side.key === own) ?? null
+  );
 });
 
 /** Names both sides and the versions of their files; null while there are no two sides. */
 export const comparisonKey = computed<string | null>(() => {
   if (before.value === null || after.value === null) return null;
   const versions = new Map((runs.value?.captures ?? []).map((item) => [item.id, versionOf(item)]));
-  return [before.value, after.value].map(({ ids }) => ids.map((id) => `${id} ${versions.get(id) ?? ""}`).join("\n")).join("\n\n");
+  return [before.value, after.value]
+    .map(({ ids }) => ids.map((id) => `${id} ${versions.get(id) ?? ""}`).join("\n"))
+    .join("\n\n");
 });
 
 /** Asks until there is an answer, or until the sides are others. Returns how to stop. */

@@ -1,9 +1,9 @@
 // Keeps the timeline's slices in step with what is on screen: the whole window once, a finer slice after each zoom.
 
 import type { Answer } from "../data/api";
+import { browserTimers, type Timers } from "../data/poll";
 import { source } from "../data/source";
 import type { TimelineSlice } from "../data/timeline";
-import { browserTimers, type Timers } from "../data/poll";
 import { buildTimeline, type TimelineModel } from "../model/lanes";
 import { clampRange, covers, lengthUs, type TimeRange } from "../model/time-scale";
 import { captureId, timeline } from "./atoms";
@@ -54,7 +54,9 @@ export class TimelineLoader {
 
   private async loadWhole(wanted: Wanted): Promise<void> {
     this.wholeFor = wanted.id;
-    const answer = await this.ask(() => source().timeline({ id: wanted.id, width: wanted.widthPx }, this.freshSignal()));
+    const answer = await this.ask(() =>
+      source().timeline({ id: wanted.id, width: wanted.widthPx }, this.freshSignal()),
+    );
     if (answer === null || captureId.value !== wanted.id) return;
     this.wholeFor = null;
     if (answer.kind === "pending") {

@@ -1,6 +1,7 @@
-import { cssName, TOKENS, type Palette } from "./tokens";
+import { inkFor } from "./contrast";
 import { dark } from "./dark";
 import { light } from "./light";
+import { cssName, inkName, isHatched, type Palette, TOKENS } from "./tokens";
 
 export type ThemeName = "light" | "dark";
 
@@ -11,9 +12,12 @@ export function paletteOf(theme: ThemeName): Palette {
 /** Puts every token on `element` as a CSS custom property. */
 export function applyTheme(element: HTMLElement, theme: ThemeName): void {
   const palette = paletteOf(theme);
-  for (const token of TOKENS) element.style.setProperty(cssName(token), palette[token]);
+  for (const token of TOKENS) {
+    element.style.setProperty(cssName(token), palette[token]);
+    element.style.setProperty(inkName(token), isHatched(token) ? palette.ink : inkFor(palette, token));
+  }
   element.style.setProperty("color-scheme", theme);
-  element.dataset["theme"] = theme;
+  element.dataset.theme = theme;
 }
 
 /** TensorBoard's own body when we are in its iframe; null when we stand alone or may not look. */

@@ -2,14 +2,43 @@
 
 export const TOKENS = [
   // page
-  "paper", "ink", "ink-muted", "ink-faint", "rule", "rule-strong", "accent", "hover", "selected", "code-paper",
-  // stage kinds; "sample" and "startup", "starved", "unrecorded", "other" are blame that belongs to no single kind
-  "read", "decode", "transform", "collate", "transfer", "h2d", "user", "wait", "sample", "startup", "starved", "unrecorded",
+  "paper",
+  "ink",
+  "ink-muted",
+  "ink-faint",
+  "rule",
+  "rule-strong",
+  "accent",
+  "hover",
+  "selected",
+  "code-paper",
+  // stage kinds; "startup", "starved", "unrecorded" and "other" are data wait that no stage caused
+  "read",
+  "decode",
+  "transform",
+  "collate",
+  "transfer",
+  "h2d",
+  "user",
+  "wait",
+  "sample",
+  "startup",
+  "starved",
+  "unrecorded",
   "other",
   // device activity, steps and the batches of DataLoader workers
-  "kernel", "copy", "step", "batch",
+  "kernel",
+  "copy",
+  "step",
+  "batch",
   // causes of idle time
-  "idle:data_wait", "idle:h2d", "idle:launch", "idle:sync", "idle:host", "idle:comm", "idle:unknown",
+  "idle:data_wait",
+  "idle:h2d",
+  "idle:launch",
+  "idle:sync",
+  "idle:host",
+  "idle:comm",
+  "idle:unknown",
 ] as const;
 
 export type Token = (typeof TOKENS)[number];
@@ -36,4 +65,9 @@ export function cssName(token: string): string {
 /** For a style attribute. A token without a value is drawn in the missing colour. */
 export function cssColor(token: string): string {
   return `var(${cssName(token)}, ${MISSING_COLOR})`;
+}
+
+/** CSS custom property of the ink that can be read on a token. */
+export function inkName(token: string): string {
+  return `--on-${token.replace(":", "-")}`;
 }

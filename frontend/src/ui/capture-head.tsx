@@ -1,7 +1,7 @@
 import type { Capture } from "../contract/report";
+import { modeLabel, modeMeaning } from "../model/captures";
 import { exactUs, formatDuration, plural } from "../model/format";
-import { MODE_MEANING, modeWords } from "../model/captures";
-import { deviceName } from "../model/summary";
+import { deviceName } from "../model/parts";
 import { Exact } from "./numbers";
 
 /** One quiet line: which capture this is. */
@@ -14,9 +14,16 @@ export function CaptureHead({ capture, name }: { capture: Capture; name: string 
   ].filter((fact) => fact !== "");
   return (
     <p class="capture-head" data-testid="capture-head">
-      <span class="mono">{name}</span> · <span title={MODE_MEANING[capture.mode] ?? ""}>{modeWords(capture.mode)}</span>
+      <span class="mono">{name}</span> · <span title={modeMeaning(capture.mode)}>{modeLabel(capture.mode)}</span>
       {capture.window_us !== undefined && (
-        <> · <Exact value={capture.window_us} title={exactUs(capture.window_us)}>{formatDuration(capture.window_us)}</Exact> window</>
+        <>
+          {" "}
+          ·{" "}
+          <Exact value={capture.window_us} title={exactUs(capture.window_us)}>
+            {formatDuration(capture.window_us)}
+          </Exact>{" "}
+          window
+        </>
       )}
       {facts.map((fact) => ` · ${fact}`).join("")}
     </p>

@@ -1,8 +1,10 @@
 import type { Device } from "../contract/report";
-import { asCause, causeMeaning, causeParts, causeToken, type Cause, type CausePart, type Part } from "../model/causes";
+import { CAUSES } from "../contract/words";
+import { asCause, type Cause, type CausePart, causeParts, causeToken, type Part } from "../model/causes";
 import { chooseTimeUnit, exactUs, formatDuration, inUnit, type TimeUnit } from "../model/format";
+import { deviceName } from "../model/parts";
 import { shareWords } from "../model/shares";
-import { deviceName } from "../model/summary";
+import { meaningOf } from "../model/words";
 import { ShareBar } from "./share-bar";
 import { fillClass, fillStyle, Swatch } from "./swatch";
 
@@ -25,13 +27,29 @@ export function CauseBar({ device, windowUs, chosen = null, choose }: Props) {
     <figure class="cause-bar">
       <figcaption>
         <h2>Where the window went: {deviceName(device)}</h2>
-        <span class="muted">{formatDuration(device.busy_us)} busy, {formatDuration(device.idle_us)} idle, of {formatDuration(wholeUs)}</span>
+        <span class="muted">
+          {formatDuration(device.busy_us)} busy, {formatDuration(device.idle_us)} idle, of {formatDuration(wholeUs)}
+        </span>
       </figcaption>
-      <ShareBar parts={[busy, ...causes.map((part) => ({ ...part, name: `idle: ${part.name}` }))]} wholeUs={wholeUs} of="the window" testId="cause-bar">
+      <ShareBar
+        parts={[busy, ...causes.map((part) => ({ ...part, name: `idle: ${part.name}` }))]}
+        wholeUs={wholeUs}
+        of="the window"
+        testId="cause-bar">
         <ul class="causes" data-testid="idle-by-cause">
-          <li class="cause" title="Kernels, copies and memory sets on the device"><Numbers part={busy} unit={unit} wholeUs={wholeUs} /></li>
+          <li class="cause" title="Kernels, copies and memory sets on the device">
+            <Numbers part={busy} unit={unit} wholeUs={wholeUs} />
+          </li>
           {causes.map((part) => (
-            <CauseItem key={part.cause} part={part} unit={unit} wholeUs={wholeUs} device={device} pressed={chosen === part.cause} {...(choose === undefined ? {} : { choose })} />
+            <CauseItem
+              key={part.cause}
+              part={part}
+              unit={unit}
+              wholeUs={wholeUs}
+              device={device}
+              pressed={chosen === part.cause}
+              {...(choose === undefined ? {} : { choose })}
+            />
           ))}
         </ul>
       </ShareBar>
@@ -49,12 +67,24 @@ type ItemProps = {
 };
 
 function CauseItem({ part, unit, wholeUs, device, pressed, choose }: ItemProps) {
-  const title = `${causeMeaning(part.cause)}${queuedWords(part, device)}`;
+  const title = `${meaningOf(CAUSES, part.cause)}${queuedWords(part, device)}`;
   const numbers = <Numbers part={part} unit={unit} wholeUs={wholeUs} idleUs={device.idle_us} />;
-  if (choose === undefined) return <li class="cause" title={title}>{numbers}</li>;
+  if (choose === undefined)
+    return (
+      <li class="cause" title={title}>
+        {numbers}
+      </li>
+    );
   return (
     <li>
-      <button type="button" class="cause" title={`${title} Shows only these gaps.`} aria-pressed={pressed} data-testid="cause-filter" data-cause={part.cause} onClick={() => choose(pressed ? null : part.cause)}>
+      <button
+        type="button"
+        class="cause"
+        title={`${title} Shows only these gaps.`}
+        aria-pressed={pressed}
+        data-testid="cause-filter"
+        data-cause={part.cause}
+        onClick={() => choose(pressed ? null : part.cause)}>
         {numbers}
       </button>
     </li>
@@ -67,15 +97,26 @@ function queuedWords({ cause }: CausePart, { idle_queued_us: queued }: Device): 
   return ` ${formatDuration(queued)} of it had been launched before the gap began.`;
 }
 
-type NumbersProps = { readonly part: Part; readonly unit: TimeUnit; readonly wholeUs: number; readonly idleUs?: number };
+type NumbersProps = {
+  readonly part: Part;
+  readonly unit: TimeUnit;
+  readonly wholeUs: number;
+  readonly idleUs?: number;
+};
 
 function Numbers({ part, unit, wholeUs, idleUs }: NumbersProps) {
   return (
     <>
-      <span class="cause-name"><Swatch token={part.token} />{part.name}</span>
-      <span class="cause-share tabular" data-value={part.us} data-token={part.token}>{shareWords(part.us, wholeUs)}</span>
+      <span class="cause-name">
+        <Swatch token={part.token} />
+        {part.name}
+      </span>
+      <span class="cause-share tabular" data-value={part.us} data-token={part.token}>
+        {shareWords(part.us, wholeUs)}
+      </span>
       <span class="cause-note tabular" title={exactUs(part.us)}>
-        {inUnit(part.us, unit)} {unit}{idleUs !== undefined && <>, {shareWords(part.us, idleUs)} of idle</>}
+        {inUnit(part.us, unit)} {unit}
+        {idleUs !== undefined && <>, {shareWords(part.us, idleUs)} of idle</>}
       </span>
     </>
   );
@@ -87,7 +128,9 @@ export function GapCauses({ cause, parts, wholeUs }: { cause: string; parts: rea
   const shown: readonly Part[] = parts.length > 0 ? parts : [{ name: "", us: wholeUs, token: causeToken(main) }];
   return (
     <span class="mini-bar" aria-hidden="true">
-      {shown.map((part) => <span key={part.token} class={fillClass(part.token)} style={{ ...fillStyle(part.token), flexGrow: part.us }} />)}
+      {shown.map((part) => (
+        <span key={part.token} class={fillClass(part.token)} style={{ ...fillStyle(part.token), flexGrow: part.us }} />
+      ))}
     </span>
   );
 }

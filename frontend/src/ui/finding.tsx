@@ -1,46 +1,66 @@
-import type { Capture, Finding } from "../contract/report";
-import { exactUs, formatDuration } from "../model/format";
-import { confidenceWords, gainOf, speedupOf, type Gain } from "../model/findings";
-import { ratioWords } from "../model/format";
-import { shareWords } from "../model/shares";
-import { showStage } from "../state/actions";
+import type { ComponentChildren } from "preact";
+import type { Finding } from "../contract/report";
+import { confidenceWords } from "../model/findings";
+import { exactUs, formatDuration, formatPercent, formatRatio } from "../model/format";
 import { Code } from "./code";
 import { Exact } from "./numbers";
 
-const NO_GAIN = "What this may gain cannot be bounded from this capture.";
+type Props = {
+  readonly finding: Finding;
+  readonly level: "full" | "brief";
+  /** Goes to the finding's stage; null where no table has it. */
+  readonly showStage: (() => void) | null;
+};
 
-type Props = { readonly finding: Finding; readonly capture: Capture; readonly level: "full" | "brief" };
-
-/** What was seen, what to change, what it may gain and how sure that is. */
-export function FindingItem({ finding, capture, level }: Props) {
-  const sure = confidenceWords(finding);
+/** What was seen, what to do, what it may gain and how far that can be trusted. */
+export function FindingItem({ finding, level, showStage }: Props) {
+  const confidence = confidenceWords(finding);
   return (
     <li class="finding" data-testid="finding" data-rule={finding.rule} data-severity={finding.severity}>
       <div class="finding-side">
-        <GainNote gain={gainOf(finding, capture)} capture={capture} />
-        <p class="muted">
-          {level === "brief" && <span class="severity" data-severity={finding.severity}>{finding.severity}</span>}
-          {level === "brief" && finding.confidence !== "" && ", "}
-          {level === "brief" && finding.confidence !== "" && <span title={sure}>{finding.confidence}</span>}
-        </p>
+        <Gain finding={finding} />
+        {level === "brief" && (
+          <p class="muted">
+            <span class="severity" data-severity={finding.severity}>
+              {finding.severity}
+            </span>
+            {finding.confidence !== "" && (
+              <>
+                , <span title={confidence}>{finding.confidence}</span>
+              </>
+            )}
+          </p>
+        )}
       </div>
       <div class="finding-body">
         <h3>{finding.title}</h3>
-        {finding.stage !== "" && <StageLink name={finding.stage} capture={capture} />}
+        {finding.stage !== "" && <StageLink name={finding.stage} show={showStage} />}
         <dl class="finding-parts">
-          {finding.evidence.length > 0 && <Part name="Seen"><Evidence lines={finding.evidence} /></Part>}
-          <Part name="Change">
+          {finding.evidence.length > 0 && (
+            <Part name="Evidence">
+              <ul class="seen">
+                {finding.evidence.map(({ text }) => (
+                  <li key={text}>{text}</li>
+                ))}
+              </ul>
+            </Part>
+          )}
+          <Part name="What to do">
             <p>{finding.advice}</p>
             {finding.code !== "" && <Code text={finding.code} testId="finding-code" />}
           </Part>
-          {level === "full" && sure !== "" && <Part name="How sure"><p data-testid="finding-confidence">{sure}</p></Part>}
+          {level === "full" && confidence !== "" && (
+            <Part name="Confidence">
+              <p data-testid="finding-confidence">{confidence}</p>
+            </Part>
+          )}
         </dl>
       </div>
     </li>
   );
 }
 
-function Part({ name, children }: { name: string; children: preact.ComponentChildren }) {
+function Part({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <>
       <dt>{name}</dt>
@@ -49,37 +69,46 @@ function Part({ name, children }: { name: string; children: preact.ComponentChil
   );
 }
 
-function Evidence({ lines }: { lines: readonly string[] }) {
-  return <ul class="seen">{lines.map((line) => <li key={line}>{line}</li>)}</ul>;
+function StageLink({ name, show }: { name: string; show: (() => void) | null }) {
+  if (show === null) return <p class="mono muted">{name}</p>;
+  return (
+    <p>
+      <button type="button" class="link mono" data-testid="finding-stage" title="Show it in Stages" onClick={show}>
+        {name}
+      </button>
+    </p>
+  );
 }
 
-/** A stage that the Stages view lists is a link to its row. */
-function StageLink({ name, capture }: { name: string; capture: Capture }) {
-  const known = capture.stages.some((stage) => `${stage.kind}::${stage.label}` === name);
-  if (!known) return <p class="mono muted">{name}</p>;
-  return <p><button type="button" class="link mono" data-testid="finding-stage" title="Show it in Stages" onClick={() => showStage(name)}>{name}</button></p>;
-}
+const BOUND = "An upper bound: all the data wait that it causes is gone, and nothing else has changed (Amdahl)";
 
 /** The bound, and as a bar how much of a step it is. */
-function GainNote({ gain, capture: { steps } }: { gain: Gain | null; capture: Capture }) {
-  if (gain === null) return <p class="gain muted"><abbr title={NO_GAIN}>gain not bounded</abbr></p>;
-  const { perStepUs, ofStep, windowUs, ofWindow } = gain;
-  const speedup = speedupOf(ofStep);
+function Gain({ finding }: { finding: Finding }) {
+  const { gain_us_per_step: perStepUs, gain_step_share: ofStep, gain_us: windowUs, gain_text: text, speedup } = finding;
+  if (perStepUs === undefined) return <p class="gain muted">{text}</p>;
+  const times = speedup === undefined ? "" : formatRatio(speedup);
   return (
-    <div class="gain" title="An upper bound: the blamed time, all of it gone and nothing else changed (Amdahl)">
+    <div class="gain" title={`${BOUND}: ${text}`}>
       <p class="gain-head">
-        <span class="muted">at most </span>
-        <span class="gain-value tabular" data-testid="finding-gain" data-value={perStepUs} title={exactUs(perStepUs)}>{formatDuration(perStepUs)}</span>
+        <span class="muted">saves up to </span>
+        <span class="gain-value tabular" data-testid="finding-gain" data-value={perStepUs} title={exactUs(perStepUs)}>
+          {formatDuration(perStepUs)}
+        </span>
       </p>
-      {ofStep !== undefined && steps !== undefined && (
-        <div class="gain-bar" aria-hidden="true"><span style={{ width: `${Math.min(100, 100 * ofStep)}%` }} /></div>
+      {ofStep !== undefined && (
+        <div class="gain-bar" aria-hidden="true">
+          <span style={{ width: `${Math.min(100, 100 * ofStep)}%` }} />
+        </div>
       )}
-      <p class="muted">
-        per step{ofStep !== undefined && steps !== undefined && <>, {shareWords(perStepUs, steps.mean_us)} of it</>}
-      </p>
-      {speedup !== undefined && speedup >= 1.05 && <p class="muted">{ratioWords(speedup)} as fast at best</p>}
-      {windowUs !== undefined && ofWindow !== undefined && (
-        <p class="muted"><Exact value={windowUs} title={exactUs(windowUs)}>{formatDuration(windowUs)}</Exact> of the window</p>
+      <p class="muted">per step{ofStep !== undefined && `, ${formatPercent(ofStep)} of it`}</p>
+      {times !== "" && times !== "1.0x" && <p class="muted">{times} as fast</p>}
+      {windowUs !== undefined && (
+        <p class="muted">
+          <Exact value={windowUs} title={exactUs(windowUs)}>
+            {formatDuration(windowUs)}
+          </Exact>{" "}
+          of the window
+        </p>
       )}
     </div>
   );

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
-import { firstClause, UNKNOWN } from "../model/format";
+import { exactUs, formatDuration, formatPercent, UNKNOWN } from "../model/format";
+import { NO_REASON, type Reason } from "../model/reasons";
+import { share } from "../model/shares";
 
 type BigNumberProps = {
   readonly label: string;
@@ -8,34 +10,47 @@ type BigNumberProps = {
   readonly text: string;
   readonly note: ComponentChildren;
   readonly exact?: string;
-  readonly reason: string;
+  /** Left out where the value is always known. */
+  readonly reason?: Reason;
   readonly testId: string;
 };
 
+type Shown = Pick<BigNumberProps, "value" | "text" | "exact">;
+
+export function asDuration(us: number | undefined): Shown {
+  return us === undefined ? { value: us, text: "" } : { value: us, text: formatDuration(us), exact: exactUs(us) };
+}
+
+/** The share of the window; without a window the time alone. */
+export function asShare(us: number | undefined, windowUs: number | undefined): Shown {
+  const part = us === undefined ? undefined : share(us, windowUs);
+  return part === undefined ? asDuration(us) : { ...asDuration(us), text: formatPercent(part) };
+}
+
 /** One number of the row at the top of a view: label, value with unit, and what it is a share of. */
-export function BigNumber(props: BigNumberProps) {
-  const known = props.value !== undefined;
+export function BigNumber({ label, value, text, note, exact, reason = NO_REASON, testId }: BigNumberProps) {
+  const known = value !== undefined;
   return (
     <div class="number">
-      <dt>{props.label}</dt>
-      <dd
-        class="number-value"
-        data-testid={props.testId}
-        data-value={props.value}
-        title={known ? props.exact : props.reason}
-      >
-        {known ? <ValueWithUnit text={props.text} /> : <abbr title={props.reason}>{UNKNOWN}</abbr>}
+      <dt>{label}</dt>
+      <dd class="number-value" data-testid={testId} data-value={value} title={known ? exact : reason.message}>
+        {known ? <ValueWithUnit text={text} /> : <abbr title={reason.message}>{UNKNOWN}</abbr>}
       </dd>
-      <dd class="number-note">{known ? props.note : <span title={props.reason}>{firstClause(props.reason)}</span>}</dd>
+      <dd class="number-note">{known ? note : <span title={reason.message}>{reason.title}</span>}</dd>
     </div>
   );
 }
 
-/** "41.3 %": the digits large, the unit beside them small. Text content stays one string. */
+/** "41.3%", "1.05 s": the digits large, the unit beside them small. Text content stays one string. */
 function ValueWithUnit({ text }: { text: string }) {
-  const cut = text.indexOf("\u00a0");
+  const cut = text.search(/\u00a0|%$/);
   if (cut < 0) return <>{text}</>;
-  return <>{text.slice(0, cut)}<span class="number-unit">{text.slice(cut)}</span></>;
+  return (
+    <>
+      {text.slice(0, cut)}
+      <span class="number-unit">{text.slice(cut)}</span>
+    </>
+  );
 }
 
 export function NumberRow({ children }: { children: ComponentChildren }) {

@@ -1,5 +1,5 @@
-import { chooseTimeUnit, exactUs, inUnit } from "../model/format";
 import type { Part } from "../model/causes";
+import { chooseTimeUnit, exactUs, inUnit } from "../model/format";
 import { shareWords } from "../model/shares";
 import { fillClass, fillStyle } from "./swatch";
 
@@ -21,20 +21,35 @@ export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
       <caption>{caption}</caption>
       <thead>
         <tr>
-          <th scope="col" class="parts-name">What</th>
-          <th scope="col"><span class="offscreen">Bar</span></th>
-          <th scope="col" class="num">{unit}</th>
-          <th scope="col" class="num">{of}</th>
+          <th scope="col" class="parts-name">
+            What
+          </th>
+          <th scope="col">
+            <span class="offscreen">Bar</span>
+          </th>
+          <th scope="col" class="num">
+            {unit}
+          </th>
+          <th scope="col" class="num">
+            {of}
+          </th>
         </tr>
       </thead>
       <tbody>
         {parts.map((part) => (
           <tr key={part.name}>
-            <th scope="row" class="parts-name" title={part.name}>{part.name}</th>
+            <th scope="row" class="parts-name" title={part.name}>
+              {part.name}
+            </th>
             <td class="parts-bar">
-              <span class={`bar ${fillClass(part.token)}`} style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }} />
+              <span
+                class={`bar ${fillClass(part.token)}`}
+                style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }}
+              />
             </td>
-            <td class="num" data-value={part.us} title={exactUs(part.us)}>{inUnit(part.us, unit)}</td>
+            <td class="num" data-value={part.us} title={exactUs(part.us)}>
+              {inUnit(part.us, unit)}
+            </td>
             <td class="num">{shareWords(part.us, wholeUs)}</td>
           </tr>
         ))}

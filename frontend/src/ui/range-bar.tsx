@@ -15,15 +15,25 @@ export function RangeBar({ window, shown, act }: Props) {
       <div class="range-bar">
         <p data-testid="range-length" data-value-us={lengthUs(shown)} title={exactUs(lengthUs(shown))}>
           <strong class="tabular">{formatDuration(lengthUs(shown))}</strong>
-          {isWhole ? " on screen: the whole window" : ` on screen, from ${formatTick(shown.startUs, niceStep(lengthUs(shown), 100))}; the window is ${formatDuration(whole)}`}
+          {isWhole
+            ? " on screen: the whole window"
+            : ` on screen, from ${formatTick(shown.startUs, niceStep(lengthUs(shown), 100))}; the window is ${formatDuration(whole)}`}
         </p>
         <div class="range-buttons">
-          <button type="button" onClick={() => act("out")} disabled={isWhole}>Zoom out</button>
-          <button type="button" onClick={() => act("in")}>Zoom in</button>
-          <button type="button" onClick={() => act("whole")} disabled={isWhole}>Whole window</button>
+          <button type="button" onClick={() => act("out")} disabled={isWhole}>
+            Zoom out
+          </button>
+          <button type="button" onClick={() => act("in")}>
+            Zoom in
+          </button>
+          <button type="button" onClick={() => act("whole")} disabled={isWhole}>
+            Whole window
+          </button>
         </div>
       </div>
-      <div class="range-track" aria-hidden="true"><span style={{ left: `${left}%`, width: `max(2px, ${width}%)` }} /></div>
+      <div class="range-track" aria-hidden="true">
+        <span style={{ left: `${left}%`, width: `max(2px, ${width}%)` }} />
+      </div>
     </>
   );
 }

@@ -1,11 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { inkOn } from "../model/color";
+import type { Part } from "../model/causes";
 import { exactUs } from "../model/format";
 import { shareWords } from "../model/shares";
-import type { Part } from "../model/causes";
-import { theme } from "../state/atoms";
-import { paletteOf } from "../theme/theme";
-import { colorOf, isHatched } from "../theme/tokens";
+import { inkName, isHatched } from "../theme/tokens";
 import { fillClass, fillStyle } from "./swatch";
 import { useWidth } from "./use-width";
 
@@ -35,9 +32,12 @@ export function ShareBar({ parts, wholeUs, of, testId, children }: Props) {
             style={{ ...fillStyle(part.token), flexGrow: part.us }}
             title={`${part.name}: ${exactUs(part.us)}, ${shareWords(part.us, wholeUs)} of ${of}`}
             data-token={part.token}
-            data-value-us={part.us}
-          >
-            <Label part={part} text={`${part.name} ${shareWords(part.us, wholeUs)}`} roomPx={(widthPx * part.us) / wholeUs} />
+            data-value-us={part.us}>
+            <Label
+              part={part}
+              text={`${part.name} ${shareWords(part.us, wholeUs)}`}
+              roomPx={(widthPx * part.us) / wholeUs}
+            />
           </span>
         ))}
       </div>
@@ -51,7 +51,10 @@ function Label({ part, text, roomPx }: { part: Part; text: string; roomPx: numbe
   const share = text.slice(part.name.length + 1);
   const fitting = [text, share].find((words) => words.length * CHAR_PX + PAD_PX <= roomPx);
   if (fitting === undefined) return null;
-  const palette = paletteOf(theme.value);
-  const color = isHatched(part.token) ? palette.ink : inkOn(colorOf(palette, part.token), [palette.paper, palette.ink]);
-  return <span class={isHatched(part.token) ? "share-label on-hatch" : "share-label"} style={{ color }}>{fitting}</span>;
+  const style = { color: `var(${inkName(part.token)})` };
+  return (
+    <span class={isHatched(part.token) ? "share-label on-hatch" : "share-label"} style={style}>
+      {fitting}
+    </span>
+  );
 }

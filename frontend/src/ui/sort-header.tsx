@@ -13,9 +13,18 @@ type Props = {
 export function SortHeader(props: Props) {
   const order = props.active ? (props.descending ? "descending" : "ascending") : "none";
   return (
-    <th scope="col" class={props.numeric === false ? "" : "num"} aria-sort={order} title={props.title} data-head={props.name}>
+    <th
+      scope="col"
+      class={props.numeric === false ? "" : "num"}
+      aria-sort={order}
+      title={props.title}
+      data-head={props.name}>
       <button type="button" class="sort" onClick={props.onSort}>
-        {props.active && <span class="sort-mark" aria-hidden="true">{props.descending ? "↓" : "↑"}</span>}
+        {props.active && (
+          <span class="sort-mark" aria-hidden="true">
+            {props.descending ? "↓" : "↑"}
+          </span>
+        )}
         {props.label}
         {props.unit !== undefined && <span class="unit">, {props.unit}</span>}
       </button>

@@ -12,7 +12,15 @@ export function LoadingState({ title, detail }: { title: string; detail?: string
   );
 }
 
-export function ErrorState({ title, message, children }: { title: string; message: string; children?: ComponentChildren }) {
+export function ErrorState({
+  title,
+  message,
+  children,
+}: {
+  title: string;
+  message: string;
+  children?: ComponentChildren;
+}) {
   return (
     <section class="state" data-testid="error-state" role="alert">
       <p class="sentence">{title}</p>
@@ -22,8 +30,16 @@ export function ErrorState({ title, message, children }: { title: string; messag
   );
 }
 
-/** Drawn when this capture cannot tell what the view is about. */
-export function UnavailableState({ title, reason, children }: { title: string; reason: string; children?: ComponentChildren }) {
+/** Drawn when this capture lacks the data of the view. */
+export function UnavailableState({
+  title,
+  reason,
+  children,
+}: {
+  title: string;
+  reason: string;
+  children?: ComponentChildren;
+}) {
   return (
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">{title}</p>
@@ -45,7 +61,17 @@ export function snippet(logdir: string): string {
 export function EmptyState({ logdir, problems }: { logdir: string; problems: readonly string[] }) {
   return (
     <section class="state" data-testid="empty-state">
-      <p class="sentence">No captures yet{logdir === "" ? "." : <> in <span class="mono">{logdir}</span>.</>}</p>
+      <p class="sentence">
+        No captures yet
+        {logdir === "" ? (
+          "."
+        ) : (
+          <>
+            {" "}
+            in <span class="mono">{logdir}</span>.
+          </>
+        )}
+      </p>
       <p class="muted">Put these lines around your training loop; the capture appears here when it is written.</p>
       <Code text={snippet(logdir)} testId="empty-code" />
       <p class="muted">
@@ -85,6 +111,11 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
   override render() {
     const { message } = this.state;
     if (message === null) return this.props.children;
-    return <ErrorState title="This view failed to draw." message={`${message}. Please report this, with the capture if you can.`} />;
+    return (
+      <ErrorState
+        title="This view failed to draw."
+        message={`${message}. Please report this, with the capture if you can.`}
+      />
+    );
   }
 }

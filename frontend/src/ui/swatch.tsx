@@ -1,6 +1,6 @@
 import { cssColor, isHatched } from "../theme/tokens";
 
-/** Fill of a bar or legend key: colour, and a hatch where colour alone must not tell. */
+/** Fill of a bar or legend key: colour, and a hatch where colour alone is not enough. */
 export function fillStyle(token: string): Record<string, string> {
   return { "--fill": cssColor(token) };
 }

@@ -1,34 +1,33 @@
-import { selectView } from "../state/actions";
-import { view, VIEWS, type View } from "../state/atoms";
-
-const LABELS: Readonly<Record<View, string>> = {
-  overview: "Overview", findings: "Findings", stages: "Stages", workers: "Workers", gaps: "Idle gaps", compare: "Compare", trace: "Trace",
+type Props<Name extends string> = {
+  readonly names: readonly Name[];
+  readonly labels: Readonly<Record<Name, string>>;
+  readonly current: Name;
+  readonly choose: (name: Name) => void;
 };
 
-export function Tabs() {
+/** One tab stop; arrow keys go round. */
+export function Tabs<Name extends string>({ names, labels, current, choose }: Props<Name>) {
   const onKey = (event: KeyboardEvent): void => {
     const turn = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (turn === 0) return;
-    const next = VIEWS[(VIEWS.indexOf(view.value) + turn + VIEWS.length) % VIEWS.length];
-    if (next === undefined) return;
-    selectView(next);
+    const next = names[(names.indexOf(current) + turn + names.length) % names.length];
+    if (turn === 0 || next === undefined) return;
+    choose(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
   return (
     <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKey}>
-      {VIEWS.map((name) => (
+      {names.map((name) => (
         <button
           key={name}
           id={`tab-${name}`}
           type="button"
           role="tab"
-          aria-selected={view.value === name}
+          aria-selected={current === name}
           aria-controls="view"
-          tabIndex={view.value === name ? 0 : -1}
+          tabIndex={current === name ? 0 : -1}
           data-testid={`tab-${name}`}
-          onClick={() => selectView(name)}
-        >
-          {LABELS[name]}
+          onClick={() => choose(name)}>
+          {labels[name]}
         </button>
       ))}
     </div>

@@ -9,7 +9,9 @@ export function Tooltip({ x, y, children }: { x: number; y: number; children: Co
   const style = {
     left: flip ? "auto" : `${x + OFFSET_PX}px`,
     right: flip ? `${window.innerWidth - x + OFFSET_PX}px` : "auto",
-    ...(y > window.innerHeight - 140 ? { bottom: `${window.innerHeight - y + OFFSET_PX}px` } : { top: `${y + OFFSET_PX}px` }),
+    ...(y > window.innerHeight - 140
+      ? { bottom: `${window.innerHeight - y + OFFSET_PX}px` }
+      : { top: `${y + OFFSET_PX}px` }),
   };
   return (
     <div class="tooltip" role="tooltip" style={style}>

@@ -1,5 +1,5 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 /** Width of an element in CSS pixels, kept up to date; `fallback` until it is known. */
 export function useWidth<T extends HTMLElement>(fallback: number): [RefObject<T>, number] {

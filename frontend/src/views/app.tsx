@@ -4,8 +4,19 @@ import type { CaptureEntry, Runs } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import { formatBytes } from "../model/format";
-import { refreshNow } from "../state/actions";
-import { captureId, entry, goneId, report, runs, runsError, view } from "../state/atoms";
+import { refreshNow, selectCapture, selectView } from "../state/actions";
+import {
+  captureId,
+  capturesOpen,
+  entry,
+  goneId,
+  report,
+  runs,
+  runsError,
+  VIEWS,
+  type View,
+  view,
+} from "../state/atoms";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
@@ -18,25 +29,55 @@ import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
 import { Workers } from "./workers/workers";
 
+const LABELS: Readonly<Record<View, string>> = {
+  overview: "Overview",
+  findings: "Findings",
+  stages: "Stages",
+  workers: "DataLoader workers",
+  gaps: "Idle gaps",
+  compare: "Compare",
+  trace: "Trace",
+};
+
 export function App() {
   const known = runs.value;
   const bare = known === null || known.captures.length === 0;
   return (
     <div class={bare ? "page bare" : "page"}>
-      <CaptureList />
+      <CaptureList
+        captures={known?.captures ?? []}
+        current={entry.value}
+        open={capturesOpen.value}
+        turn={() => {
+          capturesOpen.value = !capturesOpen.value;
+        }}
+        choose={selectCapture}
+      />
       <main class={view.value === "trace" ? "filled" : ""}>
         <header class="top">
-          {bare ? <h1>Data Pipeline</h1> : <Tabs />}
-          {source().live && <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>Refresh</button>}
+          {bare ? (
+            <h1>Data Pipeline</h1>
+          ) : (
+            <Tabs names={VIEWS} labels={LABELS} current={view.value} choose={selectView} />
+          )}
+          {source().live && (
+            <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>
+              Refresh
+            </button>
+          )}
         </header>
         {known !== null && runsError.value !== null && (
-          <p class="error-line" role="status" data-testid="connection-lost">{runsError.value} What was loaded stays on screen.</p>
+          <p class="error-line" role="status" data-testid="connection-lost">
+            {runsError.value} What was loaded stays on screen.
+          </p>
         )}
         {goneId.value !== null && entry.value !== null && (
-          <p class="gone muted" role="status" data-testid="capture-gone">{goneId.value} is gone; showing {fullName(entry.value)}.</p>
+          <p class="gone muted" role="status" data-testid="capture-gone">
+            {goneId.value} is gone; showing {fullName(entry.value)}.
+          </p>
         )}
         <Boundary resetKey={`${captureId.value} ${view.value}`}>
-          <div id="view" class="view" role={bare ? undefined : "tabpanel"} aria-labelledby={bare ? undefined : `tab-${view.value}`}>
+          <div id="view" class="view" {...(bare ? {} : { role: "tabpanel", "aria-labelledby": `tab-${view.value}` })}>
             <Content known={known} />
           </div>
         </Boundary>
@@ -48,7 +89,8 @@ export function App() {
 /** The one place that decides which drawn form a view has. */
 function Content({ known }: { known: Runs | null }): ComponentChildren {
   if (known === null) {
-    if (runsError.value !== null) return <ErrorState title="The log directory cannot be shown." message={runsError.value} />;
+    if (runsError.value !== null)
+      return <ErrorState title="The log directory cannot be shown." message={runsError.value} />;
     return <LoadingState title="Looking for captures" />;
   }
   if (known.captures.length === 0) {
@@ -67,12 +109,13 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
 
 function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean }) {
   const state = report.value;
-  if (state?.kind === "failed") return <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message} />;
+  if (state?.kind === "failed")
+    return <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message} />;
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <>
       <CaptureHead capture={state.capture} name={fullName(item)} />
-      <View capture={state.capture} item={item} perfetto={perfetto} />
+      <Shown capture={state.capture} item={item} perfetto={perfetto} />
     </>
   );
 }
@@ -80,13 +123,19 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
 function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   const size = item.bytes > 0 ? ` (${formatBytes(item.bytes)})` : "";
   return queued ? (
-    <LoadingState title={`${fullName(item)} is queued`} detail={`Other captures are read first; this one${size} follows.`} />
+    <LoadingState
+      title={`${fullName(item)} is queued`}
+      detail={`Other captures are read first; this one${size} follows.`}
+    />
   ) : (
-    <LoadingState title={`Reading ${fullName(item)}`} detail={`The trace${size} is read and analysed; this page goes on by itself.`} />
+    <LoadingState
+      title={`Reading ${fullName(item)}`}
+      detail={`The trace${size} is read and analysed; this page goes on by itself.`}
+    />
   );
 }
 
-function View({ capture, item, perfetto }: { capture: Capture; item: CaptureEntry; perfetto: boolean }) {
+function Shown({ capture, item, perfetto }: { capture: Capture; item: CaptureEntry; perfetto: boolean }) {
   switch (view.value) {
     case "overview":
       return <Overview capture={capture} />;

@@ -14,18 +14,30 @@ it("reads what the exporter wrote, escapes included", async () => {
   const element = document.createElement("script");
   element.id = EMBEDDED_ID;
   element.type = "application/json";
-  element.textContent = '{"title": "x", "report": {"captures": [{"name": "run/a\\u003c/script>", "mode": "train"}]}, "timelines": [{"slices": []}]}';
+  element.textContent =
+    '{"title": "x", "report": {"captures": [{"name": "run/a\\u003c/script>", "mode": "train"}]}, "timelines": [{"slices": []}]}';
   document.body.append(element);
   const found = embeddedSource(document);
   const runs = await found?.runs();
-  expect(runs?.kind === "ready" && runs.value.captures.map((item) => [item.id, item.run, item.name])).toEqual([["0", "run/a<", "script>"]]);
+  expect(runs?.kind === "ready" && runs.value.captures.map((item) => [item.id, item.run, item.name])).toEqual([
+    ["0", "run/a<", "script>"],
+  ]);
   expect((await found?.timeline({ id: "0", width: 100 }))?.kind).toBe("failed");
 });
 
 it("answers with the shortest slice that reaches as far as the range", async () => {
-  const source = sourceOf({ title: "", captures: [capture({})], timelines: [[slice(0, 100), slice(0, 50), slice(40, 90)]] });
+  const source = sourceOf({
+    title: "",
+    captures: [capture({})],
+    timelines: [[slice(0, 100), slice(0, 50), slice(40, 90)]],
+  });
   const asked = async (startUs?: number, endUs?: number) => {
-    const answer = await source.timeline({ id: "0", width: 100, ...(startUs === undefined ? {} : { startUs }), ...(endUs === undefined ? {} : { endUs }) });
+    const answer = await source.timeline({
+      id: "0",
+      width: 100,
+      ...(startUs === undefined ? {} : { startUs }),
+      ...(endUs === undefined ? {} : { endUs }),
+    });
     return answer.kind === "ready" ? [answer.value.start_us, answer.value.end_us] : answer.kind;
   };
   expect(await asked()).toEqual([0, 100]);
@@ -37,6 +49,9 @@ it("answers with the shortest slice that reaches as far as the range", async () 
 it("has neither comparisons nor traces, and says where they are", async () => {
   const source = sourceOf({ title: "", captures: [], timelines: [] });
   expect(source.live).toBe(false);
-  expect(await source.comparison([], [])).toMatchObject({ kind: "failed", message: expect.stringContaining("tb-dataplugin compare") as string });
+  expect(await source.comparison([], [])).toMatchObject({
+    kind: "failed",
+    message: expect.stringContaining("tb-dataplugin compare") as string,
+  });
   expect((await source.report("0")).kind).toBe("failed");
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { handOver, type Channel } from "../../src/data/perfetto";
+import { type Channel, handOver } from "../../src/data/perfetto";
 
 function fakeChannel() {
   const log: string[] = [];
@@ -17,7 +17,13 @@ function fakeChannel() {
       return () => (tick = null);
     },
   };
-  return { log, channel, say: (data: unknown) => onMessage?.(data), tick: () => tick?.(), quiet: () => onMessage === null && tick === null };
+  return {
+    log,
+    channel,
+    say: (data: unknown) => onMessage?.(data),
+    tick: () => tick?.(),
+    quiet: () => onMessage === null && tick === null,
+  };
 }
 
 const trace = { buffer: new ArrayBuffer(1), title: "t", fileName: "t.gz" };

@@ -5,8 +5,22 @@ it("waits the delay of the moment after each turn, goes on after a failure, and 
   const delays: number[] = [];
   let next: () => void = () => undefined;
   let turns = 0;
-  const timers = { after: (ms: number, call: () => void) => (delays.push(ms), (next = call), () => (next = () => undefined)) };
-  const stop = poll(async () => void (turns += 1), () => turns * 100, timers);
+  const timers = {
+    after: (ms: number, call: () => void) => {
+      delays.push(ms);
+      next = call;
+      return () => {
+        next = () => undefined;
+      };
+    },
+  };
+  const stop = poll(
+    async () => {
+      turns += 1;
+    },
+    () => turns * 100,
+    timers,
+  );
   await Promise.resolve();
   await Promise.resolve();
   next();

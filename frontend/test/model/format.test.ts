@@ -1,36 +1,76 @@
 import { describe, expect, it } from "vitest";
+import cases from "../../../tests/number_cases.json";
 import {
-  chooseTimeUnit, exactUs, firstClause, formatBytes, formatCount, formatDuration, formatPercent, formatTick, inUnit, onAxis,
-  plural, positionDecimals, positionIn, sig3,
+  chooseByteUnit,
+  chooseTimeUnit,
+  exactNumber,
+  exactUs,
+  formatBytes,
+  formatChange,
+  formatCount,
+  formatDuration,
+  formatInterval,
+  formatPercent,
+  formatRatio,
+  formatTick,
+  inByteUnit,
+  inUnit,
+  onAxis,
+  plural,
+  positionDecimals,
+  positionIn,
+  significant,
 } from "../../src/model/format";
 
-describe("sig3", () => {
-  it.each([
-    [0, "0"], [1, "1.00"], [41.26, "41.3"], [838.49, "838"], [7739, "7,740"], [9.996, "10.0"], [999.7, "1,000"],
-    [0.04126, "0.0413"], [0.00001, "<0.0001"], [-3.14159, "-3.14"],
-  ])("writes %d as %s", (value, text) => expect(sig3(value)).toBe(text));
+type Case = readonly [value: number, text: string];
+const plain = (text: string): string => text.replaceAll("\u00a0", " ");
+
+describe("the cases that Python is tested against too", () => {
+  const formatters: Readonly<Record<string, (value: number) => string>> = {
+    significant,
+    count: formatCount,
+    percent: formatPercent,
+    duration_us: formatDuration,
+    table_unit_us: (us) => chooseTimeUnit([0, us]),
+    bytes: formatBytes,
+    ratio: formatRatio,
+    change: formatChange,
+  };
+  for (const [name, format] of Object.entries(formatters)) {
+    const table = cases[name as keyof typeof cases] as unknown as readonly Case[];
+    it.each(table)(`${name}: %d is %s`, (value, text) => expect(plain(format(value))).toBe(text));
+  }
+  it.each(cases.interval as [number, number, string][])("interval: %d to %d is %s", (low, high, text) =>
+    expect(formatInterval(low, high)).toBe(text),
+  );
+  it.each(cases.plural as [number, string, string][])("plural: %d %s is %s", (count, noun, text) =>
+    expect(plain(plural(count, noun))).toBe(text),
+  );
+  it("are all used", () => {
+    const known = [...Object.keys(formatters), "interval", "plural", "about"];
+    expect(Object.keys(cases).sort()).toEqual(known.sort());
+  });
 });
 
-describe("units", () => {
-  it("takes one unit for a table from its largest value", () => {
-    expect(chooseTimeUnit([3, 999])).toBe("µs");
-    expect(chooseTimeUnit([3, 1000])).toBe("ms");
-    expect(chooseTimeUnit([3, 9_999_999])).toBe("ms");
-    expect(chooseTimeUnit([3, 10_000_000])).toBe("s");
-    expect(chooseTimeUnit([601e6])).toBe("min");
-  });
+describe("a table", () => {
   it("skips what is unknown and needs no values at all", () => {
     expect(chooseTimeUnit([undefined, 2000])).toBe("ms");
     expect(chooseTimeUnit([])).toBe("µs");
+    expect(chooseByteUnit([undefined, 12_000, 9]).name).toBe("kB");
+    expect(chooseByteUnit([]).name).toBe("B");
   });
-  it("keeps the table's unit for small values", () => expect(inUnit(12.5, "ms")).toBe("0.0125"));
-  it("suits the unit to a duration that stands alone", () => {
-    expect(formatDuration(838_490)).toBe("838\u00a0ms");
-    expect(formatDuration(12.25)).toBe("12.3\u00a0µs");
-    expect(formatDuration(43.4e6)).toBe("43.4\u00a0s");
+  it("keeps its unit for small values", () => {
+    expect(inUnit(12.5, "ms")).toBe("0.0125");
+    expect(inByteUnit(1_234_567, chooseByteUnit([5e7]))).toBe("1.23");
   });
-  it("does not round on hover", () => expect(exactUs(1234567.891)).toBe("1,234,567.891\u00a0µs"));
 });
+
+it("does not round on hover", () => {
+  expect(exactUs(1234567.891)).toBe("1,234,567.891\u00a0µs");
+  expect(exactNumber(-138.08957822262724)).toBe("−138.089578");
+});
+
+it("has no interval where the noise is not known", () => expect(formatInterval(undefined, 0.2)).toBe(""));
 
 describe("positions", () => {
   it("have as many decimals as tell each from the next", () => {
@@ -53,18 +93,4 @@ it("labels an axis with as many decimals as its step needs", () => {
   expect(formatTick(150_000, 50_000)).toBe("150\u00a0ms");
   expect(formatTick(12, 2)).toBe("12\u00a0µs");
   expect(formatTick(1_500_000, 500_000)).toBe("1.5\u00a0s");
-});
-
-it("writes counts, shares, sizes and plurals", () => {
-  expect(formatCount(7739)).toBe("7,739");
-  expect(formatPercent(0.27611)).toBe("27.6\u00a0%");
-  expect(formatPercent(1)).toBe("100\u00a0%");
-  expect(formatBytes(1_095_617)).toBe("1.10\u00a0MB");
-  expect(formatBytes(12)).toBe("12\u00a0B");
-  expect(plural(1, "gap")).toBe("1\u00a0gap");
-  expect(plural(7739, "gap")).toBe("7,739\u00a0gaps");
-});
-
-it("shortens a reason to its first clause", () => {
-  expect(firstClause("the trace has no device activity, so idle time is unknown")).toBe("The trace has no device activity");
 });

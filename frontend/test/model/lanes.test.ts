@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildHover } from "../../src/model/hover";
 import { placeLanes, ROW_PX, rowAt } from "../../src/model/lane-layout";
-import { buildTimeline, hit, keepLanes, visible, type Row } from "../../src/model/lanes";
+import { buildTimeline, hit, keepLanes, type Row, visible } from "../../src/model/lanes";
 import { lane, timeline } from "../build";
 
 function firstRow(boxes: Parameters<typeof lane>[0], depth = 0): Row {
@@ -13,7 +13,10 @@ function firstRow(boxes: Parameters<typeof lane>[0], depth = 0): Row {
 describe("culling", () => {
   it("finds exactly the boxes that touch the range, as a slow search does", () => {
     let seed = 3;
-    const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
+    const random = (): number => {
+      seed = (seed * 48271) % 2147483647;
+      return seed / 2147483647;
+    };
     const boxes = Array.from({ length: 200 }, () => [random() * 100, random() * 3] as const);
     const row = firstRow(boxes);
     for (let n = 0; n < 50; n += 1) {
@@ -28,22 +31,46 @@ describe("culling", () => {
     }
   });
   it("is tight where boxes do not overlap", () => {
-    const row = firstRow([[0, 5], [10, 5], [20, 5], [30, 5]]);
+    const row = firstRow([
+      [0, 5],
+      [10, 5],
+      [20, 5],
+      [30, 5],
+    ]);
     expect(visible(row, { startUs: 11, endUs: 22 })).toEqual([1, 3]);
     expect(visible(row, { startUs: 16, endUs: 19 })).toEqual([2, 2]);
   });
-  it("sorts boxes that come in any order", () => expect([...firstRow([[20, 1], [0, 1], [10, 1]]).startUs]).toEqual([0, 10, 20]));
+  it("sorts boxes that come in any order", () =>
+    expect([
+      ...firstRow([
+        [20, 1],
+        [0, 1],
+        [10, 1],
+      ]).startUs,
+    ]).toEqual([0, 10, 20]));
 });
 
 describe("hit test", () => {
-  const row = firstRow([[0, 5], [10, 5], [15, 0.001]]);
+  const row = firstRow([
+    [0, 5],
+    [10, 5],
+    [15, 0.001],
+  ]);
   it("finds the box under the pointer", () => expect(hit(row, 12, 0)).toBe(1));
   it("finds nothing between boxes", () => expect(hit(row, 7, 1)).toBe(-1));
   it("reaches a little beside a box that is too thin to meet", () => expect(hit(row, 15.4, 0.5)).toBe(2));
 });
 
 describe("layout", () => {
-  const model = buildTimeline(timeline([lane([[0, 1, 0], [0, 1, 2]]), { ...lane([[0, 1]]), id: "g", kind: "gaps" }]));
+  const model = buildTimeline(
+    timeline([
+      lane([
+        [0, 1, 0],
+        [0, 1, 2],
+      ]),
+      { ...lane([[0, 1]]), id: "g", kind: "gaps" },
+    ]),
+  );
   const layout = placeLanes(model, []);
   it("gives each depth a row, empty ones too", () => expect(layout.lanes[0]?.heightPx).toBe(3 * ROW_PX));
   it("puts gaps right under their device", () => {
@@ -66,7 +93,11 @@ it("says how many spans a merged box stands for", () => {
 
 it("shows the dataset index of a sample, but not of several drawn as one", () => {
   const said = (merged: number[], index: number[]): string => {
-    const info = buildHover(buildTimeline(timeline([{ ...lane([[1, 2]]), merged, index }])), { laneId: "l", row: 0, index: 0 });
+    const info = buildHover(buildTimeline(timeline([{ ...lane([[1, 2]]), merged, index }])), {
+      laneId: "l",
+      row: 0,
+      index: 0,
+    });
     return info?.lines.join(" ") ?? "";
   };
   expect(said([1], [48_211])).toContain("dataset index 48211");
@@ -76,9 +107,26 @@ it("shows the dataset index of a sample, but not of several drawn as one", () =>
 });
 
 it("names the loader of a DataLoader worker only beside those of another", () => {
-  const titles = ["0, loader 0", "1, loader 0", "0, loader 1"];
-  const model = buildTimeline(timeline(titles.map((end, n) => ({ ...lane([[0, 1]]), id: `worker:${n}`, kind: "worker", title: `DataLoader worker ${end}` }))));
-  const shown = (ids: string): string[] => keepLanes(model, ({ id }) => ids.includes(id.slice(-1))).lanes.map(({ title }) => title.slice(18));
-  expect(shown("01")).toEqual(["0", "1"]);
-  expect(shown("02")).toEqual(["0, loader 0", "0, loader 1"]);
+  const whose = [
+    [0, 0],
+    [1, 0],
+    [0, 1],
+  ] as const;
+  const lanes = whose.map(([worker, loader], n) => ({
+    ...lane([[0, 1]]),
+    id: `lane ${n}`,
+    kind: "worker",
+    title: `DataLoader worker ${worker}`,
+    worker,
+    loader,
+    loader_title: `loader ${loader}`,
+  }));
+  const model = buildTimeline(timeline(lanes));
+  const shown = (ids: string) => keepLanes(model, ({ id }) => ids.includes(id.slice(-1))).lanes;
+  expect(shown("01").map(({ title }) => title)).toEqual(["DataLoader worker 0", "DataLoader worker 1"]);
+  expect(shown("02").map(({ title }) => title)).toEqual([
+    "DataLoader worker 0, loader 0",
+    "DataLoader worker 0, loader 1",
+  ]);
+  expect(shown("02").map(({ tail }) => tail)).toEqual([" 0, loader 0", " 0, loader 1"]);
 });

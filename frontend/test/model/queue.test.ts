@@ -7,12 +7,16 @@ it("finds the row that holds at a time", () => {
   expect([-1, 0, 5, 10, 99].map((us) => rowAtTime([0, 10], us))).toEqual([-1, 0, 0, 1, 1]);
 });
 
-it("finds the deepest of both queues", () => expect(deepest({ time_us: [1, 2], ready: [1, 4], in_flight: [6, 2], loader: 0 })).toBe(6));
+it("finds the deepest of both queues", () =>
+  expect(deepest({ time_us: [1, 2], ready: [1, 4], in_flight: [6, 2], loader: 0 })).toBe(6));
 
 describe("the step line", () => {
   it("has a corner before and after each change, and reaches both ends", () => {
     expect(stepCorners([10, 20], [2, 5], scale)).toEqual([
-      { xPx: 10, value: 2 }, { xPx: 20, value: 2 }, { xPx: 20, value: 5 }, { xPx: 100, value: 5 },
+      { xPx: 10, value: 2 },
+      { xPx: 20, value: 2 },
+      { xPx: 20, value: 5 },
+      { xPx: 100, value: 5 },
     ]);
   });
   it("starts with what held before the range", () => {

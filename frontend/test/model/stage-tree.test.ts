@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildTree, flatRows, nestedRows, selfByKind, stageKey } from "../../src/model/stage-tree";
+import { buildTree, flatRows, nestedRows, stageKey } from "../../src/model/stage-tree";
 import { stage } from "../build";
 
 const stages = [
@@ -27,7 +27,11 @@ describe("nested rows", () => {
     expect(rows[1]?.folded).toBe(true);
   });
   it("keep a stage whose parent is not listed", () => {
-    const rows = nestedRows(buildTree([stage(["sample::gone", "read::open"], {})]), { column: "count", descending: true }, none);
+    const rows = nestedRows(
+      buildTree([stage(["sample::gone", "read::open"], {})]),
+      { column: "count", descending: true },
+      none,
+    );
     expect(names(rows)).toEqual(["0 open"]);
   });
 });
@@ -48,9 +52,4 @@ it("does not change the list it is given", () => {
 
 it("names a stage by its whole path", () => {
   expect(stageKey(stage(["sample::D", "read::open"], {}))).toBe("sample::D > read::open");
-});
-
-it("sums self time by kind without the wait", () => {
-  const sums = selfByKind([...stages, stage(["wait::DataLoader"], { self_us: 999 })]);
-  expect([...sums]).toEqual([["collate", 200], ["transform", 50], ["decode", 40], ["sample", 10]]);
 });

@@ -1,18 +1,23 @@
 import { expect, it } from "vitest";
-import { sawtoothOf, sawtoothWords, stackKeys, stepBars, stepStack, type StepPart } from "../../src/model/steps";
+import { type StepPart, stackKeys, stepBars, stepStack } from "../../src/model/steps";
 import { step } from "../build";
 
 const sum = (parts: readonly StepPart[]): number => parts.reduce((total, part) => total + part.us, 0);
 
 it("stacks a step so that its parts sum to its duration", () => {
   expect(sum(stepStack(step({ duration_us: 100, data_wait_us: 10 }), true))).toBe(100);
-  expect(sum(stepStack(step({ duration_us: 100, device_busy_us: 70, idle_data_wait_us: 10, idle_other_us: 20 }), true))).toBe(100);
+  expect(
+    sum(stepStack(step({ duration_us: 100, device_busy_us: 70, idle_data_wait_us: 10, idle_other_us: 20 }), true)),
+  ).toBe(100);
   const causes = { data_wait: 10, launch: 15, host: 5, sync: 0 };
   expect(sum(stepStack(step({ duration_us: 100, device_busy_us: 70, idle_by_cause_us: causes }), true))).toBe(100);
 });
 
 it("puts the data wait on top, so that its ups and downs stand on level ground", () => {
-  const parts = stepStack(step({ device_busy_us: 70, idle_by_cause_us: { data_wait: 10, launch: 15, host: 5, sync: 0 } }), true);
+  const parts = stepStack(
+    step({ device_busy_us: 70, idle_by_cause_us: { data_wait: 10, launch: 15, host: 5, sync: 0 } }),
+    true,
+  );
   expect(parts.map((part) => part.key)).toEqual(["busy", "launch", "host", "data_wait"]);
 });
 
@@ -24,7 +29,8 @@ it("calls nothing data wait where the wait is not known", () => {
 
 it("names in the legend what occurs in any of the steps", () => {
   const steps = [
-    step({ device_busy_us: 1, idle_by_cause_us: { launch: 1 } }), step({ device_busy_us: 1, idle_by_cause_us: { data_wait: 1 } }),
+    step({ device_busy_us: 1, idle_by_cause_us: { launch: 1 } }),
+    step({ device_busy_us: 1, idle_by_cause_us: { data_wait: 1 } }),
   ];
   expect(stackKeys(steps, true).map((part) => part.token)).toEqual(["kernel", "idle:launch", "idle:data_wait"]);
 });
@@ -36,31 +42,3 @@ it("keeps the longest step of each group when there are more steps than room", (
   expect(bars.some((bar) => bar.step.number === 42)).toBe(true);
   expect(bars.reduce((total, bar) => total + bar.of, 0)).toBe(100);
 });
-
-const waiting = (waits: readonly number[]) => waits.map((wait, n) => step({ number: 5 + n, duration_us: 100, data_wait_us: wait }));
-
-it("finds the teeth of DataLoader workers that are ready together", () => {
-  const teeth = sawtoothOf(waiting([1, 1, 50, 1, 1, 48, 1, 1, 52, 1, 1, 49]), 3);
-  expect(teeth?.period).toBe(3);
-  expect([...(teeth?.numbers ?? [])]).toEqual([7, 10, 13, 16]);
-  expect(sawtoothWords(teeth ?? fail()).replaceAll("\u00a0", " ")).toBe(
-    "1 step in 3 has 96.1 % of the data wait: the 3 DataLoader workers have their batches ready at about the same time.",
-  );
-});
-
-it("sees no teeth in even waits, in another period, in waits of no weight, or without workers", () => {
-  expect(sawtoothOf(waiting([9, 9, 9, 9, 9, 9, 9, 9, 9]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([1, 50, 1, 50, 1, 50, 1, 50, 1]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([0, 0, 0.5, 0, 0, 0.5, 0, 0, 0.5]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([1, 1, 50, 1, 1, 48]), 3)).toBeNull();
-  expect(sawtoothOf(waiting([1, 50, 1, 50, 1, 50]), undefined)).toBeNull();
-  expect(sawtoothOf(waiting([10, 40, 10, 40, 10, 40]), 2)).toBeNull();
-});
-
-it("does not take one long stall for a pattern", () => {
-  expect(sawtoothOf(waiting([900, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]), 3)).toBeNull();
-});
-
-function fail(): never {
-  throw new Error("no teeth");
-}

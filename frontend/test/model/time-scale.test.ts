@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import {
-  aroundSpan, clampRange, covers, lengthUs, MIN_RANGE_US, niceStep, panBy, pxToUs, ticks, usToPx, zoomAround,
+  aroundSpan,
+  clampRange,
+  covers,
+  lengthUs,
+  MIN_RANGE_US,
+  niceStep,
+  panBy,
+  pxToUs,
+  ticks,
+  usToPx,
+  zoomAround,
 } from "../../src/model/time-scale";
 
 const bounds = { startUs: 1000, endUs: 101_000 };
@@ -32,7 +42,8 @@ describe("zoom", () => {
 });
 
 describe("pan", () => {
-  it("keeps the length", () => expect(panBy({ startUs: 2000, endUs: 3000 }, 500, bounds)).toEqual({ startUs: 2500, endUs: 3500 }));
+  it("keeps the length", () =>
+    expect(panBy({ startUs: 2000, endUs: 3000 }, 500, bounds)).toEqual({ startUs: 2500, endUs: 3500 }));
   it("stops at both ends", () => {
     expect(panBy({ startUs: 2000, endUs: 3000 }, -5000, bounds)).toEqual({ startUs: 1000, endUs: 2000 });
     expect(panBy({ startUs: 2000, endUs: 3000 }, 1e9, bounds)).toEqual({ startUs: 100_000, endUs: 101_000 });
@@ -53,8 +64,14 @@ it("knows whether a slice covers a range", () => {
 });
 
 describe("grid", () => {
-  it.each([[100, 10, 10], [101, 10, 20], [0.7, 10, 0.1], [45, 10, 5], [1, 1, 1]])(
-    "divides %d into at most %d steps of %d", (length, count, step) => expect(niceStep(length, count)).toBeCloseTo(step, 9),
+  it.each([
+    [100, 10, 10],
+    [101, 10, 20],
+    [0.7, 10, 0.1],
+    [45, 10, 5],
+    [1, 1, 1],
+  ])("divides %d into at most %d steps of %d", (length, count, step) =>
+    expect(niceStep(length, count)).toBeCloseTo(step, 9),
   );
   it("ends for a window without length", () => expect(ticks(5, 5, niceStep(0, 10))).toEqual([]));
   it("puts ticks on multiples of the step, without negative zero", () => {

@@ -8,7 +8,8 @@ import { after, before, comparisonKey, sides, watchComparison } from "../../stat
 import { Code } from "../../ui/code";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { CompareNumbers } from "./numbers";
-import { PartTable, SettingTable, StageChangeTable } from "./tables";
+import { StageChangeTable } from "./stage-changes";
+import { PartTable, SettingTable } from "./tables";
 
 const COMMAND = "tb-dataplugin compare BEFORE AFTER";
 
@@ -16,14 +17,18 @@ const COMMAND = "tb-dataplugin compare BEFORE AFTER";
 export function Compare() {
   if (!source().live) {
     return (
-      <UnavailableState title="This page cannot compare captures." reason="Comparing needs the TensorBoard tab, or the command line:">
+      <UnavailableState
+        title="This page cannot compare captures."
+        reason="Comparing needs the TensorBoard tab, or the command line:">
         <Code text={COMMAND} testId="compare-command" />
       </UnavailableState>
     );
   }
   if (sides.value.length < 2) {
     return (
-      <UnavailableState title="There is nothing to compare with yet." reason="This log directory holds a single capture. Capture the run again after a change:">
+      <UnavailableState
+        title="There is nothing to compare with yet."
+        reason="This log directory holds a single capture. Capture the run again after a change:">
         <Code text={"python train.py    # with annotate.profile around the loop"} testId="compare-command" />
       </UnavailableState>
     );
@@ -46,12 +51,19 @@ function Chooser() {
     <div class="actions compare-sides">
       <Choice label="Before" chosen={before.value} testId="side-before" onChoose={(key) => (sideBefore.value = key)} />
       <Choice label="After" chosen={after.value} testId="side-after" onChoose={(key) => (sideAfter.value = key)} />
-      <button type="button" data-testid="swap-sides" onClick={swap}>Swap</button>
+      <button type="button" data-testid="swap-sides" onClick={swap}>
+        Swap
+      </button>
     </div>
   );
 }
 
-type ChoiceProps = { readonly label: string; readonly chosen: Side | null; readonly testId: string; readonly onChoose: (key: string) => void };
+type ChoiceProps = {
+  readonly label: string;
+  readonly chosen: Side | null;
+  readonly testId: string;
+  readonly onChoose: (key: string) => void;
+};
 
 function Choice({ label, chosen, testId, onChoose }: ChoiceProps) {
   return (
@@ -59,7 +71,11 @@ function Choice({ label, chosen, testId, onChoose }: ChoiceProps) {
       <span class="muted">{label}</span>
       <select data-testid={testId} value={chosen?.key ?? ""} onChange={(event) => onChoose(event.currentTarget.value)}>
         {chosen === null && <option value="">choose one</option>}
-        {sides.value.map((side) => <option key={side.key} value={side.key}>{side.label}</option>)}
+        {sides.value.map((side) => (
+          <option key={side.key} value={side.key}>
+            {side.label}
+          </option>
+        ))}
       </select>
     </label>
   );
@@ -69,44 +85,60 @@ function Result() {
   const key = comparisonKey.value;
   useEffect(() => (key === null ? undefined : watchComparison(key)), [key]);
   const state = comparison.value;
-  if (key === null) return <UnavailableState title="Choose what to compare with." reason="One of the sides is not chosen." />;
-  if (state.kind === "failed" && state.key === key) return <ErrorState title="These captures cannot be compared." message={state.message} />;
-  if (state.kind !== "ready" || state.key !== key) return <LoadingState title="Comparing" detail="Captures that were not read yet are read first." />;
-  return <Told comparison={state.value} />;
+  if (key === null)
+    return <UnavailableState title="Choose what to compare with." reason="One of the sides is not chosen." />;
+  if (state.kind === "failed" && state.key === key)
+    return <ErrorState title="These captures cannot be compared." message={state.message} />;
+  if (state.kind !== "ready" || state.key !== key)
+    return <LoadingState title="Comparing" detail="Captures that were not read yet are read first." />;
+  return <Outcome comparison={state.value} />;
 }
 
-export function Told({ comparison: told }: { comparison: Comparison }) {
+export function Outcome({ comparison }: { comparison: Comparison }) {
+  const { outcome, sentence, evidence } = comparison;
   return (
     <>
       <section>
-        <p class="sentence" data-testid="compare-sentence" data-value={told.outcome}>{told.sentence}</p>
-        {told.evidence.length > 0 && (
+        <p class="sentence" data-testid="compare-sentence" data-value={outcome}>
+          {sentence}
+        </p>
+        {evidence.length > 0 && (
           <ul class="evidence" data-testid="compare-evidence">
-            {told.evidence.map((line) => <li key={line}>{line}</li>)}
+            {evidence.map(({ text }) => (
+              <li key={text}>{text}</li>
+            ))}
           </ul>
         )}
       </section>
-      <CompareNumbers comparison={told} />
-      <StageChangeTable comparison={told} />
+      <CompareNumbers comparison={comparison} />
+      <StageChangeTable comparison={comparison} />
       <div class="columns">
-        <PartTable comparison={told} />
-        <SettingTable settings={told.settings} />
+        <PartTable comparison={comparison} />
+        <SettingTable settings={comparison.settings} />
       </div>
-      <Limits comparison={told} />
+      <Sources comparison={comparison} />
     </>
   );
 }
 
-function Limits({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {
+function Sources({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {
   return (
     <details class="diagnostics" data-testid="compare-diagnostics">
       <summary>
-        What this comparison rests on, and cannot tell <span class="muted">({formatCount(diagnostics.length)})</span>
+        Runs compared, missing data and warnings <span class="muted">({formatCount(diagnostics.length)})</span>
       </summary>
       <ul>
-        <li>{plural(first.length, "run")} before: {first.map((run) => run.name).join(", ")}</li>
-        <li>{plural(second.length, "run")} after: {second.map((run) => run.name).join(", ")}</li>
-        {diagnostics.map((item) => <li key={item.code} data-code={item.code}>{item.message}</li>)}
+        <li>
+          {plural(first.length, "run")} before: {first.map((run) => run.name).join(", ")}
+        </li>
+        <li>
+          {plural(second.length, "run")} after: {second.map((run) => run.name).join(", ")}
+        </li>
+        {diagnostics.map((item) => (
+          <li key={item.code} data-code={item.code}>
+            {item.message}
+          </li>
+        ))}
       </ul>
     </details>
   );

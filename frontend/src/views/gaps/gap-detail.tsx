@@ -1,7 +1,7 @@
-import type { Capture, Device, Gap } from "../../contract/report";
+import type { Capture, Gap } from "../../contract/report";
 import { batchKey } from "../../model/batches";
-import { asCause, causeParts } from "../../model/causes";
-import { batchOfChain, chainRows, type ChainRow } from "../../model/chain";
+import { asCause, causeLabel, causeParts } from "../../model/causes";
+import { batchOfChain, type ChainRow, chainRows } from "../../model/chain";
 import { exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
@@ -11,10 +11,16 @@ import { ShareBar } from "../../ui/share-bar";
 import { Swatch } from "../../ui/swatch";
 import { showGap, showLink } from "./show-gap";
 
-type Props = { readonly capture: Capture; readonly device: Device; readonly gaps: readonly Gap[]; readonly gap: Gap };
+type Props = {
+  readonly capture: Capture;
+  readonly gaps: readonly Gap[];
+  readonly gap: Gap;
+  /** Lane of the gaps in the timeline. */
+  readonly laneId: string;
+};
 
 /** What led to one gap: its causes, and the chain back to the sample. It has the same shape for every gap. */
-export function GapDetail({ capture, device, gaps, gap }: Props) {
+export function GapDetail({ capture, gaps, gap, laneId }: Props) {
   const parts = causeParts(gap.idle_by_cause_us);
   const batch = batchOfChain(capture, gap);
   const openBatch = (): void => {
@@ -22,30 +28,53 @@ export function GapDetail({ capture, device, gaps, gap }: Props) {
     selectView("workers");
   };
   return (
-    <section class="gap-detail" data-testid="gap-detail" data-start-us={gap.start_us} aria-labelledby="gap-detail-title">
+    <section
+      class="gap-detail"
+      data-testid="gap-detail"
+      data-start-us={gap.start_us}
+      aria-labelledby="gap-detail-title">
       <div class="table-head">
         <h2 id="gap-detail-title">
-          Why the device was idle for <span class="tabular" data-value={gap.duration_us} title={exactUs(gap.duration_us)}>{formatDuration(gap.duration_us)}</span>
+          Why the device was idle for{" "}
+          <span class="tabular" data-value={gap.duration_us} title={exactUs(gap.duration_us)}>
+            {formatDuration(gap.duration_us)}
+          </span>
           {gap.step !== undefined && ` in step ${gap.step}`}
         </h2>
         <Turn gaps={gaps} gap={gap} />
-        {batch !== null && <button type="button" class="link" data-testid="chain-batch" onClick={openBatch}>Batch {batch.number} in Workers</button>}
+        {batch !== null && (
+          <button type="button" class="link" data-testid="chain-batch" onClick={openBatch}>
+            Batch {batch.number} in DataLoader workers
+          </button>
+        )}
       </div>
       <ShareBar
-        parts={parts.length > 0 ? parts : [{ name: asCause(gap.cause), us: gap.duration_us, token: `idle:${asCause(gap.cause)}` }]}
+        parts={
+          parts.length > 0
+            ? parts
+            : [{ name: causeLabel(asCause(gap.cause)), us: gap.duration_us, token: `idle:${asCause(gap.cause)}` }]
+        }
         wholeUs={gap.duration_us}
         of="the gap"
-        testId="gap-causes"
-      >
+        testId="gap-causes">
         <ul class="legend gap-legend">
           {parts.map((part) => (
-            <li key={part.cause} data-testid="gap-cause" data-cause={part.cause} data-value-us={part.us} title={exactUs(part.us)}>
-              <Swatch token={part.token} />{part.name} <span class="tabular">{formatDuration(part.us)}, {shareWords(part.us, gap.duration_us)} of the gap</span>
+            <li
+              key={part.cause}
+              data-testid="gap-cause"
+              data-cause={part.cause}
+              data-value-us={part.us}
+              title={exactUs(part.us)}>
+              <Swatch token={part.token} />
+              {part.name}{" "}
+              <span class="tabular">
+                {formatDuration(part.us)}, {shareWords(part.us, gap.duration_us)} of the gap
+              </span>
             </li>
           ))}
         </ul>
       </ShareBar>
-      <Chain rows={chainRows(gap, device)} gap={gap} />
+      <Chain rows={chainRows(gap, laneId)} gap={gap} />
     </section>
   );
 }
@@ -56,8 +85,22 @@ function Turn({ gaps, gap }: { gaps: readonly Gap[]; gap: Gap }) {
   const [before, after] = [gaps[at - 1], gaps[at + 1]];
   return (
     <div class="toggle" role="group" aria-label="Other gaps, by length">
-      <button type="button" class="link" data-testid="longer-gap" disabled={before === undefined} onClick={() => before !== undefined && showGap(before)}>next longer</button>
-      <button type="button" class="link" data-testid="shorter-gap" disabled={after === undefined} onClick={() => after !== undefined && showGap(after)}>next shorter</button>
+      <button
+        type="button"
+        class="link"
+        data-testid="longer-gap"
+        disabled={before === undefined}
+        onClick={() => before !== undefined && showGap(before)}>
+        next longer
+      </button>
+      <button
+        type="button"
+        class="link"
+        data-testid="shorter-gap"
+        disabled={after === undefined}
+        onClick={() => after !== undefined && showGap(after)}>
+        next shorter
+      </button>
     </div>
   );
 }
@@ -65,8 +108,13 @@ function Turn({ gaps, gap }: { gaps: readonly Gap[]; gap: Gap }) {
 /** Side by side as one leads to the next; absent links keep their place. */
 function Chain({ rows, gap }: { rows: readonly ChainRow[]; gap: Gap }) {
   return (
-    <ol class="chain" data-testid="chain" aria-label="From the gap back to its origin; each link shows its place in the timeline">
-      {rows.map((row) => <LinkItem key={row.key} row={row} gap={gap} />)}
+    <ol
+      class="chain"
+      data-testid="chain"
+      aria-label="From the gap back to its origin; each link shows its place in the timeline">
+      {rows.map((row) => (
+        <LinkItem key={row.key} row={row} gap={gap} />
+      ))}
     </ol>
   );
 }
@@ -74,16 +122,30 @@ function Chain({ rows, gap }: { rows: readonly ChainRow[]; gap: Gap }) {
 function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
   const { key, label, name, startUs, durationUs, place, reason } = row;
   const current = (chainLink.value ?? "gap") === key;
-  const when = startUs === undefined || durationUs === undefined ? "" : `\nstarts at ${exactUs(startUs)}, takes ${exactUs(durationUs)}`;
+  const when =
+    startUs === undefined || durationUs === undefined
+      ? ""
+      : `\nstarts at ${exactUs(startUs)}, takes ${exactUs(durationUs)}`;
   return (
     <li data-testid="chain-row" data-link={key} data-known={place !== null} aria-current={current ? "true" : undefined}>
       <span class="chain-label">{label}</span>
       {place === null ? (
-        <span class="chain-name"><Unknown reason={reason} /></span>
+        <span class="chain-name">
+          <Unknown reason={reason} />
+        </span>
       ) : (
-        <button type="button" class="link chain-name" data-testid="chain-link" title={`${name}${when}`} onClick={() => showLink(gap, row)}>{name}</button>
+        <button
+          type="button"
+          class="link chain-name"
+          data-testid="chain-link"
+          title={`${name}${when}`}
+          onClick={() => showLink(gap, row)}>
+          {name}
+        </button>
       )}
-      <span class="chain-note tabular" data-value-us={durationUs}>{durationUs === undefined ? "" : formatDuration(durationUs)}</span>
+      <span class="chain-note tabular" data-value-us={durationUs}>
+        {durationUs === undefined ? "" : formatDuration(durationUs)}
+      </span>
     </li>
   );
 }

@@ -1,9 +1,18 @@
 import type { Device, Gap } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, plural, positionDecimals, positionIn, type TimeUnit } from "../../model/format";
-import { asCause, causeParts, causeWords, type Cause } from "../../model/causes";
+import { asCause, type Cause, causeLabel, causeParts } from "../../model/causes";
 import { gapsOfCause } from "../../model/chain";
-import { blameWords } from "../../model/summary";
+import {
+  chooseTimeUnit,
+  exactUs,
+  formatCount,
+  inUnit,
+  plural,
+  positionDecimals,
+  positionIn,
+  type TimeUnit,
+} from "../../model/format";
 import { shareWords } from "../../model/shares";
+import { stageLabel } from "../../model/words";
 import { gapRows, gapSort } from "../../state/atoms";
 import { GapCauses } from "../../ui/cause-bar";
 import { Unknown } from "../../ui/numbers";
@@ -13,7 +22,7 @@ import { showGap } from "./show-gap";
 
 type Units = { readonly start: TimeUnit; readonly startDecimals: number; readonly duration: TimeUnit };
 
-const NO_STAGE = "No stage is blamed: the training thread did not wait for data here, or the capture has no stages.";
+const NO_STAGE = "The training thread did not wait for data here, or the capture has no stage data.";
 
 type Props = { readonly device: Device; readonly cause: Cause | null; readonly chosen: Gap | null };
 
@@ -26,28 +35,45 @@ export function GapTable({ device, cause, chosen }: Props) {
   const start = chooseTimeUnit(device.gaps.map((gap) => gap.start_us));
   const units = {
     start,
-    startDecimals: positionDecimals(rows.map((gap) => gap.start_us), start),
+    startDecimals: positionDecimals(
+      rows.map((gap) => gap.start_us),
+      start,
+    ),
     duration: chooseTimeUnit(device.gaps.map((gap) => gap.duration_us)),
   };
   return (
     <section>
       <h2>Gaps</h2>
-      <p class="muted" data-testid="gap-cover">{coverWords(device, gaps, cause)}</p>
+      <p class="muted" data-testid="gap-cover">
+        {coverWords(device, gaps, cause)}
+      </p>
       <div class="scroll-x">
         <table class="gaps" data-testid="gap-table">
           <thead>
             <tr>
               <Head column="start_us" label="Start" unit={units.start} />
               <Head column="duration_us" label="Duration" unit={units.duration} />
-              <th scope="col" class="num">of idle</th>
-              <th scope="col"><span class="offscreen">Causes as a bar</span></th>
-              <th scope="col" title="The cause with the largest share of this gap, and that share">Main cause</th>
-              <th scope="col" title="The stage with the largest share of the gap's data wait">Stage</th>
-              <th scope="col" class="num">Step</th>
+              <th scope="col" class="num">
+                of idle
+              </th>
+              <th scope="col">
+                <span class="offscreen">Causes as a bar</span>
+              </th>
+              <th scope="col" title="The cause with the largest share of this gap, and that share">
+                Main cause
+              </th>
+              <th scope="col" title="The stage with the largest share of the gap's data wait">
+                Stage
+              </th>
+              <th scope="col" class="num">
+                Step
+              </th>
             </tr>
           </thead>
           <tbody>
-            {rows.map((gap) => <GapLine key={gap.start_us} gap={gap} units={units} idleUs={device.idle_us} current={gap === chosen} />)}
+            {rows.map((gap) => (
+              <GapLine key={gap.start_us} gap={gap} units={units} idleUs={device.idle_us} current={gap === chosen} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -62,9 +88,13 @@ export function GapTable({ device, cause, chosen }: Props) {
 
 function coverWords({ gaps: listed, gap_count, idle_us }: Device, gaps: readonly Gap[], cause: Cause | null): string {
   const us = gaps.reduce((sum, gap) => sum + gap.duration_us, 0);
-  const all = listed.length >= gap_count ? `All ${plural(gap_count, "gap")}` : `The largest ${formatCount(listed.length)} of ${plural(gap_count, "gap")}`;
+  const all =
+    listed.length >= gap_count
+      ? `All ${plural(gap_count, "gap")}`
+      : `The largest ${formatCount(listed.length)} of ${plural(gap_count, "gap")}`;
   const covered = `they make up ${shareWords(us, idle_us)} of the idle time`;
-  if (cause !== null) return `${all}; of these the ${formatCount(gaps.length)} whose main cause is ${causeWords(cause)}: ${covered}.`;
+  if (cause !== null)
+    return `${all}; of these the ${formatCount(gaps.length)} whose main cause is ${causeLabel(cause)}: ${covered}.`;
   return listed.length >= gap_count ? `${all}.` : `${all}; ${covered}.`;
 }
 
@@ -90,20 +120,27 @@ function GapLine({ gap, units, idleUs, current }: LineProps) {
       data-duration-us={gap.duration_us}
       data-cause={cause}
       aria-current={current ? "true" : undefined}
-      onClick={() => showGap(gap)}
-    >
+      onClick={() => showGap(gap)}>
       <td class="num" title={exactUs(gap.start_us)}>
         <button type="button" class="link tabular" aria-label={`Show the gap that starts at ${exactUs(gap.start_us)}`}>
           {positionIn(gap.start_us, units.start, units.startDecimals)}
         </button>
       </td>
-      <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>{inUnit(gap.duration_us, units.duration)}</td>
-      <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
-      <td class="gap-causes"><GapCauses cause={cause} parts={parts} wholeUs={gap.duration_us} /></td>
-      <td data-value-us={mainUs} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
-        <Swatch token={`idle:${cause}`} />{causeWords(cause)}{mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
+      <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>
+        {inUnit(gap.duration_us, units.duration)}
       </td>
-      <td class="mono gap-stage">{gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={blameWords(gap.stage)}>{gap.stage}</span>}</td>
+      <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
+      <td class="gap-causes">
+        <GapCauses cause={cause} parts={parts} wholeUs={gap.duration_us} />
+      </td>
+      <td data-value-us={mainUs} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
+        <Swatch token={`idle:${cause}`} />
+        {causeLabel(cause)}
+        {mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
+      </td>
+      <td class="mono gap-stage">
+        {gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={stageLabel(gap.stage)}>{gap.stage}</span>}
+      </td>
       <td class="num">{gap.step ?? <Unknown reason="The gap starts outside of all steps." />}</td>
     </tr>
   );

@@ -1,33 +1,72 @@
 import { useSignal } from "@preact/signals";
+import { useCallback, useMemo } from "preact/hooks";
 import type { Capture, Device, Gap } from "../../contract/report";
-import { exactUs, formatCount, formatDuration } from "../../model/format";
-import { reasonFor } from "../../model/reasons";
-import { causeToken, type Cause } from "../../model/causes";
-import { chainRows, gapOfBox, gapsOfCause, whyNotChosen, type Place } from "../../model/chain";
+import { type Cause, causeToken } from "../../model/causes";
+import { chainRows, gapOfBox, gapsOfCause, type Place, whyNotChosen } from "../../model/chain";
+import { formatCount, formatDuration } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
+import type { LaneRows } from "../../model/lanes";
+import { deviceName } from "../../model/parts";
+import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
-import { deviceName, gapsSentence } from "../../model/summary";
-import { deviceOfLane } from "../../model/lanes";
-import { causeFilter, chainLink, deviceIndex, gapRows, range, selectedGapUs } from "../../state/atoms";
+import type { TimeRange } from "../../model/time-scale";
+import {
+  causeFilter,
+  chainLink,
+  deviceIndex,
+  FIRST_ROWS,
+  gapRows,
+  range,
+  selectedGapUs,
+  timeline,
+} from "../../state/atoms";
 import { CauseBar } from "../../ui/cause-bar";
-import { BigNumber, NumberRow } from "../../ui/numbers";
-import { TimelinePanel } from "../../ui/timeline-panel";
+import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { TimelinePanel } from "../shared/timeline-panel";
 import { GapDetail } from "./gap-detail";
 import { GapTable } from "./gap-table";
 import { chooseGap } from "./show-gap";
 
-const LABEL = "Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text.";
+const LABEL =
+  "Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text.";
+
+export function Gaps({ capture, id }: { capture: Capture; id: string }) {
+  const device = capture.devices[deviceIndex.value] ?? capture.devices[0];
+  if (device === undefined) return <NoDevice capture={capture} id={id} />;
+  return <DeviceGaps capture={capture} id={id} device={device} />;
+}
+
+function NoDevice({ capture, id }: { capture: Capture; id: string }) {
+  return (
+    <>
+      <section data-testid="unavailable-state">
+        <p class="sentence">Idle time is unknown: this capture has no device activity.</p>
+        <p class="muted reason">{reasonFor(capture, "device").message}</p>
+        <p class="muted">The timeline still shows steps, data waits and stages.</p>
+      </section>
+      <TimelinePanel id={id} label={LABEL} />
+    </>
+  );
+}
+
+type DeviceProps = { readonly capture: Capture; readonly id: string; readonly device: Device };
 
 /** A click that chose no gap; what it says holds until another is chosen. */
 type Missed = { readonly why: string; readonly before: number | null };
 
-export function Gaps({ capture, id }: { capture: Capture; id: string }) {
-  const device = capture.devices[deviceIndex.value] ?? capture.devices[0];
+function DeviceGaps({ capture, id, device }: DeviceProps) {
   const missed = useSignal<Missed | null>(null);
-  if (device === undefined) return <NoDevice capture={capture} id={id} />;
   const cause = causeFilter.value;
   const gaps = gapsOfCause(device.gaps, cause);
   const gap = chosenGap(gaps);
+  const laneId = gapLaneId(device);
+  const selected = useMemo(() => (gap === null ? null : rangeOf(gap)), [gap]);
+  const link = gap !== null && selectedGapUs.value === gap.start_us ? chainLink.value : null;
+  const marked = useMemo<Place | null>(
+    () => (gap === null ? null : (chainRows(gap, laneId).find(({ key }) => key === link)?.place ?? null)),
+    [gap, laneId, link],
+  );
+  const isShown = useCallback((lane: LaneRows) => (lane.device ?? device.id) === device.id, [device.id]);
   const pick = (box: BoxInfo | null): void => {
     const gapBox = box !== null && box.lane.kind === "gaps" ? box : null;
     const found = gapBox === null ? null : gapOfBox(gaps, gapBox);
@@ -37,38 +76,34 @@ export function Gaps({ capture, id }: { capture: Capture; id: string }) {
   };
   return (
     <>
-      <p class="sentence" data-testid="gaps-sentence">{gapsSentence(device, capture.window_us)}</p>
+      <p class="sentence" data-testid="gaps-sentence">
+        {device.sentence}
+      </p>
       {capture.devices.length > 1 && <DeviceSelect devices={capture.devices} />}
       <GapNumbers device={device} windowUs={capture.window_us} />
       <CauseBar device={device} windowUs={capture.window_us} chosen={cause} choose={chooseCause} />
       <TimelinePanel
         id={id}
         label={LABEL}
-        keep={(lane) => (deviceOfLane(lane) ?? device.id) === device.id}
-        keepKey={`device ${device.id}`}
-        selected={gap === null ? null : { startUs: gap.start_us, endUs: gap.start_us + gap.duration_us }}
-        marked={gap === null ? null : placeOf(gap, device)}
+        keep={isShown}
+        selected={selected}
+        marked={marked}
         only={cause === null ? null : causeToken(cause)}
         onPick={pick}
-        pickWords="a click on a gap tells what led to it"
-        below={missed.value?.before === selectedGapUs.value && <p class="muted" role="status" data-testid="gap-missed">{missed.value?.why}</p>}
+        pickWords="a click on a gap shows its chain of causes"
+        below={missed.value?.before === selectedGapUs.value && <MissedLine why={missed.value.why} />}
       />
-      {gap !== null && <GapDetail capture={capture} device={device} gaps={gaps} gap={gap} />}
+      {gap !== null && <GapDetail {...{ capture, gaps, gap, laneId }} />}
       <GapTable device={device} cause={cause} chosen={gap} />
     </>
   );
 }
 
-function NoDevice({ capture, id }: { capture: Capture; id: string }) {
+function MissedLine({ why }: { why: string }) {
   return (
-    <>
-      <section data-testid="unavailable-state">
-        <p class="sentence">Idle time cannot be told: this capture has no device activity.</p>
-        <p class="muted reason">{reasonFor(capture, "device")}</p>
-        <p class="muted">The timeline still shows steps, waits and stages.</p>
-      </section>
-      <TimelinePanel id={id} label={LABEL} keep={() => true} keepKey="no device" />
-    </>
+    <p class="muted" role="status" data-testid="gap-missed">
+      {why}
+    </p>
   );
 }
 
@@ -77,14 +112,19 @@ function chosenGap(gaps: readonly Gap[]): Gap | null {
   return gaps.find((gap) => gap.start_us === selectedGapUs.value) ?? gaps[0] ?? null;
 }
 
-function placeOf(gap: Gap, device: Device): Place | null {
-  const key = selectedGapUs.value === gap.start_us ? chainLink.value : null;
-  return chainRows(gap, device).find((row) => row.key === key)?.place ?? null;
+/** "" until the timeline is there. */
+function gapLaneId(device: Device): string {
+  const lanes = timeline.value.whole?.lanes ?? [];
+  return lanes.find((lane) => lane.kind === "gaps" && lane.device === device.id)?.id ?? "";
+}
+
+function rangeOf({ start_us, duration_us }: Gap): TimeRange {
+  return { startUs: start_us, endUs: start_us + duration_us };
 }
 
 function chooseCause(cause: Cause | null): void {
   causeFilter.value = cause;
-  gapRows.value = 50;
+  gapRows.value = FIRST_ROWS;
 }
 
 function DeviceSelect({ devices }: { devices: readonly Device[] }) {
@@ -92,16 +132,22 @@ function DeviceSelect({ devices }: { devices: readonly Device[] }) {
     deviceIndex.value = index;
     selectedGapUs.value = null;
     chainLink.value = null;
-    causeFilter.value = null;
-    gapRows.value = 50;
     range.value = null;
+    chooseCause(null);
   };
   return (
     <p>
       <label>
         Device{" "}
-        <select data-testid="device-select" value={deviceIndex.value} onChange={(event) => choose(Number(event.currentTarget.value))}>
-          {devices.map((device, index) => <option key={device.id} value={index}>{deviceName(device)}</option>)}
+        <select
+          data-testid="device-select"
+          value={deviceIndex.value}
+          onChange={(event) => choose(Number(event.currentTarget.value))}>
+          {devices.map((device, index) => (
+            <option key={device.id} value={index}>
+              {deviceName(device)}
+            </option>
+          ))}
         </select>
       </label>
     </p>
@@ -109,17 +155,35 @@ function DeviceSelect({ devices }: { devices: readonly Device[] }) {
 }
 
 function GapNumbers({ device, windowUs }: { device: Device; windowUs: number | undefined }) {
-  const mean = device.gap_count === 0 ? undefined : device.idle_us / device.gap_count;
+  const { idle_us, busy_us, gap_count, longest_gap_us, kernel_busy_us: kernelsUs } = device;
+  const kernels = kernelsUs === undefined ? "" : `; kernels alone ${formatDuration(kernelsUs)}`;
   return (
     <NumberRow>
-      <BigNumber label="Idle" testId="number-gaps-idle" value={device.idle_us} text={formatDuration(device.idle_us)}
-        exact={exactUs(device.idle_us)} note={`${shareWords(device.idle_us, windowUs)} of the window`} reason="" />
-      <BigNumber label="Gaps" testId="number-gap-count" value={device.gap_count} text={formatCount(device.gap_count)}
-        note={mean === undefined ? "" : `${formatDuration(mean)} each on average`} reason="" />
-      <BigNumber label="Longest gap" testId="number-longest-gap" value={device.longest_gap_us} text={formatDuration(device.longest_gap_us)}
-        exact={exactUs(device.longest_gap_us)} note={`${shareWords(device.longest_gap_us, device.idle_us)} of the idle time`} reason="" />
-      <BigNumber label="Busy" testId="number-busy" value={device.busy_us} text={formatDuration(device.busy_us)}
-        exact={exactUs(device.busy_us)} note={`${shareWords(device.busy_us, windowUs)} of the window${device.kernel_busy_us === undefined ? "" : `; kernels alone ${formatDuration(device.kernel_busy_us)}`}`} reason="" />
+      <BigNumber
+        label="Idle"
+        testId="number-gaps-idle"
+        {...asDuration(idle_us)}
+        note={`${shareWords(idle_us, windowUs)} of the window`}
+      />
+      <BigNumber
+        label="Gaps"
+        testId="number-gap-count"
+        value={gap_count}
+        text={formatCount(gap_count)}
+        note={gap_count === 0 ? "" : `${formatDuration(idle_us / gap_count)} each, on average`}
+      />
+      <BigNumber
+        label="Longest gap"
+        testId="number-longest-gap"
+        {...asDuration(longest_gap_us)}
+        note={`${shareWords(longest_gap_us, idle_us)} of the idle time`}
+      />
+      <BigNumber
+        label="Busy"
+        testId="number-busy"
+        {...asDuration(busy_us)}
+        note={`${shareWords(busy_us, windowUs)} of the window${kernels}`}
+      />
     </NumberRow>
   );
 }

@@ -1,8 +1,8 @@
 import type { Capture } from "../../contract/report";
+import { findingKey } from "../../model/findings";
 import { formatCount } from "../../model/format";
-import { isBlind, nothingFound } from "../../model/findings";
 import { selectView } from "../../state/actions";
-import { FindingItem } from "../../ui/finding";
+import { Finding } from "../shared/finding";
 
 const BEST = 3;
 
@@ -13,14 +13,18 @@ export function BestFindings({ capture }: { capture: Capture }) {
     <section aria-labelledby="findings-title">
       <div class="table-head">
         <h2 id="findings-title">What to change</h2>
-        <button type="button" class="link" data-testid="all-findings" onClick={() => selectView("findings")}>{linkWords(findings.length, abstained.length + diagnostics.length)}</button>
+        <button type="button" class="link" data-testid="all-findings" onClick={() => selectView("findings")}>
+          {linkWords(findings.length, abstained.length + diagnostics.length)}
+        </button>
       </div>
       {findings.length === 0 ? (
-        <p class="muted" data-testid="no-findings">{isBlind(capture) ? nothingFound(capture) : "No rule found anything to change in this capture."}</p>
+        <p class="muted" data-testid="no-findings">
+          {capture.findings_sentence}
+        </p>
       ) : (
         <ol class="findings">
           {findings.slice(0, BEST).map((finding) => (
-            <FindingItem key={`${finding.rule} ${finding.stage} ${finding.title}`} finding={finding} capture={capture} level="brief" />
+            <Finding key={findingKey(finding)} finding={finding} capture={capture} level="brief" />
           ))}
         </ol>
       )}
@@ -28,7 +32,7 @@ export function BestFindings({ capture }: { capture: Capture }) {
   );
 }
 
-function linkWords(findings: number, untold: number): string {
+function linkWords(findings: number, notes: number): string {
   const all = findings > BEST ? `All ${formatCount(findings)} findings` : "Findings in full";
-  return untold === 0 ? all : `${all}, and what this capture cannot tell (${formatCount(untold)})`;
+  return notes === 0 ? all : `${all}, missing data and warnings (${formatCount(notes)})`;
 }

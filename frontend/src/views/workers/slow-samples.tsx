@@ -1,8 +1,9 @@
 import type { SlowSample } from "../../contract/report";
-import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, type TimeUnit } from "../../model/format";
+import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
-import { stageToken } from "../../model/summary";
 import type { LoaderPart } from "../../model/workers";
+import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { showBatch } from "./show-batch";
@@ -18,19 +19,40 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
         <table class="slow-samples" data-testid="slow-samples">
           <thead>
             <tr>
-              <th scope="col" class="num" title="Index in the dataset: dataset[index] gives the sample">Dataset index</th>
-              <th scope="col" class="num">Duration<span class="unit">, {unit}</span></th>
-              <th scope="col" class="num">DataLoader worker</th>
-              <th scope="col" class="num">Batch</th>
-              <th scope="col" class="num">Epoch</th>
-              <th scope="col" title="The stage with most time of its own in this sample">Slowest stage</th>
-              <th scope="col" class="num" title="That stage's own time">Stage<span class="unit">, {unit}</span></th>
-              <th scope="col" class="num" title="That stage's own time, as a share of the sample">of sample</th>
+              <th scope="col" class="num" title="Index in the dataset: dataset[index] gives the sample">
+                Dataset index
+              </th>
+              <th scope="col" class="num">
+                Duration<span class="unit">, {unit}</span>
+              </th>
+              <th scope="col" class="num">
+                DataLoader worker
+              </th>
+              <th scope="col" class="num">
+                Batch
+              </th>
+              <th scope="col" class="num">
+                Epoch
+              </th>
+              <th scope="col" title="The stage with the highest self time in this sample">
+                Slowest stage
+              </th>
+              <th scope="col" class="num" title="That stage's self time">
+                Stage<span class="unit">, {unit}</span>
+              </th>
+              <th scope="col" class="num" title="That stage's self time as a share of the sample">
+                of sample
+              </th>
             </tr>
           </thead>
           <tbody>
             {samples.map((sample) => (
-              <SampleLine key={`${sample.index} ${sample.epoch} ${sample.batch} ${sample.duration_us}`} sample={sample} unit={unit} part={part} />
+              <SampleLine
+                key={`${sample.index} ${sample.epoch} ${sample.batch} ${sample.duration_us}`}
+                sample={sample}
+                unit={unit}
+                part={part}
+              />
             ))}
           </tbody>
         </table>
@@ -47,18 +69,37 @@ function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit
       <td class="num" data-column="index" data-value={index}>
         {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
       </td>
-      <td class="num" data-column="duration_us" data-value-us={sample.duration_us} title={exactUs(sample.duration_us)}>{inUnit(sample.duration_us, unit)}</td>
-      <td class="num" data-column="worker" data-value={worker}>{worker}</td>
+      <TimeCell column="duration_us" us={sample.duration_us} unit={unit} reason="" />
+      <td class="num" data-column="worker" data-value={worker}>
+        {worker}
+      </td>
       <td class="num" data-column="batch" data-value={number}>
-        {batch === undefined ? number : (
-          <button type="button" class="link tabular" aria-label={`Show batch ${number} in the timeline`} onClick={() => showBatch(batch)}>{number}</button>
+        {batch === undefined ? (
+          number
+        ) : (
+          <button
+            type="button"
+            class="link tabular"
+            aria-label={`Show batch ${number} in the timeline`}
+            onClick={() => showBatch(batch)}>
+            {number}
+          </button>
         )}
       </td>
-      <td class="num" data-column="epoch" data-value={epoch}>{epoch}</td>
-      <td class="mono">
-        {stage === "" ? <Unknown reason="No stage was recorded inside this sample." /> : <><Swatch token={stageToken(stage)} />{stage}</>}
+      <td class="num" data-column="epoch" data-value={epoch}>
+        {epoch}
       </td>
-      <td class="num" data-column="stage_us" data-value-us={sample.stage_us} title={exactUs(sample.stage_us)}>{inUnit(sample.stage_us, unit)}</td>
+      <td class="mono">
+        {stage === "" ? (
+          <Unknown reason="No stage was recorded inside this sample." />
+        ) : (
+          <>
+            <Swatch token={stageToken(stage)} />
+            {stage}
+          </>
+        )}
+      </td>
+      <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
       <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
     </tr>
   );

@@ -1,7 +1,8 @@
 import type { Worker } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatCount, inUnit, ratioWords, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactNumber, formatCount, formatRatio, type TimeUnit } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
+import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
 
 type Column = "busy_us" | "idle_us" | "starved_us" | "startup_us";
@@ -9,14 +10,14 @@ type Column = "busy_us" | "idle_us" | "starved_us" | "startup_us";
 const ABSENT: Readonly<Record<Column, string>> = {
   busy_us: "",
   idle_us: "",
-  starved_us: "It is not known when it had no index to work on.",
+  starved_us: "When it had no index in its queue was not recorded.",
   startup_us: "It was not started within the window.",
 };
 
 export function WorkerTable({ part }: { part: LoaderPart }) {
   const { workers } = part;
   const unit = chooseTimeUnit(workers.flatMap((worker) => [worker.busy_us, worker.idle_us]));
-  const inSeconds = <span class="unit">, {unit}</span>;
+  const withUnit = <span class="unit">, {unit}</span>;
   return (
     <section>
       <h2>DataLoader workers</h2>
@@ -25,19 +26,42 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
           <thead>
             <tr>
               <th scope="col">DataLoader worker</th>
-              <th scope="col" class="num">Process</th>
-              <th scope="col" class="num" title="Batches it finished in the window">Batches</th>
-              <th scope="col" class="num" title="From a batch's start to its finish">Busy{inSeconds}</th>
-              <th scope="col" class="num" title="Busy, as a share of the window">of window</th>
-              <th scope="col" class="num" title="The rest of the window">Idle{inSeconds}</th>
-              <th scope="col" class="num" title="Part of idle: it had no index to work on">Starved{inSeconds}</th>
-              <th scope="col" class="num" title="Part of idle: the process was not ready yet">Start-up{inSeconds}</th>
-              <th scope="col" class="num" title="Busy over the mean busy of this DataLoader's workers; 1.0x is even">Skew</th>
-              <th scope="col" class="num" title="Spans that did not fit into its limit; its stages are that much too short">Dropped spans</th>
+              <th scope="col" class="num">
+                Process
+              </th>
+              <th scope="col" class="num" title="Batches it finished in the window">
+                Batches
+              </th>
+              <th scope="col" class="num" title="From a batch's start to its finish">
+                Busy{withUnit}
+              </th>
+              <th scope="col" class="num" title="Busy, as a share of the window">
+                of window
+              </th>
+              <th scope="col" class="num" title="The rest of the window">
+                Idle{withUnit}
+              </th>
+              <th scope="col" class="num" title="Part of idle: it had no index in its queue">
+                Starved{withUnit}
+              </th>
+              <th scope="col" class="num" title="Part of idle: the process was not running yet">
+                Startup{withUnit}
+              </th>
+              <th scope="col" class="num" title="Busy over the mean busy of this DataLoader's workers; 1.0x is even">
+                Skew
+              </th>
+              <th
+                scope="col"
+                class="num"
+                title="Spans that did not fit into its limit; its stages are that much too short">
+                Dropped spans
+              </th>
             </tr>
           </thead>
           <tbody>
-            {workers.map((worker) => <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} />)}
+            {workers.map((worker) => (
+              <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -46,27 +70,35 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
 }
 
 function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
-  const time = (column: Column) => {
-    const us = worker[column];
-    if (us === undefined) return <td class="num" data-column={column}><Unknown reason={ABSENT[column]} /></td>;
-    return <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>{inUnit(us, unit)}</td>;
-  };
+  const time = (column: Column) => <TimeCell column={column} us={worker[column]} unit={unit} reason={ABSENT[column]} />;
   const { skew, dropped_spans: dropped } = worker;
   return (
     <tr data-testid="worker-row" data-worker={worker.worker} data-pid={worker.pid}>
       <th scope="row">DataLoader worker {worker.worker}</th>
-      <td class="num" data-column="pid" data-value={worker.pid}>{worker.pid}</td>
-      <td class="num" data-column="batches" data-value={worker.batches}>{formatCount(worker.batches)}</td>
+      <td class="num" data-column="pid" data-value={worker.pid}>
+        {worker.pid}
+      </td>
+      <td class="num" data-column="batches" data-value={worker.batches}>
+        {formatCount(worker.batches)}
+      </td>
       {time("busy_us")}
       <td class="num">{shareWords(worker.busy_us, worker.busy_us + worker.idle_us)}</td>
       {time("idle_us")}
       {time("starved_us")}
       {time("startup_us")}
-      <td class="num" data-column="skew" data-value={skew} title={skew === undefined ? undefined : String(skew)}>
-        {skew === undefined ? <Unknown reason="There is no other DataLoader worker to compare with." /> : ratioWords(skew)}
+      <td class="num" data-column="skew" data-value={skew} title={skew === undefined ? undefined : exactNumber(skew)}>
+        {skew === undefined ? (
+          <Unknown reason="There is no other DataLoader worker to compare with." />
+        ) : (
+          formatRatio(skew)
+        )}
       </td>
       <td class="num" data-column="dropped_spans" data-value={dropped}>
-        {dropped === undefined ? <Unknown reason="The capture does not tell whether spans were dropped." /> : formatCount(dropped)}
+        {dropped === undefined ? (
+          <Unknown reason="Whether spans were dropped was not recorded." />
+        ) : (
+          formatCount(dropped)
+        )}
       </td>
     </tr>
   );

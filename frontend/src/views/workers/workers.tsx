@@ -1,14 +1,15 @@
-import { useEffect } from "preact/hooks";
+import { useCallback, useEffect } from "preact/hooks";
 import type { Capture } from "../../contract/report";
-import { batchLines, batchOfBox, batchKey, findBatch, linkOf } from "../../model/batches";
+import { batchKey, batchLines, batchOfBox, findBatch, linkOf } from "../../model/batches";
+import { plural } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
-import { ownerOf } from "../../model/lanes";
-import { noWorkersReason, reasonFor } from "../../model/reasons";
-import { loaderNumbers, loaderPart, workersSentence, type LoaderPart } from "../../model/workers";
+import type { LaneRows } from "../../model/lanes";
+import { reasonFor } from "../../model/reasons";
+import { type LoaderPart, loaderPart } from "../../model/workers";
 import { selectView } from "../../state/actions";
-import { batchRows, loaderNumber, selectedBatch } from "../../state/atoms";
+import { batchRows, FIRST_ROWS, loaderNumber, selectedBatch } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
-import { TimelinePanel } from "../../ui/timeline-panel";
+import { TimelinePanel } from "../shared/timeline-panel";
 import { BatchTable } from "./batch-table";
 import { Costs } from "./costs";
 import { HostLoad } from "./host-load";
@@ -21,24 +22,26 @@ const LABEL =
   "Timeline of steps, the training thread and every DataLoader worker with its batches. The table of batches below has the same batches as text.";
 
 export function Workers({ capture, id }: { capture: Capture; id: string }) {
-  if (capture.workers.length === 0) {
+  const part = loaderPart(capture, loaderNumber.value);
+  if (part === null) {
     return (
       <>
         <NoWorkers capture={capture} />
-        <HostLoad load={capture.host_load} />
+        <HostLoad rows={capture.load_rows} />
       </>
     );
   }
-  const part = loaderPart(capture, loaderNumber.value);
   return (
     <>
-      <p class="sentence" data-testid="workers-sentence">{workersSentence(capture, part)}</p>
-      <LoaderSelect numbers={loaderNumbers(capture)} chosen={part.loader} />
+      <p class="sentence" data-testid="workers-sentence">
+        {part.summary.sentence}
+      </p>
+      <LoaderSelect numbers={capture.worker_summaries.map(({ loader }) => loader)} chosen={part.summary.loader} />
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
       <WorkerTable part={part} />
       <Costs costs={capture.worker_costs} />
-      <HostLoad load={capture.host_load} />
+      <HostLoad rows={capture.load_rows} />
       <SlowSamples part={part} />
       <BatchTable capture={capture} part={part} />
     </>
@@ -46,29 +49,37 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
 }
 
 function NoWorkers({ capture }: { capture: Capture }) {
-  const { loader } = capture;
-  if (loader === undefined) {
-    return <UnavailableState title="This capture tells nothing of DataLoader workers." reason={reasonFor(capture, "loader")} />;
-  }
-  if (capture.mode === "replay") {
-    return <MadeByTrainingThread why="A replay runs without DataLoader workers" note="It plays the loader alone, to tell what its stages cost when nothing else runs." />;
-  }
-  if (loader.num_workers === 0) return <MadeByTrainingThread why="This loader has no workers" note="It was made with num_workers=0." />;
-  const count = loader.num_workers === undefined ? "" : `${loader.num_workers} `;
+  const { loader, mode } = capture;
+  if (loader === undefined)
+    return <UnavailableState title="No data from DataLoader workers." reason={reasonFor(capture, "loader").message} />;
+  if (mode === "replay")
+    return (
+      <BuiltByTrainingThread
+        why="A replay runs without DataLoader workers"
+        note="It runs the loader alone: its stage times are free of contention."
+      />
+    );
+  if (loader.num_workers === 0)
+    return <BuiltByTrainingThread why="This DataLoader has no workers" note="It was made with num_workers=0." />;
+  const whose =
+    loader.num_workers === undefined ? "DataLoader workers" : plural(loader.num_workers, "DataLoader worker");
   return (
     <UnavailableState
-      title={`What the ${count}DataLoader worker${loader.num_workers === 1 ? "" : "s"} did cannot be told: there are no records of ${loader.num_workers === 1 ? "it" : "them"}.`}
-      reason={noWorkersReason(capture)}
+      title={`No data from ${whose}.`}
+      reason={reasonFor(capture, "workers", "wait_by_stage").message}
     />
   );
 }
 
-function MadeByTrainingThread({ why, note }: { why: string; note: string }) {
+function BuiltByTrainingThread({ why, note }: { why: string; note: string }) {
   return (
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">
-        {why}: the training thread makes the batches itself, see{" "}
-        <button type="button" class="link" onClick={() => selectView("stages")}>Stages</button>.
+        {why}: the training thread builds the batches itself. See{" "}
+        <button type="button" class="link" onClick={() => selectView("stages")}>
+          Stages
+        </button>
+        .
       </p>
       <p class="muted">{note}</p>
     </section>
@@ -80,14 +91,21 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
   const choose = (loader: number): void => {
     loaderNumber.value = loader;
     selectedBatch.value = null;
-    batchRows.value = 50;
+    batchRows.value = FIRST_ROWS;
   };
   return (
     <p>
       <label>
         DataLoader{" "}
-        <select data-testid="loader-select" value={chosen} onChange={(event) => choose(Number(event.currentTarget.value))}>
-          {numbers.map((loader) => <option key={loader} value={loader}>DataLoader {loader}</option>)}
+        <select
+          data-testid="loader-select"
+          value={chosen}
+          onChange={(event) => choose(Number(event.currentTarget.value))}>
+          {numbers.map((loader) => (
+            <option key={loader} value={loader}>
+              DataLoader {loader}
+            </option>
+          ))}
         </select>
       </label>
     </p>
@@ -96,31 +114,40 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
 
 /** Timeline and queue, with the arrow of the selected batch. */
 function Picture({ capture, id, part }: { capture: Capture; id: string; part: LoaderPart }) {
+  const { batches, queue, summary } = part;
   const selected = findBatch(capture, selectedBatch.value);
-  useEscape(() => (selectedBatch.value = null));
-  const linesOf = (box: BoxInfo): string[] => {
-    const batch = batchOfBox(part, box);
-    if (batch === null) return [];
-    const isBatch = box.token === "batch";
-    return [...(isBatch ? [] : [`batch ${batch.number}`]), ...(isBatch || box.token === "wait" ? batchLines(batch) : [])];
-  };
+  useEscape(() => {
+    selectedBatch.value = null;
+  });
+  const isShown = useCallback(({ owner }: LaneRows) => owner === null || owner.loader === summary.loader, [summary]);
+  const arrow = useCallback(
+    (lanes: readonly LaneRows[]) => (selected === null ? null : linkOf(selected, lanes)),
+    [selected],
+  );
   const pick = (box: BoxInfo | null): void => {
-    const batch = box === null ? null : batchOfBox(part, box);
+    const batch = box === null ? null : batchOfBox(batches, box);
     selectedBatch.value = batch === null ? null : batchKey(batch);
   };
   return (
     <TimelinePanel
       id={id}
       label={LABEL}
-      keep={(lane) => (ownerOf(lane, capture.workers)?.loader ?? part.loader) === part.loader}
-      keepKey={`loader ${part.loader}`}
-      linkOf={(lanes) => (selected === null ? null : linkOf(selected, part.workers, lanes))}
-      describe={linesOf}
+      keep={isShown}
+      linkOf={arrow}
+      describe={(box) => linesOf(part, box)}
       onPick={pick}
       pickWords="a click on a batch shows who received it, Esc clears"
-      below={part.queue !== undefined && <QueueChart queue={part.queue} />}
+      below={queue !== undefined && <QueueChart queue={queue} />}
     />
   );
+}
+
+function linesOf({ batches }: LoaderPart, box: BoxInfo): string[] {
+  const batch = batchOfBox(batches, box);
+  if (batch === null) return [];
+  const isBatch = box.token === "batch";
+  const head = isBatch ? [] : [`batch ${batch.number}`];
+  return [...head, ...(isBatch || box.token === "wait" ? batchLines(batch) : [])];
 }
 
 function useEscape(clear: () => void): void {

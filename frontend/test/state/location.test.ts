@@ -1,9 +1,9 @@
 import { expect, it, vi } from "vitest";
-import { refreshRuns, selectCapture } from "../src/state/actions";
-import { captureId, goneId } from "../src/state/atoms";
-import { formatPlace, parsePlace } from "../src/state/location";
-import { paddedSlice, suffices } from "../src/state/timeline-loader";
-import { entry, runsOf } from "./build";
+import { refreshRuns, selectCapture } from "../../src/state/actions";
+import { captureId, goneId } from "../../src/state/atoms";
+import { formatPlace, parsePlace } from "../../src/state/location";
+import { paddedSlice, suffices } from "../../src/state/timeline-loader";
+import { entry, runsOf } from "../build";
 
 it("keeps view and capture in the hash, whatever is in the id", () => {
   const place = { view: "gaps", capture: "runs/a b&c=d/é" } as const;

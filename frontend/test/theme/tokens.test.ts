@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import css from "../src/theme/index.css?raw";
-import { contrast } from "../src/model/color";
-import { dark } from "../src/theme/dark";
-import { light } from "../src/theme/light";
-import { colorOf, cssName, MISSING_COLOR, TOKENS } from "../src/theme/tokens";
+import { contrast } from "../../src/theme/contrast";
+import { dark } from "../../src/theme/dark";
+import css from "../../src/theme/index.css?raw";
+import { light } from "../../src/theme/light";
+import { colorOf, cssName, MISSING_COLOR, TOKENS } from "../../src/theme/tokens";
 
 it("uses only tokens that exist in the style sheet, and no raw colours", () => {
   const known = new Set<string>([...TOKENS.map(cssName), "--fill", "--depth"]);
@@ -15,7 +15,10 @@ it("uses only tokens that exist in the style sheet, and no raw colours", () => {
 
 it("draws a missing token in hot pink", () => expect(colorOf(light, "no such token")).toBe(MISSING_COLOR));
 
-it.each([["light", light], ["dark", dark]] as const)("can be read: text on paper in %s", (_name, palette) => {
+it.each([
+  ["light", light],
+  ["dark", dark],
+] as const)("can be read: text on paper in %s", (_name, palette) => {
   for (const ink of ["ink", "ink-muted", "ink-faint", "accent"] as const) {
     for (const ground of ["paper", "hover", "selected", "code-paper"] as const) {
       expect(contrast(palette[ink], palette[ground]), `${ink} on ${ground}`).toBeGreaterThan(4.5);

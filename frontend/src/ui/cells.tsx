@@ -1,0 +1,25 @@
+import { exactUs, inUnit, type TimeUnit } from "../model/format";
+import { Unknown } from "./numbers";
+
+type Props = {
+  readonly us: number | undefined;
+  readonly unit: TimeUnit;
+  /** Why it is not known. */
+  readonly reason: string;
+  readonly column?: string;
+};
+
+/** A time in its column's unit; exact on hover. */
+export function TimeCell({ us, unit, reason, column }: Props) {
+  if (us === undefined)
+    return (
+      <td class="num" data-column={column}>
+        <Unknown reason={reason} />
+      </td>
+    );
+  return (
+    <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>
+      {inUnit(us, unit)}
+    </td>
+  );
+}

@@ -1,0 +1,156 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { type TimelineInput, TimelineView } from "../canvas/timeline-view";
+import { CAUSES } from "../contract/words";
+import { causeToken } from "../model/causes";
+import type { BoxInfo, HoverInfo } from "../model/hover";
+import { type LaneRows, type TimelineModel, tokensIn } from "../model/lanes";
+import type { TimeRange } from "../model/time-scale";
+import { stageLabel } from "../model/words";
+import { TOKENS } from "../theme/tokens";
+import { RangeBar } from "./range-bar";
+import { Legend, Swatch } from "./swatch";
+import { Tooltip } from "./tooltip";
+
+/** Whoever draws it keeps each value of the input until it changes: the canvas is painted for every new one. */
+type Props = TimelineInput & {
+  /** What the canvas shows, for those who cannot see it. */
+  readonly label: string;
+  readonly error: string | null;
+  readonly onRange: (range: TimeRange | null) => void;
+  readonly onResize: (plotPx: number) => void;
+  readonly onPick: (box: BoxInfo | null) => void;
+  readonly turnLane: (laneId: string) => void;
+  /** Opens or folds all lanes of DataLoader workers. */
+  readonly foldAll: (folded: boolean) => void;
+  /** More lines for the box under the pointer. */
+  readonly describe?: ((box: BoxInfo) => readonly string[]) | undefined;
+  /** What a click does, for the line under the canvas. */
+  readonly pickWords?: string | undefined;
+  /** Drawn under the canvas, for charts on the same time range. */
+  readonly below?: ComponentChildren;
+};
+type Hover = { readonly info: HoverInfo; readonly x: number; readonly y: number };
+
+export function Timeline(props: Props) {
+  const { whole, detail, range, selected, marked, only, link, folded, palette } = props;
+  const canvasRef = useRef<HTMLCanvasElement>(null);
+  const viewRef = useRef<TimelineView | null>(null);
+  const hover = useSignal<Hover | null>(null);
+  // The canvas outlives many drawings of this component: it must call the newest handlers.
+  const newest = useRef(props);
+  newest.current = props;
+
+  useEffect(() => {
+    const canvas = canvasRef.current;
+    if (canvas === null) return undefined;
+    const view = new TimelineView(canvas, {
+      onRange: (next) => newest.current.onRange(next),
+      onHover: (info, x, y) => {
+        hover.value = info === null ? null : { info, x, y };
+      },
+      onResize: (px) => newest.current.onResize(px),
+      onPick: (box) => newest.current.onPick(box),
+      onTitle: (laneId) => newest.current.turnLane(laneId),
+    });
+    viewRef.current = view;
+    return () => view.dispose();
+  }, []);
+  useEffect(() => {
+    viewRef.current?.update({ whole, detail, range, selected, marked, only, link, folded, palette });
+  }, [whole, detail, range, selected, marked, only, link, folded, palette]);
+  useEffect(() => {
+    if (marked !== null) viewRef.current?.revealLane(marked.laneId);
+  }, [marked]);
+
+  return (
+    <section class="timeline" data-testid="timeline-panel">
+      <div class="table-head">
+        <h2>Timeline</h2>
+        <FoldSwitch lanes={whole.lanes} folded={folded} foldAll={props.foldAll} />
+      </div>
+      <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />
+      {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}
+      <canvas
+        ref={canvasRef}
+        tabIndex={0}
+        role="application"
+        aria-roledescription="timeline"
+        data-testid="timeline-canvas"
+        data-marked={marked?.laneId}
+        data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
+        aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window.`}
+      />
+      {props.below}
+      {props.error !== null && <p class="error-line">{props.error}</p>}
+      <TimelineLegend model={whole} folded={folded} />
+      <Keys pickWords={props.pickWords} />
+      {hover.value !== null && <HoverTip hover={hover.value} describe={props.describe} />}
+    </section>
+  );
+}
+
+function Keys({ pickWords }: { pickWords: string | undefined }) {
+  return (
+    <p class="muted keys">
+      Wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, <kbd>0</kbd> shows the whole
+      window{pickWords === undefined ? "." : `; ${pickWords}.`}
+    </p>
+  );
+}
+
+function HoverTip({ hover: { info, x, y }, describe }: { hover: Hover; describe: Props["describe"] }) {
+  const more = info.box === null ? [] : (describe?.(info.box) ?? []);
+  return (
+    <Tooltip x={x} y={y}>
+      <p class="tooltip-title">
+        <Swatch token={info.token} />
+        {info.title}
+      </p>
+      {[...info.lines, ...more].map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+    </Tooltip>
+  );
+}
+
+type FoldProps = {
+  readonly lanes: readonly LaneRows[];
+  readonly folded: ReadonlySet<string>;
+  readonly foldAll: (folded: boolean) => void;
+};
+
+/** For all lanes of DataLoader workers; one alone is turned by a click on its title. */
+function FoldSwitch({ lanes, folded, foldAll }: FoldProps) {
+  const count = lanes.filter(({ owner }) => owner !== null).length;
+  if (count === 0) return null;
+  return (
+    <div class="toggle" role="group" aria-label="What the lanes of DataLoader workers show">
+      <button type="button" aria-pressed={folded.size === 0} data-testid="lanes-stages" onClick={() => foldAll(false)}>
+        batches and stages
+      </button>
+      <button
+        type="button"
+        aria-pressed={folded.size === count}
+        data-testid="lanes-batches"
+        onClick={() => foldAll(true)}>
+        batches only
+      </button>
+    </div>
+  );
+}
+
+const LEGEND: ReadonlyMap<string, string> = new Map([
+  ["copy", "device copy"],
+  ["wait", "data wait"],
+  ["h2d", "host-to-device"],
+  ...CAUSES.map(({ id, label }) => [causeToken(id), `idle: ${label}`] as const),
+]);
+
+/** Only the colours that occur in these lanes, in the order of the theme's table. */
+function TimelineLegend({ model, folded }: { model: TimelineModel; folded: ReadonlySet<string> }) {
+  const used = useMemo(() => tokensIn(model, folded), [model, folded]);
+  const shown = TOKENS.filter((token) => used.has(token) && token !== "step");
+  return <Legend items={shown.map((token) => ({ token, label: LEGEND.get(token) ?? stageLabel(token) }))} />;
+}

@@ -1,0 +1,123 @@
+// The timeline with the page's state: what is loaded, zoomed, folded; the views say what else is on it.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Link } from "../../model/batches";
+import type { Place } from "../../model/chain";
+import type { BoxInfo } from "../../model/hover";
+import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, turnedFor } from "../../model/lanes";
+import { covers, lengthUs, type TimeRange } from "../../model/time-scale";
+import { lanesTurned, range, theme, timeline } from "../../state/atoms";
+import { TimelineLoader } from "../../state/timeline-loader";
+import { paletteOf } from "../../theme/theme";
+import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
+import { Timeline } from "../../ui/timeline";
+
+/** Functions and values are kept by whoever gives them until they change (useMemo, useCallback). */
+type Props = {
+  readonly id: string;
+  /** What the canvas shows, for those who cannot see it. */
+  readonly label: string;
+  /** Which lanes are drawn; left out: all. */
+  readonly keep?: (lane: LaneRows) => boolean;
+  /** A stretch of time to tint. */
+  readonly selected?: TimeRange | null;
+  /** A span to frame, in one lane. */
+  readonly marked?: Place | null;
+  /** Theme token of the only gaps that are drawn in full. */
+  readonly only?: string | null;
+  /** The arrow to draw, from the lanes at hand: the finest that reach as far as the screen. */
+  readonly linkOf?: (lanes: readonly LaneRows[]) => Link | null;
+  /** More lines for the box under the pointer. */
+  readonly describe?: (box: BoxInfo) => readonly string[];
+  readonly onPick?: (box: BoxInfo | null) => void;
+  /** What a click does, for the line under the canvas. */
+  readonly pickWords?: string;
+  /** Drawn under the canvas, for charts on the same time range. */
+  readonly below?: ComponentChildren;
+};
+
+const ALL = (): boolean => true;
+
+export function TimelinePanel(props: Props) {
+  const { whole, detail, error } = timeline.value;
+  const { keep = ALL } = props;
+  const shownWhole = useMemo(() => (whole === null ? null : keepLanes(whole, keep)), [whole, keep]);
+  const shownDetail = useMemo(() => (detail === null ? null : keepLanes(detail, keep)), [detail, keep]);
+  if (shownWhole !== null && lengthUs(shownWhole.window) > 0)
+    return <Panel {...props} whole={shownWhole} detail={shownDetail} />;
+  return <Missing id={props.id} error={error} known={shownWhole !== null} />;
+}
+
+/** Asks for the timeline, and says what there is instead of one. */
+function Missing({ id, error, known }: { id: string; error: string | null; known: boolean }) {
+  useLoader(id, 1000);
+  if (known)
+    return <UnavailableState title="There is no timeline to draw." reason="The capture's window has no length." />;
+  if (error !== null) return <ErrorState title="The timeline cannot be shown." message={error} />;
+  return <LoadingState title="Drawing the timeline" />;
+}
+
+type PanelProps = Props & { readonly whole: TimelineModel; readonly detail: TimelineModel | null };
+
+function Panel({
+  id,
+  whole,
+  detail,
+  linkOf,
+  onPick,
+  selected = null,
+  marked = null,
+  only = null,
+  ...rest
+}: PanelProps) {
+  const plotPx = useSignal(1000);
+  useLoader(id, plotPx.value);
+  const shown = range.value;
+  const turned = lanesTurned.value;
+  const finest = detail !== null && covers(detail.slice, shown ?? whole.window) ? detail : whole;
+  const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
+  const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
+  return (
+    <Timeline
+      {...rest}
+      {...{ whole, detail, selected, marked, only, link, folded }}
+      range={shown}
+      palette={paletteOf(theme.value)}
+      error={timeline.value.error}
+      onRange={(next) => {
+        range.value = next;
+      }}
+      onResize={(px) => {
+        plotPx.value = px;
+      }}
+      onPick={(box) => onPick?.(box)}
+      turnLane={turnLane}
+      foldAll={(wanted) => {
+        lanesTurned.value = turnedFor(whole.lanes, wanted);
+      }}
+    />
+  );
+}
+
+function turnLane(laneId: string): void {
+  const next = new Set(lanesTurned.value);
+  if (!next.delete(laneId)) next.add(laneId);
+  lanesTurned.value = next;
+}
+
+function useLoader(id: string, widthPx: number): void {
+  const loaderRef = useRef<TimelineLoader | null>(null);
+  useEffect(() => {
+    const loader = new TimelineLoader();
+    loaderRef.current = loader;
+    return () => loader.stop();
+  }, [id]);
+  const wholeMissing = timeline.value.whole === null;
+  const shown = range.value;
+  useEffect(() => {
+    const ratio = Math.max(1, window.devicePixelRatio || 1);
+    loaderRef.current?.want({ id, range: shown, widthPx: Math.round(widthPx * ratio) });
+  }, [id, shown, widthPx, wholeMissing]);
+}

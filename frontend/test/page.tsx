@@ -1,0 +1,103 @@
+// The whole page in a document, for tests of views: state is that of a fresh page before each test.
+
+import { batch as together } from "@preact/signals";
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach } from "vitest";
+import type { Capture } from "../src/contract/report";
+import type { CaptureEntry } from "../src/data/runs";
+import { buildTimeline } from "../src/model/lanes";
+import * as atoms from "../src/state/atoms";
+import { App } from "../src/views/app";
+import { capture, entry, type Part, runsOf, timeline } from "./build";
+
+let root: HTMLElement;
+
+function reset(): void {
+  atoms.runs.value = null;
+  atoms.runsError.value = null;
+  atoms.reports.value = new Map();
+  atoms.captureId.value = null;
+  atoms.goneId.value = null;
+  atoms.view.value = "overview";
+  atoms.timeline.value = { ...atoms.EMPTY_TIMELINE, error: "not in this test" };
+  atoms.range.value = null;
+  atoms.deviceIndex.value = 0;
+  atoms.selectedGapUs.value = null;
+  atoms.chainLink.value = null;
+  atoms.causeFilter.value = null;
+  atoms.loaderNumber.value = 0;
+  atoms.selectedBatch.value = null;
+  atoms.batchRows.value = atoms.FIRST_ROWS;
+  atoms.batchSort.value = { column: "wait_us", descending: true };
+  atoms.lanesTurned.value = new Set();
+  atoms.capturesOpen.value = false;
+  atoms.shownStage.value = null;
+  atoms.stageSort.value = { column: "total_us", descending: true };
+  atoms.stagesFlat.value = false;
+  atoms.stagesFolded.value = new Set();
+  atoms.comparison.value = { kind: "none" };
+  atoms.sideBefore.value = null;
+  atoms.sideAfter.value = null;
+}
+
+beforeEach(() => {
+  together(reset);
+  root = document.createElement("div");
+  document.body.append(root);
+});
+
+afterEach(() => {
+  render(null, root);
+  root.remove();
+});
+
+export function draw(): HTMLElement {
+  act(() => render(<App />, root));
+  return root;
+}
+
+/** One capture, selected, in the state that is given. */
+export function openAs(state: atoms.ReportState, view: atoms.View, item: CaptureEntry = entry({})): HTMLElement {
+  together(() => {
+    atoms.runs.value = runsOf({ captures: [item] });
+    atoms.captureId.value = item.id;
+    atoms.reports.value = new Map([[item.id, state]]);
+    atoms.view.value = view;
+  });
+  return draw();
+}
+
+export function open(over: Part<Capture>, view: atoms.View): HTMLElement {
+  return openAs({ kind: "ready", capture: capture(over), version: "10:1" }, view);
+}
+
+export function withTimeline(lanes: Parameters<typeof timeline>[0]): void {
+  atoms.timeline.value = { whole: buildTimeline(timeline(lanes)), detail: null, error: null };
+}
+
+export function all(testId: string): HTMLElement[] {
+  return [...root.querySelectorAll<HTMLElement>(`[data-testid="${testId}"]`)];
+}
+
+export function find(testId: string): HTMLElement {
+  const [found] = all(testId);
+  if (found === undefined) throw new Error(`no ${testId} in: ${root.textContent}`);
+  return found;
+}
+
+export function click(element: HTMLElement | null | undefined): void {
+  act(() => element?.click());
+}
+
+export function choose(select: HTMLElement, value: string): void {
+  act(() => {
+    (select as HTMLSelectElement).value = value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
+
+/** With plain spaces, as a test is written. */
+export function plain(text: string | null | undefined): string {
+  return (text ?? "").replaceAll("\u00a0", " ");
+}

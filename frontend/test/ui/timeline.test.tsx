@@ -1,0 +1,39 @@
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, expect, it, vi } from "vitest";
+import { buildTimeline } from "../../src/model/lanes";
+import { light } from "../../src/theme/light";
+import { Timeline } from "../../src/ui/timeline";
+import { lane, timeline } from "../build";
+
+const root = document.createElement("div");
+afterEach(() => render(null, root));
+
+const nothing = (): void => undefined;
+const builder = { ...lane([[0, 10, 0]]), kind: "worker", title: "DataLoader worker 0", worker: 0 };
+const whole = buildTimeline(timeline([builder]));
+
+function draw(foldAll: (folded: boolean) => void): void {
+  const content = { whole, detail: null, range: null, selected: null, marked: null, only: null, link: null };
+  const events = { onRange: nothing, onResize: nothing, onPick: nothing, turnLane: nothing, foldAll };
+  act(() =>
+    render(
+      <Timeline {...content} {...events} folded={new Set()} palette={light} label="A timeline." error={null} />,
+      root,
+    ),
+  );
+}
+
+it("folds all lanes of DataLoader workers by one button", () => {
+  const foldAll = vi.fn();
+  draw(foldAll);
+  act(() => root.querySelector<HTMLElement>('[data-testid="lanes-batches"]')?.click());
+  expect(foldAll.mock.calls).toEqual([[true]]);
+});
+
+it("names in the legend what is drawn, and its keys for those who cannot see it", () => {
+  draw(nothing);
+  expect(root.querySelector(".legend")?.textContent).toBe("kernel");
+  expect(root.querySelector("canvas")?.getAttribute("aria-label")).toContain("A timeline. Keys:");
+  expect(root.querySelector("canvas")?.getAttribute("role")).toBe("application");
+});

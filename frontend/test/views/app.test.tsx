@@ -1,0 +1,71 @@
+import { act } from "preact/test-utils";
+import { expect, it } from "vitest";
+import { runs, runsError, view } from "../../src/state/atoms";
+import { entry, runsOf } from "../build";
+import { all, click, draw, find, open, openAs } from "../page";
+
+it("says that it looks for captures before the first answer", () => {
+  draw();
+  expect(find("loading-state").textContent).toContain("Looking for captures");
+});
+
+it("shows the one line of an error, and no blank page", () => {
+  runsError.value = "TensorBoard does not answer. Is it still running?";
+  draw();
+  expect(find("error-state").textContent).toContain("does not answer");
+});
+
+it("shows the three lines to type when there is no capture", () => {
+  runs.value = runsOf({ problems: ["/data/runs/x: permission denied"] });
+  draw();
+  expect(find("empty-code").textContent).toContain('with annotate.profile("/data/runs/exp1") as prof:');
+  expect(find("problems").textContent).toContain("permission denied");
+});
+
+it("does not call the log directory empty while it is still being scanned", () => {
+  runs.value = runsOf({ scanning: true });
+  draw();
+  expect(all("empty-state")).toEqual([]);
+});
+
+it("says that a capture is queued or being read", () => {
+  openAs({ kind: "pending", state: "queued" }, "overview");
+  expect(find("loading-state").textContent).toContain("queued");
+});
+
+it("shows why a capture cannot be read", () => {
+  const message = "c: the gzip stream ends early";
+  openAs({ kind: "failed", message, version: "" }, "overview", entry({ state: "error" }));
+  expect(find("error-state").textContent).toContain("exp1 / c cannot be shown.");
+  expect(find("error-state").textContent).toContain("ends early");
+});
+
+it("has its tabs in the order of the questions, named in the vocabulary", () => {
+  const root = open({}, "overview");
+  const tabs = [...root.querySelectorAll<HTMLElement>('[role="tab"]')];
+  expect(tabs.map((tab) => tab.textContent)).toEqual([
+    "Overview",
+    "Findings",
+    "Stages",
+    "DataLoader workers",
+    "Idle gaps",
+    "Compare",
+    "Trace",
+  ]);
+});
+
+it("goes from tab to tab by arrow keys, round the end", () => {
+  const root = open({}, "overview");
+  const tabs = root.querySelector<HTMLElement>('[role="tablist"]');
+  act(() => void tabs?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" })));
+  expect(view.value).toBe("trace");
+  act(() => void tabs?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" })));
+  expect(view.value).toBe("overview");
+});
+
+it("lists captures with what they are", () => {
+  open({}, "overview");
+  expect(find("capture-option").title).toBe("c\nWritten by annotate during training.");
+  click(find("captures-toggle"));
+  expect(find("captures-toggle").getAttribute("aria-expanded")).toBe("true");
+});

@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import { finding, stage } from "../build";
+import { all, click, find, open, plain } from "../page";
+
+it("says of each finding what was seen, what to do, what it may gain and how far it can be trusted", () => {
+  const one = finding({
+    title: "Slow decode",
+    advice: "Decode less.",
+    evidence: [{ text: "12 calls" }],
+    code: "x = 1",
+    gain_us_per_step: 5,
+    gain_step_share: 0.2,
+    speedup: 1.25,
+    gain_us: 20,
+    gain_text: "saves up to 5.00 µs per step (20.0% of it, 1.3x as fast)",
+    confidence: "likely",
+    confidence_reason: "There is no replay.",
+  });
+  open({ findings: [one] }, "findings");
+  const text = plain(find("finding").textContent);
+  for (const part of [
+    "Slow decode",
+    "12 calls",
+    "Decode less.",
+    "x = 1",
+    "saves up to 5.00 µs",
+    "per step, 20.0% of it",
+    "1.3x as fast",
+    "20.0 µs of the window",
+    "The numbers point to it. There is no replay.",
+  ])
+    expect(text).toContain(part);
+  expect(find("finding-gain").dataset.value).toBe("5");
+  expect(find("finding-code").querySelector("button")?.textContent).toBe("Copy");
+});
+
+it("says so where the gain is unknown", () => {
+  open({ findings: [finding({})] }, "findings");
+  expect(find("finding").textContent).toContain("gain unknown");
+  expect(find("number-largest-gain").textContent).toBe("–");
+});
+
+it("groups findings by severity and lists inconclusive checks in words", () => {
+  const findings = [finding({ severity: "low" }), finding({ severity: "high" })];
+  const abstained = [{ rule: "too_few_workers", title: "Too few DataLoader workers", reason: "No records." }];
+  open({ findings, abstained, findings_sentence: "2 things to change." }, "findings");
+  expect(find("findings-sentence").textContent).toBe("2 things to change.");
+  expect(all("finding-group").map((group) => group.dataset.severity)).toEqual(["high", "low"]);
+  expect(find("abstention").textContent).toBe("Too few DataLoader workersNo records.");
+});
+
+it("has a form for nothing to change", () => {
+  open({ findings_sentence: "Nothing to change: the device is busy." }, "findings");
+  expect(find("no-findings").textContent).toBe("Nothing to change: the device is busy.");
+  expect(find("number-abstained").parentElement?.textContent).toContain("all checks were conclusive");
+});
+
+it("leads from a finding to its stage", () => {
+  const stages = [stage(["decode::PIL"], {}), stage(["read::open"], {})];
+  open({ findings: [finding({ stage: "decode::PIL" })], stages }, "findings");
+  click(find("finding-stage"));
+  expect(all("stage-row").map((row) => row.getAttribute("aria-current"))).toEqual(["true", null]);
+});

@@ -1,0 +1,114 @@
+import { expect, it } from "vitest";
+import type { Chain } from "../../src/contract/report";
+import { range, selectedBatch, view } from "../../src/state/atoms";
+import { device, gap, lane, type Part } from "../build";
+import { all, choose, click, find, open, withTimeline } from "../page";
+
+const link = (name: string, start_us: number, duration_us: number, laneId: string) => ({
+  name,
+  start_us,
+  duration_us,
+  lane: laneId,
+});
+const chain: Part<Chain> = {
+  launch: link("cudaLaunchKernel", 38, 1, "main"),
+  wait: link("wait", 12, 25, "main"),
+  batch: link("batch 4", 2, 33, "builder"),
+  batch_number: 4,
+  epoch: 0,
+  loader: 0,
+  worker: 3,
+  sample: link("sample::D", 5, 20, "builder"),
+  sample_index: 19,
+  stage: link("decode::PIL", 8, 15, "builder"),
+};
+const gaps = [
+  gap({
+    start_us: 10,
+    duration_us: 30,
+    cause: "data_wait",
+    stage: "decode::PIL",
+    step: 2,
+    exposed_wait_us: 25,
+    idle_by_cause_us: { data_wait: 25, launch: 5 },
+    chain,
+  }),
+  gap({ start_us: 60, duration_us: 10, cause: "launch", idle_by_cause_us: { launch: 10 } }),
+];
+const idle = device({ gaps, idle_by_cause_us: { data_wait: 25, launch: 15 }, sentence: "Device 0 was idle." });
+
+it("says in the report's words how idle the device was, and lists the largest gaps with exact values", () => {
+  open({ devices: [idle] }, "gaps");
+  expect(find("gaps-sentence").textContent).toBe("Device 0 was idle.");
+  expect(all("gap-row").map((row) => [row.dataset.startUs, row.dataset.durationUs])).toEqual([
+    ["10", "30"],
+    ["60", "10"],
+  ]);
+});
+
+it("says why idle gaps are unknown without a device", () => {
+  open({}, "gaps");
+  expect(find("unavailable-state").textContent).toContain("No device activity");
+});
+
+it("lets several devices be told apart", () => {
+  open({ devices: [device({ id: 0, idle_us: 40 }), device({ id: 1, idle_us: 70 })] }, "gaps");
+  const select = find("device-select") as HTMLSelectElement;
+  expect([...select.options].map((option) => option.textContent)).toEqual(["Device 0", "Device 1"]);
+  choose(select, "1");
+  expect(find("number-gaps-idle").dataset.value).toBe("70");
+});
+
+it("shows the longest gap before one is chosen, and the next at a click", () => {
+  open({ devices: [idle] }, "gaps");
+  expect(find("gap-detail").dataset.startUs).toBe("10");
+  expect(all("gap-cause").map((cause) => [cause.dataset.cause, cause.dataset.valueUs])).toEqual([
+    ["data_wait", "25"],
+    ["launch", "5"],
+  ]);
+  click(all("gap-row")[1]);
+  expect(find("gap-detail").dataset.startUs).toBe("60");
+  expect(all("chain-row").length).toBe(7);
+  click(find("longer-gap"));
+  expect(find("gap-detail").dataset.startUs).toBe("10");
+});
+
+it("zooms to every link of the chain, the gap in the lane of its device", () => {
+  withTimeline([
+    { ...lane([[8, 15]]), id: "builder", kind: "worker", title: "DataLoader worker 3", worker: 3, loader: 0 },
+    { ...lane([[10, 30]]), id: "idle", kind: "gaps", device: 0 },
+  ]);
+  open({ devices: [idle] }, "gaps");
+  const ranges: string[] = [];
+  const marked: (string | undefined)[] = [];
+  for (const button of all("chain-link")) {
+    click(button);
+    ranges.push(`${range.value?.startUs} ${range.value?.endUs}`);
+    marked.push(find("timeline-canvas").dataset.marked);
+  }
+  expect(new Set(ranges).size).toBe(7);
+  expect(marked).toEqual(["idle", "main", "main", "builder", "builder", "builder", "builder"]);
+  expect(range.value).toEqual({ startUs: 0.5, endUs: 30.5 });
+  expect(
+    all("chain-row")
+      .map((row) => row.getAttribute("aria-current"))
+      .indexOf("true"),
+  ).toBe(6);
+});
+
+it("opens the chain's batch among those of the DataLoader workers", () => {
+  open({ devices: [idle], batches: [{ number: 4, worker: 3 }], batch_count: 1 }, "gaps");
+  click(find("chain-batch"));
+  expect([view.value, selectedBatch.value]).toEqual(["workers", "0:0:3:4:"]);
+});
+
+it("filters gaps by cause, and shows all again at a second click", () => {
+  open({ devices: [idle] }, "gaps");
+  const launch = () => all("cause-filter").find((button) => button.dataset.cause === "launch");
+  click(launch());
+  expect(all("gap-row").map((row) => row.dataset.cause)).toEqual(["launch"]);
+  expect(find("gap-detail").dataset.startUs).toBe("60");
+  expect(find("gap-cover").textContent).toContain("1 whose main cause is launch");
+  click(launch());
+  expect(all("gap-row").length).toBe(2);
+});

@@ -1,0 +1,95 @@
+import { expect, it } from "vitest";
+import { view } from "../../src/state/atoms";
+import { device, finding, step } from "../build";
+import { all, click, find, open, plain } from "../page";
+
+const steps = { count: 4, mean_us: 25, p50_us: 25, p95_us: 25, items: [step({})] };
+
+it("carries the report's exact numbers beside the rounded ones", () => {
+  open({ devices: [device({ idle_us: 40.125 })], loader: { wait_us: 12.5 } }, "overview");
+  expect(find("number-idle").dataset.value).toBe("40.125");
+  expect(find("number-idle").textContent).toBe("40.1%");
+  expect(find("number-data-wait").dataset.value).toBe("12.5");
+});
+
+it("writes an en dash with its reason for what is unknown, in short below", () => {
+  const message = "The trace has no device activity, so idle time is unknown.";
+  const title = "The trace has no device activity";
+  open({ diagnostics: [{ topic: "device", code: "no_device_activity", count: 1, message, title }] }, "overview");
+  const number = find("number-idle");
+  expect([number.textContent, number.title, number.dataset.value]).toEqual(["–", message, undefined]);
+  expect(number.nextElementSibling?.textContent).toBe(title);
+});
+
+it("relates the three numbers of data wait in the report's own line", () => {
+  open({ loader: { wait_us: 12, wait_sentence: "Of 12 ms of data wait 9 ms are exposed." } }, "overview");
+  expect(find("wait-sentence").textContent).toBe("Of 12 ms of data wait 9 ms are exposed.");
+});
+
+it("shows the evidence that the sentence and the bar do not", () => {
+  const evidence = [
+    { text: "said", in_sentence: true },
+    { kind: "idle_by_cause", text: "drawn" },
+    { kind: "workers_busy", text: "news" },
+  ];
+  open({ verdict: { bound: "cpu", sentence: "So.", evidence } }, "overview");
+  expect(find("verdict").textContent).toBe("So.");
+  expect(find("verdict-evidence").textContent).toBe("news");
+});
+
+it("draws one bar per step, and the teeth that the report found", () => {
+  const items = [step({ number: 5, duration_us: 181_565 }), step({ number: 6 })];
+  const sawtooth = { period: 2, steps: [6], sentence: "1 step in 2 has 90.0% of the data wait." };
+  const root = open({ steps: { ...steps, items, sawtooth }, loader: { wait_us: 20 } }, "overview");
+  expect(all("step-bar").map((bar) => bar.dataset.valueUs)).toEqual(["181565", "100"]);
+  expect(find("sawtooth").textContent).toBe(sawtooth.sentence);
+  expect(root.querySelectorAll(".wait-point.tooth").length).toBe(1);
+});
+
+it("shows the window as one bar: busy and every cause, with exact numbers", () => {
+  open({ devices: [device({ idle_by_cause_us: { data_wait: 25, launch: 15 } })] }, "overview");
+  const pieces = [...find("cause-bar").querySelectorAll<HTMLElement>(".share-bar > span")];
+  expect(pieces.map((piece) => [piece.dataset.token, piece.dataset.valueUs])).toEqual([
+    ["kernel", "60"],
+    ["idle:data_wait", "25"],
+    ["idle:launch", "15"],
+  ]);
+  const numbers = [...find("idle-by-cause").querySelectorAll<HTMLElement>("[data-value]")];
+  expect(numbers.map((number) => [number.textContent, number.dataset.value])).toEqual([
+    ["60.0%", "60"],
+    ["25.0%", "25"],
+    ["15.0%", "15"],
+  ]);
+});
+
+it("shows three findings and the way to all of them", () => {
+  const findings = ["a", "b", "c", "d"].map((rule) => finding({ rule }));
+  open({ steps, findings, abstained: [{ rule: "x", reason: "y" }] }, "overview");
+  expect(all("finding").map((item) => item.dataset.rule)).toEqual(["a", "b", "c"]);
+  expect(find("all-findings").textContent).toBe("All 4 findings, missing data and warnings (1)");
+  click(find("all-findings"));
+  expect(view.value).toBe("findings");
+});
+
+it("says in the report's words why there is nothing to change", () => {
+  open({ findings_sentence: "All checks were conclusive, and found nothing to change." }, "overview");
+  expect(find("no-findings").textContent).toContain("found nothing to change");
+});
+
+it("counts in whole numbers, one of a kind in the singular", () => {
+  const root = open(
+    { throughput: { samples_per_s: 2, samples: 24 }, steps: { ...steps, count: 1, items: [] } },
+    "overview",
+  );
+  const text = plain(root.textContent);
+  expect(text).toContain("24 samples in the window");
+  expect(text).toContain("1 step; p50");
+});
+
+it("names settings as everywhere", () => {
+  open({ loader: { num_workers: 4, pin_memory: true }, environment: { memory_bytes: 25_276_502_016 } }, "overview");
+  const rows = [...find("settings").querySelectorAll("tr")].map((row) => plain(row.textContent));
+  expect(rows).toContain("DataLoader workers4");
+  expect(rows).toContain("Pinned memoryyes");
+  expect(rows).toContain("Memory25.3 GB");
+});

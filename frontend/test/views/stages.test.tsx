@@ -1,0 +1,92 @@
+import { expect, it } from "vitest";
+import { stagesFlat } from "../../src/state/atoms";
+import { stage } from "../build";
+import { all, click, find, open } from "../page";
+
+const paths = (): string[] => all("stage-row").map((row) => row.dataset.path ?? "");
+
+it("says in the report's words which stage has the highest self time", () => {
+  const summary = {
+    self_us: 10,
+    self_by_kind_us: { read: 3, decode: 7 },
+    sentence: "decode::PIL has it.",
+    wait_text: "all in stages",
+  };
+  const root = open({ stages: [stage(["decode::PIL"], {})], stage_summary: summary, loader: { wait_us: 4 } }, "stages");
+  expect(find("stages-sentence").textContent).toBe("decode::PIL has it.");
+  expect(find("number-stage-time").dataset.value).toBe("10");
+  expect(find("number-stages-wait").nextElementSibling?.textContent).toBe("all in stages");
+  expect(root.querySelector(".strip")?.getAttribute("aria-label")).toBe("decode 70.0%, read 30.0%");
+});
+
+it("nests stages by path and folds a branch", () => {
+  const root = open(
+    { stages: [stage(["sample::D"], { total_us: 9 }), stage(["sample::D", "read::open"], { total_us: 4.5 })] },
+    "stages",
+  );
+  expect(paths()).toEqual(["sample::D", "sample::D > read::open"]);
+  click(root.querySelector<HTMLElement>("button.fold"));
+  expect(paths()).toEqual(["sample::D"]);
+});
+
+it("says why there is no stage data, and what to type", () => {
+  open(
+    { diagnostics: [{ topic: "stages", code: "no_stage_markers", count: 1, message: "No stage markers." }] },
+    "stages",
+  );
+  expect(find("unavailable-state").textContent).toContain("This capture has no stage data.No stage markers.");
+  expect(find("stages-code").textContent).toContain("annotate.profile");
+});
+
+it("sorts stages by a click on a column head, and turns round at the next", () => {
+  const root = open({ stages: [stage(["read::a"], { self_us: 1 }), stage(["read::b"], { self_us: 9 })] }, "stages");
+  const head = root.querySelector<HTMLElement>('[data-head="self_us"] button');
+  click(head);
+  expect(paths()).toEqual(["read::b", "read::a"]);
+  click(head);
+  expect(paths()).toEqual(["read::a", "read::b"]);
+});
+
+it("shows markup in names as text", () => {
+  const root = open({ stages: [stage(["user::<img src=x>"], {})] }, "stages");
+  expect(root.querySelector("img")).toBeNull();
+  expect(root.textContent).toContain("<img src=x>");
+});
+
+it("drops the wait from a stage's path in the flat table", () => {
+  stagesFlat.value = true;
+  const stages = [
+    stage(["wait::DataLoader", "sample::D", "transform::A", "read::open"], {}),
+    stage(["wait::DataLoader", "collate::c"], {}),
+  ];
+  const root = open({ stages }, "stages");
+  expect([...root.querySelectorAll(".in-path")].map((path) => path.textContent)).toEqual(["in D › A"]);
+});
+
+it("shows evidence of stages only where there is any", () => {
+  const cpu = { self_us: 10, cpu_self_us: 9, run_delay_us: 0.5, blocked_us: 0.5, limited_by: "cpu" };
+  const known = stage(["decode::PIL"], { ...cpu, limited_by_text: "90.0% running.", bytes: 4000, count: 2 });
+  const mixed = stage(["decode::b"], { ...cpu, limited_by: "" });
+  const root = open({ stages: [known, mixed, stage(["read::open"], {})] }, "stages");
+  const cells = [...root.querySelectorAll<HTMLElement>('[data-column="limited_by"]')];
+  expect(cells.map((cell) => cell.dataset.value)).toEqual(["cpu", undefined, undefined]);
+  expect([cells[0]?.textContent, cells[0]?.title, cells[1]?.textContent]).toEqual([
+    "CPU-bound",
+    "90.0% running.",
+    "mixed",
+  ]);
+  expect(cells[2]?.querySelector("abbr")?.title).toContain("not recorded");
+  expect(root.querySelector<HTMLElement>('[data-column="bytes_per_call"]')?.dataset.value).toBe("4000");
+  open({ stages: [stage(["decode::PIL"], {})] }, "stages");
+  expect(root.querySelector('[data-head="limited_by"], [data-head="bytes_per_call"]')).toBeNull();
+});
+
+it("shows what contention costs only where a replay stands beside the run", () => {
+  const live = stage(["sample::D"], { replay_mean_us: 2.5, replay_ratio: 1.68 });
+  const root = open({ stages: [live, stage(["read::open"], {})] }, "stages");
+  const cell = root.querySelector<HTMLElement>('[data-column="replay_ratio"]');
+  expect([cell?.textContent, cell?.dataset.value]).toEqual(["1.7x", "1.68"]);
+  expect(root.querySelectorAll('[data-column="replay_ratio"] abbr').length).toBe(1);
+  open({ stages: [stage(["sample::D"], {})] }, "stages");
+  expect(root.querySelector('[data-column="replay_ratio"]')).toBeNull();
+});
