@@ -15,6 +15,10 @@ MOST_WORDS: Final = 1
 USERS_FILES: Final = frozenset({"program.py", "sides.py", "user_code.py"})
 """A warning of ours points at a line of the user's."""
 
+KILLED: Final = ("terminate", "worker_killed", "hard_exit")
+PYTHONS_OWN: Final = ("pymp-*",)
+"""Folders that multiprocessing removes at the end of a process: one that is killed leaves them or not, by chance."""
+
 ALLOWED: Final[dict[str, frozenset[str]]] = {
     "instances": frozenset({"loader.collate_fn"}),  # annotate.loader replaces it, by contract, in place
 }
@@ -43,6 +47,8 @@ def differences(cell: Cell, without: Observation, ours: Observation) -> list[Dif
             allowed = ALLOWED.get(name, frozenset())
             one = {key: value for key, value in one.items() if key not in allowed}
             other = {key: value for key, value in other.items() if key not in allowed}
+        if name == "temporary_files" and cell.ending in KILLED:
+            one, other = ([item for item in files if item not in PYTHONS_OWN] for files in (one, other))
         if one != other:
             found.append(_difference(name, one, other))
     return found + list(_of_ours(cell, without, ours))

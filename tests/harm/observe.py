@@ -137,7 +137,7 @@ def _is_ours(text: str) -> bool:
 
 def _lines(seen: Observation, text: str) -> list[str]:
     """Of stderr: the user's, without frames of tracebacks, and without what torch's profiler says of itself."""
-    found = []
+    found: list[str] = []
     for line in text.splitlines():
         if not line or line[0].isspace() or _TORCHS_OWN.match(line):
             continue
