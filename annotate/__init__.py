@@ -19,22 +19,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from annotate.capture.profiling import Profile as Profile
     from annotate.capture.profiling import profile as profile
+    from annotate.capture.replaying import NoBatchError as NoBatchError
     from annotate.capture.replaying import replay as replay
-    from annotate.hooks.collating import collate as collate
-    from annotate.hooks.datasets import dataset as dataset
-    from annotate.hooks.loaders import loader as loader
+    from annotate.capture.steps import Steps as Steps
     from annotate.hooks.stages import stage as stage
-    from annotate.hooks.transforms import compose as compose
+    from annotate.hooks.transforms import Compose as Compose
+    from annotate.marks import collate as collate
+    from annotate.marks import compose as compose
+    from annotate.marks import dataset as dataset
+    from annotate.marks import loader as loader
     from annotate.monitoring.monitor import monitor as monitor
+    from annotate.options import WorkerLimits as WorkerLimits
 
-__all__ = ["collate", "compose", "dataset", "loader", "monitor", "profile", "replay", "stage"]
+__all__ = [
+    "Compose", "NoBatchError", "Profile", "Steps", "WorkerLimits", "collate", "compose", "dataset", "loader",
+    "monitor", "profile", "replay", "stage",
+]  # fmt: skip
 
 _HOME: Final = {
-    "collate": "hooks.collating",
-    "compose": "hooks.transforms",
-    "dataset": "hooks.datasets",
-    "loader": "hooks.loaders",
+    "Compose": "hooks.transforms",
+    "NoBatchError": "capture.replaying",
+    "Profile": "capture.profiling",
+    "Steps": "capture.steps",
+    "WorkerLimits": "options",
+    "collate": "marks",
+    "compose": "marks",
+    "dataset": "marks",
+    "loader": "marks",
     "monitor": "monitoring.monitor",
     "profile": "capture.profiling",
     "replay": "capture.replaying",

@@ -67,7 +67,7 @@ def measure(spans: int) -> None:
             for _ in loader:
                 pass
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            writer.write_trace = profiling._writer.write_trace = timed("write", writer.write_trace)
+            writer.write_trace = profiling.writer.write_trace = timed("write", writer.write_trace)
             prof.step()
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         size = Path(prof.trace_files[0]).stat().st_size

@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import atexit
 import os
-import time
-from collections.abc import Callable, Generator, Iterable, Sized
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from statistics import median
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture.session import Session, is_on
+from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open, profiler_class
 from annotate.hooks.loaders import describe
-from annotate.hooks.stand_ins import TimedCallable
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
 from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.recording import switch
-from annotate.recording.training_thread import Ledger
+from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.saying import guard, in_short, one_line, report_fault, warn
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
-from annotate.trace_format import FIRST_BATCH, FORMAT_VERSION, PipelineMetadata, parse_span_name
+from annotate.trace_format import FORMAT_VERSION, PipelineMetadata, parse_span_name
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
 
 B = TypeVar("B")
 _END: Final = object()
-_PROBE: Final = "annotate: cost of one marker"
 _OTHER: Final = "another profiler of torch is running in this process, and torch can run one at a time"
 _RECORDING_ALREADY: Final = (
     "annotate is recording already: end the running annotate.profile before another profile or replay"
@@ -145,7 +142,7 @@ class Profile:
         self._windows = 0
         self._in_window = False
         self._marker_us = 0.0
-        self._loops = 0
+        self.loops = 0
         """Loops over `steps` that are going on."""
         self._said: set[str] = set()
         self._at_capture_time: list[str] = []
@@ -239,14 +236,14 @@ class Profile:
             RuntimeError: outside of the ``with`` block.
         """
         self._need_entered("step")
-        if self._loops:
+        if self.loops:
             self._say(
                 "annotate.profile: prof.step() was called inside a loop over prof.steps(...), which takes a step after "
                 "each batch by itself: such batches count as two steps. Leave prof.step() out."
             )
-        self._step()
+        self.advance()
 
-    def _step(self) -> None:
+    def advance(self) -> None:
         self._need_entered("step")
         if self._has_failed:
             return
@@ -317,7 +314,7 @@ class Profile:
             self._anchors.begin()
             self._session.workers.open_window()
             self._ledger.open()
-            self._marker_us = _cost_of_a_marker_us()
+            self._marker_us = cost_of_a_marker_us()
             self._host.start()
         switch.set_recording(True)
 
@@ -408,74 +405,3 @@ class Profile:
             f"{what}: the loop ended after {self._steps} steps, and recording begins after "
             f"{options.first_recorded_step} (wait={options.wait}, warmup={options.warmup}). Lower `wait`."
         )
-
-
-class Steps(Generic[B]):
-    """What `Profile.steps` returns: iterates over the loader's batches, and has its length if it has one."""
-
-    def __init__(self, prof: Profile, loader: Iterable[B]) -> None:
-        self._prof = prof
-        self._loader = loader
-
-    def __len__(self) -> int:
-        if not isinstance(self._loader, Sized):
-            raise TypeError(f"{type(self._loader).__name__} has no length")
-        return len(self._loader)
-
-    def __iter__(self) -> Generator[B, None, None]:
-        prof, label = self._prof, type(self._loader).__name__
-        first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
-        with _span(first):
-            iterator = iter(self._loader)
-            batch: Any = next(iterator, _END)
-        while batch is not _END:
-            prof._loops += 1
-            try:
-                yield batch
-            finally:
-                prof._loops -= 1
-            prof._step()
-            del batch  # the loader may reuse its memory
-            with _span(later):
-                batch = next(iterator, _END)
-
-
-def _span(name: str) -> AbstractContextManager[object]:
-    if switch.RECORDING:
-        with guard("annotate.profile does not record a wait"):
-            return switch.marker(name)
-    return _NO_SPAN
-
-
-class _NoSpan:
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-
-_NO_SPAN: Final = _NoSpan()
-
-
-def _nothing() -> None:
-    pass
-
-
-def _cost_of_a_marker_us() -> float:
-    """Microseconds that one wrapped call costs here and now: the median of five times twenty calls of a function
-    that does nothing.
-
-    Made while the profiler records, because only then do markers cost what they cost; the hundred of them stand at
-    the beginning of the window under a name that is no stage, and take about 0.1 ms.
-    """
-    timed = TimedCallable(_nothing, _PROBE)
-    costs = []
-    switch.set_recording(True)
-    for _ in range(5):
-        begin = time.perf_counter_ns()
-        for _ in range(20):
-            timed()
-        costs.append((time.perf_counter_ns() - begin) / 20_000)
-    switch.set_recording(False)
-    return median(costs)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from annotate.capture.isolated import isolated_copy
 from annotate.capture.profiling import Profile
 from annotate.capture.random_state import Snapshot
-from annotate.hooks.collating import collate
+from annotate.hooks.collating import Collate
 from annotate.options import CaptureOptions, absolute
 from annotate.saying import in_short
 from annotate.trace import writer
@@ -144,7 +144,7 @@ def _zero_worker_loader(loader: Any, dataset: Any, indices: list[Any] | None) ->
     from torch.utils.data import DataLoader
 
     keywords: dict[str, Any] = {
-        "collate_fn": collate(loader.collate_fn),
+        "collate_fn": _collate_of(loader),
         "pin_memory": bool(getattr(loader, "pin_memory", False)) and _has_accelerator(),
         "generator": torch.Generator(),  # so that iter() draws nothing from the seeded state
     }
@@ -157,6 +157,11 @@ def _zero_worker_loader(loader: Any, dataset: Any, indices: list[Any] | None) ->
         keywords["batch_size"] = None
         keywords["sampler"] = indices
     return DataLoader(dataset, num_workers=0, **keywords)
+
+
+def _collate_of(loader: Any) -> Collate:
+    function = loader.collate_fn
+    return function if isinstance(function, Collate) else Collate(function)
 
 
 def _has_accelerator() -> bool:

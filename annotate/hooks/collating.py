@@ -7,7 +7,6 @@ from typing import Any
 
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
-from annotate.saying import in_short
 
 CollateFunction = Callable[[Any], Any]
 
@@ -47,26 +46,3 @@ class Collate:
 
     def __reduce__(self) -> tuple[type[Collate], tuple[CollateFunction]]:
         return Collate, (self.function,)
-
-
-def default_collate(batch: Any) -> Any:
-    """torch's default, imported when the first batch is built."""
-    from torch.utils.data import default_collate as torchs
-
-    return torchs(batch)
-
-
-def collate(fn: CollateFunction | None = None) -> Collate:
-    """`fn` (torch's default_collate when None) as a picklable object that times its calls. Twice is harmless.
-
-    Raises:
-        TypeError: `fn` is not callable.
-    """
-    if isinstance(fn, Collate):
-        return fn
-    if fn is not None and not callable(fn):
-        raise TypeError(
-            f"annotate.collate takes a function that builds a batch, and not {in_short(fn)}. Pass what you pass as "
-            "collate_fn=..., or nothing for torch's default"
-        )
-    return Collate(default_collate if fn is None else fn)

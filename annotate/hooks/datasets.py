@@ -9,16 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from annotate.hooks.patching import Patches, Timing
-from annotate.hooks.registry import register
 from annotate.hooks.stand_ins import Followed, Method, TimedIterator, original_of
 from annotate.hooks.transforms import attribute, is_transform, time_attribute, time_held
 from annotate.recording import switch
-from annotate.saying import in_short
-
-D = TypeVar("D")
 
 _INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
 """Attributes under which a dataset keeps the datasets that it draws from."""
@@ -27,34 +23,6 @@ _DATA_LIBRARIES: Final = frozenset({"numpy", "pandas", "polars", "pyarrow", "h5p
 
 BATCHED: Final = ".__getitems__"
 """Ends the label of a `sample` span that stands for a whole batch, fetched by a dataset's own ``__getitems__``."""
-
-
-def dataset(ds: D) -> D:
-    """Have a dataset's items timed: a `sample` span each, with its transforms and those of inner datasets.
-
-    Returns the very same object, unchanged: it is only remembered, and timed while `profile` or `replay` records.
-    Works for map-style datasets, those with ``__getitems__``, iterable ones, and for ``Subset``, ``ConcatDataset``,
-    ``ChainDataset`` and ``random_split``. Twice is harmless.
-
-    Raises:
-        TypeError: `ds` has neither ``__getitem__`` nor ``__iter__``, or is a loader, a class, or text.
-    """
-    hint = _why_no_dataset(ds)
-    if hint is not None:
-        raise TypeError(f"annotate.dataset takes a dataset, with __getitem__ or __iter__, and not {in_short(ds)}{hint}")
-    register("dataset", ds)
-    return ds
-
-
-def _why_no_dataset(ds: object) -> str | None:
-    """What ends the error message; None for a dataset."""
-    if isinstance(ds, type):
-        return f". Did you mean annotate.dataset({ds.__name__}(...))?"
-    if hasattr(ds, "dataset") and hasattr(ds, "collate_fn"):
-        return ". Did you mean annotate.loader(...)?"
-    if isinstance(ds, (str, bytes)) or not any(hasattr(type(ds), name) for name in ("__getitem__", "__iter__")):
-        return ". Pass the object that you pass to DataLoader(...)"
-    return None
 
 
 def inner_datasets(ds: object) -> Iterator[object]:

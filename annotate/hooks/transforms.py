@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableSequence
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final
 
 from annotate.hooks.patching import Patches, Timing, own_method
-from annotate.hooks.registry import register
 from annotate.hooks.stand_ins import TimedCallable, callable_label, timed_method
 from annotate.recording import switch
-from annotate.saying import in_short
 
 Transform = Callable[..., Any]
-T = TypeVar("T", bound=Transform)
 
 _PLAIN: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, type)
 """Callables that keep their class: timed by a proxy in the place that holds them."""
@@ -45,37 +42,6 @@ class Compose:
     def __repr__(self) -> str:
         inner = "".join(f"\n    {transform}" for transform in self.transforms)
         return f"{type(self).__name__}({inner}\n)"
-
-
-@overload
-def compose(transforms: list[Transform] | tuple[Transform, ...]) -> Compose: ...
-@overload
-def compose(transforms: T) -> T: ...
-def compose(transforms: Any) -> Any:
-    """Have every transform of a pipeline timed, one span each, nested as composed.
-
-    A list or tuple of callables becomes a `Compose`. An existing pipeline (torchvision's or albumentations' Compose,
-    ``nn.Sequential``, any callable object) is returned as it is, and stays as it is: it is only remembered, and timed
-    while `profile` or `replay` records. Twice is harmless.
-
-    Raises:
-        TypeError: an element, or the pipeline, is not callable.
-    """
-    if isinstance(transforms, (list, tuple)):
-        for index, transform in enumerate(transforms):
-            if not callable(transform):
-                raise TypeError(
-                    f"annotate.compose takes callables, and element {index} is {in_short(transform)}, which cannot be "
-                    "called. Pass transforms, such as T.ToTensor()"
-                )
-        transforms = Compose(list(transforms))
-    elif not callable(transforms):
-        raise TypeError(
-            "annotate.compose takes a list of callables, or a pipeline that can be called, and not "
-            f"{in_short(transforms)}. Pass a list, such as [T.RandomCrop(256), T.ToTensor()], or your Compose"
-        )
-    register("transform", transforms)
-    return transforms
 
 
 def is_transform(obj: object) -> bool:

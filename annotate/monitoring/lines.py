@@ -141,7 +141,7 @@ class WatchedEpoch:
     def drawn(self, batch: Batch, indices: object) -> str | None:
         has_workers = self.iteration.has_workers
         measure = self.is_measured or (has_workers and self._lines.measures(self._handed_out_before + batch.batch))
-        if not measure or switch.CAPTURING:
+        if not measure:
             return None
         self.firsts[batch.batch] = _first_of(indices)
         return sums_content.NAME if has_workers else None

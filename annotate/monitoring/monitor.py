@@ -131,7 +131,7 @@ class Monitor(Lines):
 
     def wants(self, loader: Any) -> bool:
         self._epoch = None
-        return _find(loader) is self
+        return not switch.CAPTURING and _find(loader) is self
 
     def place(self, loader: Any) -> Place:
         return Place(os.getpid(), self.number)

@@ -138,7 +138,7 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
     iteration: Iteration | None = None
     with ExitStack() as hooks:
         with guard("annotate does not follow a DataLoader"):
-            followers = [follower for follower in list(_followers) if follower.wants(loader)]
+            followers = [follower for follower in _followers if follower.wants(loader)]  # asking may add one
             if followers:
                 iteration = _follow(loader, followers, hooks)
         iterator = original(loader)

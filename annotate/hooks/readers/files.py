@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from annotate.hooks.patching import Patches
+from annotate.hooks.readers.reader import Reader
 from annotate.hooks.stand_ins import TimedGlobal
 from annotate.recording import switch
 
@@ -59,7 +60,7 @@ TimedReader.__name__ = TimedReader.__qualname__ = "BufferedReader"
 TimedReader.__module__ = "_io"
 
 
-def install(patches: Patches) -> None:
+def _install(patches: Patches) -> None:
     """Replace `builtins.open` and `io.open`.
 
     Code that took its own copy (``from io import open``) before is missed, and so is everything that reads below
@@ -112,3 +113,6 @@ def _wrap(raw: Any, mode: str, encoding: str | None, errors: str | None, newline
         raw.close()
         raise
     return text
+
+
+READER: Final = Reader("builtins", install=_install)

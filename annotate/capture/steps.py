@@ -1,0 +1,72 @@
+"""`Steps`: the batches of a loader, each wait for one in a `wait` span, and a profiler step after each."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sized
+from contextlib import AbstractContextManager
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from annotate.recording import switch
+from annotate.saying import guard
+from annotate.trace_format import FIRST_BATCH
+
+B = TypeVar("B")
+_END: Final = object()
+
+
+class Stepping(Protocol):
+    """The capture whose steps are taken."""
+
+    loops: int
+    """Loops over `Steps` that are going on."""
+
+    def advance(self) -> None:
+        """A step has ended."""
+
+
+class Steps(Generic[B]):
+    """What ``prof.steps`` returns: iterates over the loader's batches, and has its length if it has one."""
+
+    def __init__(self, prof: Stepping, loader: Iterable[B]) -> None:
+        self._prof = prof
+        self._loader = loader
+
+    def __len__(self) -> int:
+        if not isinstance(self._loader, Sized):
+            raise TypeError(f"{type(self._loader).__name__} has no length")
+        return len(self._loader)
+
+    def __iter__(self) -> Generator[B, None, None]:
+        prof, label = self._prof, type(self._loader).__name__
+        first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
+        with _span(first):
+            iterator = iter(self._loader)
+            batch: Any = next(iterator, _END)
+        while batch is not _END:
+            prof.loops += 1
+            try:
+                yield batch
+            finally:
+                prof.loops -= 1
+            prof.advance()
+            del batch  # the loader may reuse its memory
+            with _span(later):
+                batch = next(iterator, _END)
+
+
+def _span(name: str) -> AbstractContextManager[object]:
+    if switch.RECORDING:
+        with guard("annotate.profile does not record a wait"):
+            return switch.marker(name)
+    return _NO_SPAN
+
+
+class _NoSpan:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+_NO_SPAN: Final = _NoSpan()

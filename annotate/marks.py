@@ -1,0 +1,138 @@
+"""What users put around their objects: `loader`, `dataset`, `compose`, `collate`.
+
+Each only remembers what it is given (`hooks.registry`); nothing is timed before a capture or a monitor looks at it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeVar, overload
+
+from annotate.hooks.collating import Collate, CollateFunction
+from annotate.hooks.loaders import loaders_in
+from annotate.hooks.registry import register
+from annotate.hooks.transforms import Compose, Transform
+from annotate.monitoring.monitor import monitor_by_environment
+from annotate.saying import in_short
+
+D = TypeVar("D")
+L = TypeVar("L")
+T = TypeVar("T", bound=Transform)
+
+
+def loader(loader: L) -> L:
+    """Annotate an existing DataLoader in place: its dataset, transforms and collate function.
+
+    Returns the very same loader, with the same type, order, results and random numbers. Nothing but its ``collate_fn``
+    is replaced (by an object that forwards to it); the dataset is only remembered, and timed while `profile` or
+    `replay` records. Anything with ``dataset`` or ``collate_fn`` will do, and so will what holds a DataLoader
+    (webdataset's WebLoader, prefetchers). Twice is harmless. With ``ANNOTATE_MONITOR`` in the environment its batches
+    are also told of on stderr, see `monitor`.
+
+    Raises:
+        TypeError: it has neither, and holds no DataLoader.
+    """
+    found = loaders_in(loader)
+    if not found:
+        raise TypeError(_not_a_loader(loader))
+    for each in found:
+        function = getattr(each, "collate_fn", None)
+        if callable(function) and not isinstance(function, Collate):
+            each.collate_fn = collate(function)  # type: ignore[attr-defined]
+        register("loader", each)
+        if os.environ.get("ANNOTATE_MONITOR"):
+            monitor_by_environment(each)
+    return loader
+
+
+def _not_a_loader(given: object) -> str:
+    hint = ". Pass the object that your loop iterates"
+    if isinstance(given, type):
+        hint = f". Did you mean annotate.loader({given.__name__}(...))?"
+    elif hasattr(type(given), "__getitem__"):
+        hint = ". Did you mean annotate.dataset(...)?"
+    elif hasattr(type(given), "__iter__"):
+        hint = ": loop over prof.steps(...) to have the data wait of any iterable recorded"
+    return f"annotate.loader takes a DataLoader of torch, and not {in_short(given)}{hint}"
+
+
+def dataset(ds: D) -> D:
+    """Have a dataset's items timed: a `sample` span each, with its transforms and those of inner datasets.
+
+    Returns the very same object, unchanged: it is only remembered, and timed while `profile` or `replay` records.
+    Works for map-style datasets, those with ``__getitems__``, iterable ones, and for ``Subset``, ``ConcatDataset``,
+    ``ChainDataset`` and ``random_split``. Twice is harmless.
+
+    Raises:
+        TypeError: `ds` has neither ``__getitem__`` nor ``__iter__``, or is a loader, a class, or text.
+    """
+    hint = _why_no_dataset(ds)
+    if hint is not None:
+        raise TypeError(f"annotate.dataset takes a dataset, with __getitem__ or __iter__, and not {in_short(ds)}{hint}")
+    register("dataset", ds)
+    return ds
+
+
+def _why_no_dataset(ds: object) -> str | None:
+    """What ends the error message; None for a dataset."""
+    if isinstance(ds, type):
+        return f". Did you mean annotate.dataset({ds.__name__}(...))?"
+    if hasattr(ds, "dataset") and hasattr(ds, "collate_fn"):
+        return ". Did you mean annotate.loader(...)?"
+    if isinstance(ds, (str, bytes)) or not any(hasattr(type(ds), name) for name in ("__getitem__", "__iter__")):
+        return ". Pass the object that you pass to DataLoader(...)"
+    return None
+
+
+@overload
+def compose(transforms: list[Transform] | tuple[Transform, ...]) -> Compose: ...
+@overload
+def compose(transforms: T) -> T: ...
+def compose(transforms: Any) -> Any:
+    """Have every transform of a pipeline timed, one span each, nested as composed.
+
+    A list or tuple of callables becomes a `Compose`. An existing pipeline (torchvision's or albumentations' Compose,
+    ``nn.Sequential``, any callable object) is returned as it is, and stays as it is: it is only remembered, and timed
+    while `profile` or `replay` records. Twice is harmless.
+
+    Raises:
+        TypeError: an element, or the pipeline, is not callable.
+    """
+    if isinstance(transforms, (list, tuple)):
+        for index, transform in enumerate(transforms):
+            if not callable(transform):
+                raise TypeError(
+                    f"annotate.compose takes callables, and element {index} is {in_short(transform)}, which cannot be "
+                    "called. Pass transforms, such as T.ToTensor()"
+                )
+        transforms = Compose(list(transforms))
+    elif not callable(transforms):
+        raise TypeError(
+            "annotate.compose takes a list of callables, or a pipeline that can be called, and not "
+            f"{in_short(transforms)}. Pass a list, such as [T.RandomCrop(256), T.ToTensor()], or your Compose"
+        )
+    register("transform", transforms)
+    return transforms
+
+
+def default_collate(batch: Any) -> Any:
+    """torch's default, imported when the first batch is built."""
+    from torch.utils.data import default_collate as torchs
+
+    return torchs(batch)
+
+
+def collate(fn: CollateFunction | None = None) -> Collate:
+    """`fn` (torch's default_collate when None) as a picklable object that times its calls. Twice is harmless.
+
+    Raises:
+        TypeError: `fn` is not callable.
+    """
+    if isinstance(fn, Collate):
+        return fn
+    if fn is not None and not callable(fn):
+        raise TypeError(
+            f"annotate.collate takes a function that builds a batch, and not {in_short(fn)}. Pass what you pass as "
+            "collate_fn=..., or nothing for torch's default"
+        )
+    return Collate(default_collate if fn is None else fn)

@@ -1,0 +1,155 @@
+"""The training thread's form of `span_recorder`: each span stands inside a genuine marker of torch.
+
+The state is that module's, and so are the rules; the two forms are written out, because a call more for each span would
+cost a tenth of it.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from collections.abc import Callable
+from functools import wraps
+from time import perf_counter_ns as clock
+from typing import Any, Final
+
+from annotate.recording import span_recorder as spans
+from annotate.recording import switch
+from annotate.recording.rows import CPU_BITS, UNKNOWN
+from annotate.recording.sizes import size_of
+
+
+def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
+    """As `timed`, each span inside a marker of torch: the form for the training thread."""
+    state_of = spans.StateOf(followed)
+
+    @wraps(method)
+    def timed(self: Any, value: Any = spans.MISSING, /, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or value is spans.MISSING:
+            arguments = (self,) if value is spans.MISSING else (self, value, *args)
+            name = followed.get(id(self)) if switch.RECORDING else None
+            return method(*arguments, **kwargs) if name is None else call_in_marker(name, method, arguments, kwargs)
+        if not switch.RECORDING:
+            return method(self, value)
+        state: list[int] | None = state_of[id(self)]
+        if state is None:
+            return method(self, value)
+        if get_ident() != spans.recorded_thread:
+            return call_in_marker(followed[id(self)], method, (self, value), kwargs)
+        with switch.torch_marker(spans.names[state[1] >> CPU_BITS]):
+            start = clock()
+            if start > spans.next_reading:
+                start = spans.read_cpu()
+            ahead = spans.ahead_ns
+            try:
+                result = method(self, value)
+            except BaseException:
+                spans.close_span(followed[id(self)], start, ahead, UNKNOWN)
+                raise
+            end = clock()
+            if end > spans.next_reading:
+                end = spans.read_cpu()
+        first = state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - start - ahead)
+        left = state[0]
+        if left:
+            state[0] = left - 1
+            spans.extend((first, start, end, -1))
+            return result
+        state[0] = spans.MEASURE_EACH - 1
+        spans.extend((first, start, end, size_of(result)))
+        if len(spans.rows) > spans.row_limit:
+            spans.flush_rows()
+        return result
+
+    return timed
+
+
+def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As `call`, inside a marker of torch. Torch keeps no markers of other threads, and no more do we."""
+    if get_ident() != spans.recorded_thread:
+        spans.other_threads += 1
+        return function(*args, **kwargs)
+    with switch.torch_marker(name):
+        start = clock()
+        if start > spans.next_reading:
+            start = spans.read_cpu()
+        ahead = spans.ahead_ns
+        try:
+            value = function(*args, **kwargs) if kwargs else function(*args)
+        except BaseException:
+            spans.close_span(name, start, ahead, UNKNOWN)
+            raise
+        end = clock()
+        if end > spans.next_reading:
+            end = spans.read_cpu()
+    state = spans.states[name]
+    first = state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - start - ahead)
+    left = state[0]
+    if left:
+        state[0] = left - 1
+        spans.extend((first, start, end, -1))
+        return value
+    state[0] = spans.MEASURE_EACH - 1
+    spans.extend((first, start, end, size_of(value)))
+    if len(spans.rows) > spans.row_limit:
+        spans.flush_rows()
+    return value
+
+
+def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
+    """As `sample`, inside a marker of torch."""
+    if get_ident() != spans.recorded_thread:
+        spans.other_threads += 1
+        return function(*args)
+    with switch.torch_marker(name):
+        start = clock()
+        if start > spans.next_reading:
+            start = spans.read_cpu()
+        ahead = spans.ahead_ns
+        number = index if type(index) is int and 0 <= index <= spans.MOST_INDEX else spans.as_number(index)
+        try:
+            return function(*args)
+        finally:
+            end = clock()
+            if end > spans.next_reading:
+                end = spans.read_cpu()
+            spans.extend((spans.states[name][1] + max(0, end + spans.ahead_ns - start - ahead), start, end, number))
+            if len(spans.rows) > spans.row_limit:
+                spans.flush_rows()
+
+
+class SpanInMarker:
+    """A stage of the user's own in the training thread: a marker of torch with a span inside it. Open when made."""
+
+    __slots__ = ("_ahead", "_marker", "_name", "_start")
+
+    def __init__(self, name: str) -> None:
+        if get_ident() != spans.recorded_thread:
+            spans.other_threads += 1
+        self._name = name
+        self._marker = marker = switch.torch_marker(name)
+        marker.__enter__()
+        start = clock()
+        if start > spans.next_reading:
+            start = spans.read_cpu()
+        self._start = start
+        self._ahead = spans.ahead_ns
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        end = clock()
+        if end > spans.next_reading:
+            end = spans.read_cpu()
+        self._marker.__exit__(*exc)
+        if get_ident() == spans.recorded_thread:
+            ahead = self._ahead
+            state = spans.states[self._name]
+            first = (
+                state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - self._start - ahead)
+            )
+            spans.extend((first, self._start, end, -1))
+
+
+TRAINING_THREAD: Final = switch.Recorder(SpanInMarker, call_in_marker, sample_in_marker, timed_in_marker)
+"""Records the thread that opened a window, inside genuine markers."""
