@@ -35,6 +35,9 @@ class Kind:
         return STEPS // self.epochs
 
 
+# own_indices: a sampler of tensors, tuples and numpy's integers; own_batches: a batch_sampler, and a dataset with
+# __getitems__; nested: a Subset of a ConcatDataset of dictionaries; out_of_order: in_order=False, and pin_memory;
+# own_iter, own_get_iterator: subclasses with theirs; read_ahead: batches are made in a thread, one ahead of the loop.
 KINDS: Final[dict[str, Kind]] = {
     "map": Kind(),
     "map_workers": Kind(workers=2),
@@ -44,14 +47,9 @@ KINDS: Final[dict[str, Kind]] = {
     "iterable": Kind(),
     "iterable_workers": Kind(workers=2),
     "unbatched": Kind(batch=1),
-    "batch_sampler": Kind(workers=1, epochs=1),
-    "tensor_indices": Kind(),
-    "numpy_indices": Kind(workers=1, epochs=1),
-    "tuple_indices": Kind(),
-    "getitems": Kind(workers=1, epochs=1),
-    "subset_of_concat": Kind(),
-    "dicts": Kind(),
-    "pin_memory": Kind(workers=1, epochs=1),
+    "own_indices": Kind(),
+    "own_batches": Kind(workers=1, epochs=1),
+    "nested": Kind(),
     "out_of_order": Kind(workers=1, epochs=1),
     "thread_workers": Kind(workers=1, processes=False, random=False),
     "own_iter": Kind(workers=1, epochs=1),
@@ -227,9 +225,7 @@ QUICK: Final = {**DIMENSIONS, "loader": tuple(name for name, kind in KINDS.items
 
 SLOW: Final = (
     Cell("map_spawn", "ours", "after", marks="loader"),
-    Cell("map_spawn", "monitor", "record", "worker_killed", marks="steps"),
-    Cell("map_forkserver", "ours", "record", "dataset_raises", marks="steps"),
-    Cell("map_forkserver", "user_in_ours", "record", "interrupt", marks="parts"),
+    Cell("map_forkserver", "monitor_and_ours", "record", "dataset_raises", marks="steps"),
 )
 """Of the loaders whose workers import torch anew, a few in every run, and every pair in the whole matrix."""
 

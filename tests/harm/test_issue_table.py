@@ -121,7 +121,7 @@ SEEN_BY_THE_USER = [
     *(Cell("map", "monitor", marks=marks) for marks in MARKS),
     *(
         Cell(loader, "ours", "after", marks="steps")
-        for loader in ("map_workers", "iterable", "iterable_workers", "getitems", "subset_of_concat", "own_iter")
+        for loader in ("map_workers", "iterable", "iterable_workers", "own_batches", "nested", "own_iter")
     ),
 ]
 

@@ -199,13 +199,6 @@ class Photos(Dataset[Any]):
         return [label, float(pixel), float(array[number % 4])]  # type: ignore[arg-type]
 
 
-class Album(Photos):
-    """A dataset whose method calls its parent's."""
-
-    def __getitem__(self, index: Any) -> Any:
-        return super().__getitem__(index)
-
-
 class Batched(Photos):
     """A dataset that is asked for whole batches."""
 
@@ -215,7 +208,7 @@ class Batched(Photos):
 
 
 class Records(Photos):
-    """A dataset of dictionaries."""
+    """A dataset of dictionaries, whose method calls its parent's."""
 
     def __getitem__(self, index: Any) -> Any:
         return {"row": super().__getitem__(index), "index": index, "name": f"record {index}"}
@@ -254,23 +247,18 @@ def converted(row: torch.Tensor) -> torch.Tensor:
 
 
 class Indices(Sampler[Any]):
-    """Indices of other types than int."""
+    """Indices of other types than int, in an order drawn from torch."""
 
-    def __init__(self, size: int, kind: type) -> None:
+    def __init__(self, size: int) -> None:
         self.size = size
-        self.kind = kind
 
     def __len__(self) -> int:
         return self.size
 
     def __iter__(self) -> Iterator[Any]:
         warnings.warn("user: sampler", UserWarning, stacklevel=1)
-        if self.kind is torch.Tensor:
-            yield from torch.randperm(self.size)
-        elif self.kind is tuple:
-            yield from ((index, "a") for index in range(self.size))
-        else:
-            yield from np.random.permutation(self.size)
+        for place, index in enumerate(torch.randperm(self.size)):
+            yield (index, (int(index), "a"), np.int64(index))[place % 3]
 
 
 class OwnIter(DataLoader[Any]):
@@ -354,7 +342,7 @@ class ThreadContext(SpawnContext):
 
 
 CLASSES = (
-    *(Photos, Album, Batched, Records, Stream, Shift, Pipeline, Join, Indices, Trap),
+    *(Photos, Batched, Records, Stream, Shift, Pipeline, Join, Indices, Trap),
     *(OwnIter, OwnGetIterator, CountingIterator, ReadAhead, ThreadWorker, ThreadQueue, ThreadContext),
 )
 """None of them may be another one afterwards, in any method."""
@@ -383,12 +371,10 @@ def _dataset(name: str, size: int, files: str, trap: Trap, draws: bool) -> Any:
     match name:
         case "iterable" | "iterable_workers":
             return Stream(Photos(size, files, trap, draws))
-        case "getitems":
+        case "own_batches":
             return Batched(size, files, trap, draws)
-        case "dicts":
-            return Records(size, files, trap, draws)
-        case "subset_of_concat":
-            parts = [Album(size // 2, files, trap, draws), Photos(size // 2, files, trap, draws)]
+        case "nested":
+            parts = [Records(size // 2, files, trap, draws), Records(size // 2, files, trap, draws)]
             return Subset(ConcatDataset(parts), list(range(size))[::-1])
         case _:
             return Photos(size, files, trap, draws)
@@ -404,18 +390,15 @@ def _settings(name: str, dataset: Any) -> dict[str, Any]:
             return {"multiprocessing_context": name.removeprefix("map_")}
         case "unbatched":
             return {"batch_size": None, "collate_fn": converted}
-        case "batch_sampler":
+        case "own_batches":
             sampler = BatchSampler(SequentialSampler(dataset), 4, drop_last=False)
             return {"batch_size": 1, "batch_sampler": sampler}
-        case "tensor_indices" | "numpy_indices" | "tuple_indices":
-            kind = {"tensor": torch.Tensor, "numpy": np.int64, "tuple": tuple}[name.removesuffix("_indices")]
-            return {"sampler": Indices(len(dataset), kind)}
-        case "dicts":
+        case "own_indices":
+            return {"sampler": Indices(len(dataset))}
+        case "nested":
             return {"collate_fn": None}
-        case "pin_memory":
-            return {"pin_memory": True}
         case "out_of_order":
-            return {"in_order": False}
+            return {"in_order": False, "pin_memory": True}
         case "thread_workers":
             return {"multiprocessing_context": ThreadContext()}
         case _:
