@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from tb_dataplugin.cache import user_store
+from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.pipeline import KeptCapture, as_report, open_capture, timeline_of
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
+from tb_dataplugin.reader.opening import leads_out
 from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.shown import shown
 
 
 class Report(Sequence[Capture]):
@@ -45,7 +47,7 @@ class Report(Sequence[Capture]):
         return iter(self._message.captures)
 
     def __repr__(self) -> str:
-        return f"<Report: {', '.join(capture.name for capture in self)}>"
+        return f"<Report: {shown(', '.join(capture.name for capture in self))}>"
 
     def __str__(self) -> str:
         return as_text(self._message)
@@ -70,6 +72,8 @@ class Report(Sequence[Capture]):
 def read_report(paths: str | Path | Iterable[str | Path]) -> Report:
     """The report on trace files, or on all traces below folders.
 
+    Links that lead out of a folder are refused unless ``TB_DATAPLUGIN_FOLLOW_LINKS=1`` is in the environment.
+
     Args:
         paths: a folder, a trace file, or several of them.
 
@@ -81,7 +85,13 @@ def read_report(paths: str | Path | Iterable[str | Path]) -> Report:
     store = user_store()
     stores = () if store is None else (store,)
     traces = [trace for path in given for trace in _traces(path)]
-    return Report([open_capture(trace.path, trace.id, stores=stores) for trace in traces], ", ".join(map(str, given)))
+    return Report([_open(trace, stores) for trace in traces], shown(", ".join(map(str, given))))
+
+
+def _open(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
+    if trace.refused:
+        raise leads_out(trace.path)
+    return open_capture(trace.path, trace.id, stores=stores, roots=trace.roots)
 
 
 def _traces(path: Path) -> list[TraceFile]:

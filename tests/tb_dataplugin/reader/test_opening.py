@@ -162,3 +162,13 @@ def test_nul_in_a_path_is_a_missing_file(logdir: Path) -> None:
     with pytest.raises(UnreadableTrace, match="no such file"):
         read_trace(logdir / "a\0b")
     assert fingerprint(logdir / "a\0b") is None
+
+
+def test_the_function_refuses_links_too_and_shows_names_as_escapes(logdir: Path, outside: Path) -> None:
+    from tb_dataplugin import read_report
+
+    training_run().write(logdir / "a\x1b[2J.pt.trace.json")
+    assert "\x1b" not in repr(read_report(logdir)) + str(read_report(logdir))
+    (logdir / "b.pt.trace.json").symlink_to(outside)
+    with pytest.raises(UnreadableTrace, match="leads out"):
+        read_report(logdir)
