@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from annotate.saying import shown
+
 
 class UsageError(Exception):
     """What was asked for cannot be done; its text is the line for the user."""
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         else:
             hint = "" if isinstance(error, (UsageError, OSError)) else " (--traceback shows where)"
-            print(f"annotate replay: {_one_line(error)}{hint}", file=sys.stderr)
+            print(shown(f"annotate replay: {_one_line(error)}{hint}"), file=sys.stderr)
         return 2
 
 
@@ -55,9 +57,9 @@ def _replay(asked: argparse.Namespace) -> int:
     try:
         path = replay(loader, asked.logdir, asked.batches)
     except NoBatchError as error:
-        print(error, file=sys.stderr)
+        print(shown(str(error)), file=sys.stderr)
         return 1
-    print(path)
+    print(shown(path))
     return 0
 
 

@@ -16,15 +16,15 @@ _reported: Final[set[str]] = set()
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn with the innermost line that is neither ours nor torch's."""
-    warnings.warn(text, category, stacklevel=_users_level())
+    warnings.warn(shown(text), category, stacklevel=_users_level())
 
 
 def report_fault(text: str) -> None:
     """Say that something of ours has failed. Where warnings are errors it goes to stderr: training goes on."""
     try:
-        warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
+        warnings.warn(shown(text), RuntimeWarning, stacklevel=_users_level())
     except RuntimeWarning:
-        print(f"RuntimeWarning: {text}", file=sys.stderr)
+        print(f"RuntimeWarning: {shown(text)}", file=sys.stderr)
 
 
 class guard:  # noqa: N801  (reads as a verb where it is used)
@@ -69,6 +69,13 @@ def _users_level() -> int:
 
 def _is_internal(file: str, module: str) -> bool:
     return file.startswith(_OWN) or module == "torch" or module.startswith(_TORCH)
+
+
+def shown(text: str) -> str:
+    """`text` with control, bidirectional and invisible characters escaped: names of classes and files may hold any."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def in_short(value: object) -> str:

@@ -17,7 +17,7 @@ from annotate.capture.profiling import Profile
 from annotate.capture.random_state import Snapshot
 from annotate.hooks.collating import Collate
 from annotate.options import CaptureOptions, absolute
-from annotate.saying import in_short
+from annotate.saying import in_short, shown
 from annotate.trace import writer
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _replay(loader: Any, options: CaptureOptions, progress: bool) -> str:
     stand_in = _zero_worker_loader(loader, dataset, indices)
     notes = (HOW_IT_DIFFERS, *_left_out(loader), *(() if is_isolated else (NOT_ISOLATED,)))
     if progress:
-        print(*notes[:1], *(() if is_isolated else (NOT_ISOLATED,)), sep="\n", file=sys.stderr)
+        print(*map(shown, notes[:1]), *(() if is_isolated else (NOT_ISOLATED,)), sep="\n", file=sys.stderr)
     done = 0
     capture = Profile(options, schedule=_record_all(count), notes=notes, loaders=(loader,))
     try:

@@ -16,7 +16,7 @@ from time import perf_counter_ns as clock
 from typing import IO, Any, Final, NamedTuple
 
 from annotate.recording import sums, switch
-from annotate.saying import guard
+from annotate.saying import guard, shown
 from annotate.workers import sums_content
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.transport import Facts, Payload
@@ -262,5 +262,5 @@ def print_line(file: IO[str] | None, line: str) -> None:
     """A line that cannot be written is lost: training goes on."""
     with contextlib.suppress(Exception):
         out = sys.stderr if file is None else file
-        out.write(line + "\n")
+        out.write(shown(line) + "\n")
         out.flush()

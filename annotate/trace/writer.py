@@ -26,6 +26,9 @@ _COMPRESSION: Final = 4
 
 _ISAL_COMPRESSION: Final = 2
 
+_NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
+"""Of a host's name, in the name of a file."""
+
 _EVENTS: Final = re.compile(rb'"traceEvents":\s*\[(?=\s*\{)')
 
 _CATEGORY_AND_NAME: Final = re.compile(rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:[^"\\]|\\.)*)"')
@@ -99,7 +102,7 @@ def write_trace(
         metadata_for: gives the metadata when told what markers the text has.
         rows: the workers' events.
     """
-    stem = f"{host_name()}_{os.getpid()}.{time.time_ns()}"
+    stem = f"{_NOT_IN_NAMES.sub('_', host_name())}_{os.getpid()}.{time.time_ns()}"
     final = logdir / (stem + TRACE_SUFFIX)
     plain = logdir / f".{stem}.kineto.json"
     packed = logdir / f".{stem}.gz.part"

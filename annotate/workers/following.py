@@ -77,7 +77,6 @@ def remove(follower: Follower) -> None:
         _followers.remove(follower)
     if not _followers:
         _patches.undo()
-        transport.arrived = None
 
 
 def workers_are_threads(loader: Any) -> bool:
@@ -128,7 +127,7 @@ def _install() -> None:
         return original(self) if os.getpid() != pid else _iterate(self, original)
 
     _patches.set_attribute(DataLoader, "__iter__", __iter__)
-    transport.arrived = _arrived
+    transport.arrived = _arrived  # for good: epochs that have begun go on when nobody asks about new ones
 
 
 def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:

@@ -30,7 +30,7 @@ from annotate.capture import session
 from annotate.hooks import patching, registry
 from annotate.hooks.readers import HOOKS
 from annotate.recording import switch
-from annotate.workers import following, transport
+from annotate.workers import following
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,7 +55,6 @@ def installed() -> dict[str, object]:
         "stages": list(switch.thread.open.stages),
         "session": session.is_on(),
         "DataLoader.__iter__": torch.utils.data.DataLoader.__iter__,
-        "arrivals": transport.arrived,
         "in force": patching.in_force,
         "recorder": switch.recorder,
         "capturing": switch.CAPTURING,
