@@ -181,7 +181,7 @@ CASES = (
 
 def markdown() -> str:
     """One row per case."""
-    lines = ["| planted | cause: planted | found | stage: planted | found |", "|---|---|---|---|---|"]
+    lines = ["| planted | cause: planted | reported | stage: planted | reported |", "|---|---|---|---|---|"]
     for case in CASES:
         found = look(case)
         cells = (case.causes, found.causes, case.stages, found.stages)
