@@ -27,9 +27,8 @@ READ, DECODE, TRANSFORM, COLLATE, OTHER = 0.002, 0.003, 0.004, 0.010, 0.001
 """Seconds: of a sample, `COLLATE` of a batch."""
 BATCH = 4
 SIZE = 40
-LATE = 0.003
-"""Seconds that a batch's naps of one kind may wake up late on a busy machine."""
-PLANTED = (BATCH * READ, BATCH * DECODE, BATCH * TRANSFORM, COLLATE, BATCH * OTHER)
+LATE = 0.001
+"""Seconds that a batch's naps of one kind may differ from what is measured around them."""
 
 
 @pytest.fixture(autouse=True)
@@ -41,22 +40,22 @@ def a_failed_test_fails_alone() -> Iterator[None]:
     watching._monitors.clear()
 
 
-def nap(seconds: float) -> None:
-    """Sleep, and spin for the last bit: a sleep alone is always late."""
-    end = time.perf_counter() + seconds
+def nap(seconds: float) -> int:
+    """Sleep, and spin for the last bit: a sleep alone is always late. Returns the nanoseconds that it took."""
+    begin = time.perf_counter_ns()
     time.sleep(max(0.0, seconds - 0.001))
-    while time.perf_counter() < end:
+    while time.perf_counter_ns() < begin + seconds * 1e9:
         pass
+    return time.perf_counter_ns() - begin
 
 
 class Work:
     def __call__(self, row: list[int]) -> list[int]:
-        nap(TRANSFORM)
-        return row
+        return [*row, nap(TRANSFORM)]
 
 
 class Planted(Dataset[list[int]]):
-    """Items are (index, pid of the maker)."""
+    """Items are index, pid of the maker, and nanoseconds: of reading, decoding, other work and transforming."""
 
     def __init__(self, size: int = SIZE) -> None:
         self.size = size
@@ -68,11 +67,11 @@ class Planted(Dataset[list[int]]):
     def __getitem__(self, index: int) -> list[int]:
         assert type(index) is int
         with annotate.stage("read", "nap"):
-            nap(READ)
+            read = nap(READ)
             with annotate.stage("decode", "nap"):
-                nap(DECODE)
-        nap(OTHER)
-        return self.transform([index, os.getpid()])
+                decode = nap(DECODE)
+        other = nap(OTHER)
+        return self.transform([index, os.getpid(), read, decode, other])
 
 
 class Stream(IterableDataset[list[int]]):
@@ -104,8 +103,8 @@ class Quick(Dataset[int]):
 
 
 def collate(rows: list[list[int]]) -> torch.Tensor:
-    nap(COLLATE)
-    return torch.tensor(rows)
+    took = nap(COLLATE)
+    return torch.tensor([[*row, took if number == 0 else 0] for number, row in enumerate(rows)])
 
 
 class Line(NamedTuple):
@@ -143,15 +142,21 @@ def parse(text: str) -> list[Line]:
     return table
 
 
-def least(lines: list[Line]) -> list[float]:
-    """Of each stage, the batch that was disturbed least by what else the machine does."""
-    return [min(times) for times in zip(*(line.times for line in lines), strict=True)]
+def truth(batch: torch.Tensor) -> list[float]:
+    """Seconds that the naps of a batch took by their own clock, in the order of a line."""
+    read, decode, other, transform, collating = (batch[:, 2:].sum(0) / 1e9).tolist()
+    return [read, decode, transform, collating, other]
 
 
-def check_planted(found: list[float], share: float) -> None:
-    """Other time than that of stages has all that the machine takes as well."""
-    assert found[:-1] == pytest.approx(PLANTED[:-1], rel=share, abs=LATE)
-    assert found[-1] >= (1 - share) * PLANTED[-1]
+def check_planted(lines: list[Line], seen: list[tuple[int, torch.Tensor]]) -> None:
+    """The times of lines are those of batches of their epoch. A machine that is busy may come between two clocks, so
+    this holds for most lines; other time than that of stages has all that the machine takes as well."""
+    errors = []
+    for line in lines:
+        true = [truth(batch) for epoch, batch in seen if epoch == line.epoch]
+        errors.append(min(max(abs(x - y) for x, y in zip(line.times[:-1], each[:-1], strict=True)) for each in true))
+        assert line.times[-1] >= min(each[-1] for each in true)
+    assert median(errors) < LATE
 
 
 def watch(loader: Any, every: int, epochs: int = 1, step: float = 0.0) -> tuple[list[Line], list[tuple[int, Any]]]:
@@ -193,24 +198,25 @@ def test_every_stage_is_measured(kind: Any, workers: int, method: str | None, pe
             assert line.pid == int(rows[0, 1])
         assert line.worker == ("main" if workers == 0 else str(int(line.worker)))
         assert (line.transfer == "-") == (workers == 0)
-    check_planted(least(lines), 0.2)
+    check_planted(lines, seen)
     assert len({line.worker for line in lines}) == max(1, workers)
 
 
 def test_data_wait_and_step_without_workers() -> None:
-    lines, _ = watch(DataLoader(Planted(), batch_size=BATCH, collate_fn=collate), every=2, step=0.05)
+    lines, seen = watch(DataLoader(Planted(), batch_size=BATCH, collate_fn=collate), every=2, step=0.05)
     assert len(lines) == 5
-    assert min(line.wait for line in lines) == pytest.approx(sum(PLANTED), rel=0.2)
-    assert min(line.step for line in lines[1:]) == pytest.approx(sum(PLANTED) + 0.05, rel=0.2)
+    made = [sum(truth(batch)) for _, batch in seen]
+    assert min(made) <= min(line.wait for line in lines) <= max(made) + 0.02
+    assert min(line.step - line.wait for line in lines[1:]) >= 0.05
 
 
 def test_a_batch_that_lies_ready_is_not_in_transfer() -> None:
     loader = DataLoader(Quick(), batch_size=4, num_workers=2)
     lines, _ = watch(loader, every=4, step=0.05)
     lines = lines[1:]
-    assert median(float(line.transfer) for line in lines) < 0.03
-    assert median(line.wait for line in lines) < 0.03
-    assert min(line.step for line in lines) == pytest.approx(0.05, rel=0.2)
+    assert min(float(line.transfer) for line in lines) < 0.03
+    assert min(line.wait for line in lines) < 0.03
+    assert min(line.step for line in lines) >= 0.05
 
 
 def test_numbers_are_true_out_of_order() -> None:
@@ -376,11 +382,11 @@ def test_a_capture_pauses_the_lines(workers: int, tmp_path: Path) -> None:
     assert {"read::nap", "decode::nap", "transform::Work", "collate::collate"} <= names
     assert trace["dataPipeline"]["notes"] == []
     assert {worker["loader"] for worker in trace["dataPipeline"]["workers"]} == ({0} if workers else set())
-    list(loader)
+    seen = [(1, batch) for batch in loader]
     lines = parse(out.getvalue())
     assert len(lines) == 10
     assert {line.epoch for line in lines} == {0, 1}
-    check_planted(least(lines[5:]), 0.5)
+    check_planted(lines[5:], seen)
     annotate.monitor(loader, every=0)
 
 
