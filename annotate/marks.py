@@ -27,7 +27,7 @@ def loader(loader: L) -> L:
     is replaced (by an object that forwards to it); the dataset is only remembered, and timed while `profile` or
     `replay` records. Anything with ``dataset`` or ``collate_fn`` will do, and so will what holds a DataLoader
     (webdataset's WebLoader, prefetchers). Twice is harmless. With ``ANNOTATE_MONITOR`` in the environment its batches
-    are also told of on stderr, see `monitor`.
+    are also reported on stderr, see `monitor`.
 
     Raises:
         TypeError: it has neither, and holds no DataLoader.

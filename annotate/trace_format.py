@@ -98,7 +98,7 @@ class LoaderMetadata(TypedDict, total=False):
 
 
 class HostMetadata(TypedDict, total=False):
-    """Facts of the machine. A fact that the system does not tell is left out."""
+    """Facts of the machine. Unavailable facts are omitted."""
 
     name: str
     cores: int  # that this process may run on (CPU affinity)
@@ -155,17 +155,17 @@ class BatchRecords(TypedDict):
 
 
 class BatchCosts(TypedDict, total=False):
-    """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not told.
+    """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not measured.
 
     Each worker measures a batch about every 200 ms.
 
-    A column that the system does not tell at all is left out.
+    Unavailable columns are omitted.
     """
 
     process_cpu_us: list[float | None]  # CPU time of all the worker's threads
-    run_delay_us: list[float | None]  # the main thread was ready to run and had no core (/proc schedstat)
-    voluntary_switches: list[int | None]  # the main thread gave its core away: it waited for something
-    involuntary_switches: list[int | None]  # its core was taken away
+    run_delay_us: list[float | None]  # the main thread waited for a CPU (/proc schedstat)
+    voluntary_switches: list[int | None]  # voluntary context switches of the main thread: it waited for something
+    involuntary_switches: list[int | None]  # involuntary context switches of the main thread
     read_chars: list[int | None]  # bytes that reads returned, from storage or the page cache (rchar)
     read_bytes: list[int | None]  # bytes that came from storage
     major_faults: list[int | None]
@@ -175,7 +175,7 @@ class ThreadCosts(TypedDict):
     """What the training thread spent in the recorded window."""
 
     cpu_us: float
-    run_delay_us: float  # ready to run, and without a core (/proc schedstat)
+    run_delay_us: float  # waiting for a CPU (/proc schedstat)
 
 
 class PipelineMetadata(TypedDict, total=False):
@@ -191,5 +191,5 @@ class PipelineMetadata(TypedDict, total=False):
     workers: list[WorkerMetadata]
     batches: BatchRecords
     batch_costs: BatchCosts
-    training_thread: ThreadCosts  # left out where the system does not tell
+    training_thread: ThreadCosts  # omitted where unavailable
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -1,7 +1,7 @@
 """Which objects the user asked to have timed. Registering changes nothing about an object.
 
-Objects are remembered by identity and weakly where they allow it. A session (`_session`) times them while it is on;
-what is registered during a session is timed at once.
+Objects are remembered by identity and weakly where they allow it. A session (`capture.session`) times them while it is
+on; what is registered during a session is timed at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Facts of the machine and the libraries for the trace's metadata. Whatever the system does not tell is left out."""
+"""Facts of the machine and the libraries for the trace's metadata. Unavailable facts are omitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What making a batch cost this process, as the system tells it: CPU time, time without a core, switches, reads."""
+"""What making a batch cost this process, as the system tells it: CPU time, time waiting for a CPU, switches, reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a monitor (`_monitor`) sees of a loader's batches, and the lines that it makes of that.
+"""What a monitor (`monitor.Monitor`) sees of a loader's batches, and the lines that it makes of that.
 
 Of each `every` batches one is measured; the others cost a number on their way there and back.
 """

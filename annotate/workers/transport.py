@@ -5,7 +5,7 @@ call, so what is unpickled on the other side is the plain thing, and the call it
 worker gets one piece of work after the other, so the last tag that came is that of the batch being made.
 
 One transport for everything that is known per batch: a `Parcel` carries the batch's `Facts` and a payload, to which
-each content of the worker (`worker_side.Content`) adds under its own name.
+each content of the worker (`content.Content`) adds under its own name.
 """
 
 from __future__ import annotations
