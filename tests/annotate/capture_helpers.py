@@ -31,7 +31,8 @@ class Span:
 
 def load(path: str | Path) -> dict[str, Any]:
     with gzip.open(path) as file:
-        return json.load(file)
+        found: dict[str, Any] = json.load(file)
+        return found
 
 
 def spans_of(trace: dict[str, Any]) -> list[Span]:

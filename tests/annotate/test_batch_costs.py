@@ -17,7 +17,7 @@ from worker_helpers import batches_of, run, worker_spans
 
 import annotate
 from annotate.host import meter
-from annotate.recording import span_recorder
+from annotate.recording.sizes import size_of
 from annotate.trace_format import BatchCosts
 from tb_dataplugin.reader import read_trace
 
@@ -198,4 +198,4 @@ def test_reads_and_decodes_tell_their_bytes(photos: list[str], tmp_path: Path) -
     ],
 )
 def test_the_size_of_a_result(value: object, size: int) -> None:
-    assert span_recorder.size_of(value) == size
+    assert size_of(value) == size

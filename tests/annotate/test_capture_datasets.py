@@ -124,6 +124,8 @@ def test_transforms_of_a_known_library_are_found_under_any_name(tmp_path: Path) 
     from torchvision.transforms import v2
 
     class Own(Numbers):
+        augment: Any
+
         def __getitem__(self, index: int) -> Any:
             return self.augment(torch.zeros(3, 8, 8))
 

@@ -180,7 +180,8 @@ def test_numpy_cv2_and_torchvision_are_told_apart(photos: list[str], tmp_path: P
 
     def use(self: Files, path: str) -> None:
         assert np.load(array)[9] == 9
-        assert cv2.imread(path).shape == (64, 96, 3)
+        pixels: Any = cv2.imread(path)
+        assert pixels.shape == (64, 96, 3)
         assert cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR) is not None
         # Without its compiled part torchvision cannot; the span is there all the same.
         with contextlib.suppress(RuntimeError, AttributeError):

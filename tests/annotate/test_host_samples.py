@@ -15,7 +15,7 @@ from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate.host import facts, sampler, sources
+from annotate.host import facts, sources
 from annotate.host.nvml import Nvml
 from annotate.host.sampler import HostSampler, Sample, take
 from annotate.host.sources import host_sources
@@ -134,7 +134,7 @@ def test_samples_stand_in_the_window_of_the_trace(tmp_path: Path) -> None:
 
 def test_none_are_taken_when_switched_off_or_on_another_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert counters(capture(tmp_path / "off", host_sample_ms=0)) == []
-    monkeypatch.setattr(sampler.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     samples = HostSampler(10, list)
     samples.start()
     assert not sampling()

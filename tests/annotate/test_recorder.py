@@ -11,6 +11,7 @@ import pytest
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import timed_method
 from annotate.recording import span_recorder, switch
+from annotate.recording.rows import CPU_BITS
 
 
 class Echo:
@@ -44,7 +45,7 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 def recorded() -> list[tuple[str, int]]:
     """Name and extra of each span so far."""
     rows = span_recorder.rows
-    return [(span_recorder.names[rows[at] >> span_recorder.CPU_BITS], rows[at + 3]) for at in range(0, len(rows), 4)]
+    return [(span_recorder.names[rows[at] >> CPU_BITS], rows[at + 3]) for at in range(0, len(rows), 4)]
 
 
 @pytest.mark.usefixtures("recording")

@@ -328,8 +328,7 @@ class Init:
     def __call__(self, worker: int) -> None:
         info = get_worker_info()
         assert info is not None
-        info.dataset.size = 1000 + worker
-        info.dataset.transform = Marked()
+        vars(info.dataset).update(size=1000 + worker, transform=Marked())
 
 
 class Marked(Busy):
@@ -373,9 +372,9 @@ def state() -> Any:
 def test_order_results_and_random_numbers_are_the_same(generator: bool, tmp_path: Path) -> None:
     def batches(profiled: bool) -> Any:
         torch.manual_seed(5)
-        keywords = {"generator": torch.Generator().manual_seed(9)} if generator else {}
+        own = torch.Generator().manual_seed(9) if generator else None
         loader: DataLoader[Any] = DataLoader(
-            Randoms(), batch_size=3, shuffle=True, num_workers=2, collate_fn=list, **keywords
+            Randoms(), batch_size=3, shuffle=True, num_workers=2, collate_fn=list, generator=own
         )
         found: list[Any] = []
         if not profiled:

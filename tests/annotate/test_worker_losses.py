@@ -131,7 +131,7 @@ class DiskFull:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return write(file, data)
 
-        os.write = full
+        os.write = full  # type: ignore[assignment]
 
 
 class CutOff:
