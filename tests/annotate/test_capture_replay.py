@@ -73,7 +73,8 @@ def init_worker(worker: int) -> None:
     info = get_worker_info()
     assert info is not None
     SEEN.append(("init", worker, info.id, info.num_workers, info.seed, type(info.dataset).__name__))
-    vars(info.dataset)["start"] = 4
+    ds: Any = info.dataset
+    ds.start = 4
 
 
 def make_loader() -> Any:
@@ -144,7 +145,8 @@ def test_an_iterable_dataset_gives_the_shard_of_worker_0_after_its_init(tmp_path
     assert SEEN[0][:4] == ("init", 0, 0, 4)
     assert SEEN[0][5] == "Sharded"
     assert SEEN[1:] == [4, 8, 12, 16, 20, 24]
-    assert vars(loader.dataset)["start"] == 0
+    ds: Any = loader.dataset
+    assert ds.start == 0
     counts = names(spans_of(load(path)))
     assert counts["sample::Sharded"] == 6
     assert get_worker_info() is None
