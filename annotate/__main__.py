@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from annotate.saying import shown
+from annotate.saying import in_short, shown
 
 
 class UsageError(Exception):
@@ -71,7 +71,7 @@ def load_target(target: str) -> Any:
     """
     module_name, separator, path = target.partition(":")
     if not separator or not module_name or not path:
-        raise UsageError(f"{target!r} is not of the form package.module:name")
+        raise UsageError(f"{target!r} is no target: write package.module:name, such as train:make_loader")
     if module_name.endswith(".py") or "/" in module_name:
         dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
         raise UsageError(f"{target!r} names a file; give the module: {dotted}:{path}")
@@ -89,7 +89,9 @@ def load_target(target: str) -> Any:
         found = getattr(found, name)
     loader = found() if callable(found) and not hasattr(found, "dataset") else found
     if not hasattr(loader, "dataset"):
-        raise UsageError(f"{target} gives no DataLoader but {type(loader).__name__!r}")
+        raise UsageError(
+            f"{target} is not a DataLoader but {in_short(loader)}: name one, or a function that returns one"
+        )
     return loader
 
 

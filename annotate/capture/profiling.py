@@ -30,17 +30,16 @@ if TYPE_CHECKING:
 
 B = TypeVar("B")
 _END: Final = object()
-_OTHER: Final = "another profiler of torch is running in this process, and torch can run one at a time"
-_RECORDING_ALREADY: Final = (
-    "annotate is recording already: end the running annotate.profile before another profile or replay"
-)
+_OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
+_RECORDING_ALREADY: Final = "an annotate.profile is open already: leave it before another profile or replay"
 _NO_STAGE: Final = (
-    "no stage was recorded: nothing that is annotated ran in the window. Loop over prof.steps(loader), or pass the "
-    "loader to annotate.loader"
+    "no stage was recorded: no annotated object ran in the window. Pass the loader that you iterate to "
+    "annotate.loader, "
+    "or loop over prof.steps(loader)"
 )
 _GAVE_WAY: Final = (
-    "annotate.profile gave up its window, because another profiler of torch began to record, and torch can run one at "
-    "a time: there is no capture of these steps. Leave one of the two out, or have them record different steps"
+    "annotate.profile stopped recording this window: another torch.profiler began, and torch can run one at a time. "
+    "Remove one of the two, or let them record different steps"
 )
 
 
@@ -151,14 +150,14 @@ class Profile:
 
     def __enter__(self) -> Profile:
         if self._entered:
-            raise RuntimeError("an annotate.profile can be entered once; make a new one for another capture")
+            raise RuntimeError("this annotate.profile was entered before: create a new one for another capture")
         if is_on():
             raise RuntimeError(_RECORDING_ALREADY)
         is_other_open = False
-        with guard("annotate.profile cannot tell whether another profiler is running"):
+        with guard("annotate.profile could not check for another torch.profiler"):
             is_other_open = another_is_open()
         if is_other_open:
-            raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. End it before annotate.profile begins")
+            raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. Leave the other one first, or remove it")
         writer.check_writable(self.options.logdir)
         try:
             self._session.begin()
@@ -336,7 +335,11 @@ class Profile:
                 profiler.save, self.options.logdir, names, lambda written: self._metadata(written, rows), rows
             )
         except Exception as error:
-            report_fault(f"annotate.profile could not write its trace: {one_line(error)}")
+            report_fault(
+                f"annotate.profile could not write its trace to {self.options.logdir}: {one_line(error)}. The steps "
+                "of this "
+                "window are lost"
+            )
             return None
         self.trace_files.append(str(path))
         for note in self._at_capture_time:
@@ -399,9 +402,14 @@ class Profile:
         if self._steps == 0:
             return f"{what}: no step was taken. Loop over `prof.steps(loader)`, or call `prof.step()` after each batch."
         if not self._own_schedule:
-            return f"{what}: the loop ended after {self._steps} steps, before the schedule asked for recording."
+            return (
+                f"{what}: the loop ended after {self._steps} steps, before the schedule asked for recording. Have "
+                "it ask "
+                "earlier, or run more steps."
+            )
         options = self.options
         return (
-            f"{what}: the loop ended after {self._steps} steps, and recording begins after "
-            f"{options.first_recorded_step} (wait={options.wait}, warmup={options.warmup}). Lower `wait`."
+            f"{what}: the loop ended after {self._steps} steps, and recording starts after "
+            f"{options.first_recorded_step} (wait={options.wait}, warmup={options.warmup}). Lower `wait`, or run "
+            "more steps."
         )

@@ -20,8 +20,8 @@ from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
 
 _NOT_READ: Final = (
-    "no sample was recorded: the loop does not read what was given to annotate.dataset ({}). Frameworks may make a "
-    "copy of it (the Hugging Face Trainer does). Annotate the loader that is iterated, with prof.steps(...) or "
+    "no sample was recorded: the loop does not read the annotated dataset ({}). Frameworks may copy it (the Hugging "
+    "Face Trainer does). Annotate the loader that is iterated, with prof.steps(...) or "
     "annotate.loader(...); in a Trainer, have get_train_dataloader return "
     "annotate.loader(super().get_train_dataloader())"
 )
@@ -155,7 +155,7 @@ def _install_process_start(patches: Patches) -> None:
     @wraps(start)
     def start_without_globals(self: BaseProcess) -> None:
         with ExitStack() as globals_are_back:
-            with guard("annotate starts a process with its hooks in"):
+            with guard("annotate could not take its hooks out before a process started"):
                 globals_are_back.enter_context(patches.without_globals())
             start(self)
 

@@ -24,7 +24,9 @@ from annotate.hooks.patching import Patches
 ALREADY_SAVED: Final = "Trace is already saved."
 """What torch says to a second export of a window."""
 
-_GIVEN_UP: Final = "annotate.profile gave this window up, because another profiler began: there is no trace to export"
+_GIVEN_UP: Final = (
+    "no trace to export: annotate.profile stopped recording this window when another torch.profiler began"
+)
 
 
 class Capture(Protocol):

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, cast
 
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
+from annotate.saying import in_short
 from annotate.trace_format import STAGE_KINDS, StageKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +39,7 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
 
     def __init__(self, kind: StageKind, label: str | None = None) -> None:
         if kind not in STAGE_KINDS:
-            raise ValueError(f"unknown stage kind {kind!r}; choose one of: {', '.join(STAGE_KINDS)}")
+            raise ValueError(f"annotate.stage: {in_short(kind)} is no stage kind. Use one of: {', '.join(STAGE_KINDS)}")
         self.kind: Final = kind
         self.label: Final = label
         self._name = switch.hand_out(kind, label or kind)
@@ -73,7 +74,10 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
                 "mark the synchronous parts inside it with `with annotate.stage(...)`"
             )
         if not callable(function) or isinstance(function, type):
-            raise TypeError(f"annotate.stage decorates functions, not {function!r}")
+            raise TypeError(
+                f"annotate.stage decorates functions, and not {in_short(function)}. Use `with annotate.stage(...)` "
+                "inside it"
+            )
         label = self.label or callable_label(function)
         timed = _timed_generator if inspect.isgeneratorfunction(function) else _timed_function
         return cast(F, timed(function, switch.hand_out(self.kind, label)))

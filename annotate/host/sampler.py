@@ -65,7 +65,10 @@ class HostSampler:
             self.samples = list(self.samples)  # one that hangs may go on, into a list of its own
 
     def _run(self, samples: list[Sample], ended: threading.Event) -> None:
-        with guard("annotate takes no samples of the host"), contextlib.ExitStack() as stack:
+        with (
+            guard("annotate stopped sampling the host: the capture lacks its CPU, disk and device load"),
+            contextlib.ExitStack() as stack,
+        ):
             sources = [*host_sources(self._all_pids), *_device_sources(stack)]
             before = due = perf_counter_ns()
             take(sources, samples, before, before)

@@ -201,21 +201,23 @@ class WorkerRows:
         notes = list(lost)
         if self._clock is None and recorded:
             notes.append(
-                "no worker records: torch's profiler recorded no CPU activity, so the workers' clock cannot be "
+                "no data from DataLoader workers: torch's profiler recorded no CPU activity, so the workers' clock "
+                "cannot be "
                 "matched with the trace. Leave ProfilerActivity.CPU on."
             )
         workers = sum(losses.elsewhere for losses in self._batches.losses.values())
         here = 0 if self._ledger is None else self._ledger.elsewhere
-        for count, where in ((here, "the training process"), (workers, "the DataLoader workers")):
+        for count, where in ((here, "the training process"), (workers, "DataLoader workers")):
             if count and not lost:
                 notes.append(
-                    f"{count:,} spans ran in other threads of {where} (thread pools, buffers), where annotate does not "
-                    "record: their time counts for the stage that waited for them."
+                    f"{count:,} spans of other threads of {where} (thread pools, buffers) are not recorded: their time "
+                    "counts for the stage that waits for them."
                 )
         if self._batches.out_of_time:
             notes.append(
-                f"{self._batches.out_of_time} batches seem to have arrived before they were finished: "
-                "the clocks of this machine's processes disagree."
+                f"{self._batches.out_of_time} batches arrived before they were finished, by the clocks of two "
+                "processes: the "
+                "transfer times of this capture cannot be relied on."
             )
         return notes
 

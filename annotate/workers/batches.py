@@ -170,7 +170,7 @@ class SamplerProxy:
     def __iter__(self) -> Iterator[Any]:
         iterator: Iterator[Any] = iter(self.target)
         if self.iteration is not None:
-            with guard("annotate does not follow the batches of a DataLoader"):
+            with guard("annotate cannot follow the batches of a DataLoader"):
                 return TaggingIterator(iterator, self.iteration)
         return iterator
 

@@ -24,14 +24,15 @@ KEPT: Final = 1 << 17
 
 _WHY: Final[dict[Missed, str]] = {
     "late": (
-        "its persistent workers were started before annotate.profile began. Enter annotate.profile before the loader's "
-        "first iteration, or make a new loader"
+        "its persistent workers had started before the capture. Enter annotate.profile before the loader's first "
+        "iteration, or make a new loader"
     ),
-    "threads": "they are threads, which are not recorded",
+    "threads": "they are threads, which annotate does not record. Use processes for a capture",
 }
 _NOTHING_CAME: Final = (
-    "none of them sent any. Their loader was iterated before annotate.profile began, or it is of a kind that lets no "
-    "hook in: start the loop inside `with annotate.profile(...)`, and pass the loader to annotate.loader or prof.steps"
+    "their loader was iterated before annotate.profile began, or annotate cannot follow its class. Start the loop "
+    "inside "
+    "`with annotate.profile(...)`, and pass the loader to annotate.loader or prof.steps"
 )
 
 
@@ -194,12 +195,12 @@ class WorkerCapture:
             waited_for_workers: the trace shows the training process waiting for workers.
         """
         lost = [
-            f"no worker records: the DataLoader with number {number} has worker processes, but {reason}."
+            f"no data from the DataLoader workers of loader {number}: {reason}."
             for number, reason in self._lost.items()
             if number not in recorded
         ]
         if not lost and not recorded and waited_for_workers:
-            lost.append(f"no worker records: a DataLoader with worker processes was in use, but {_NOTHING_CAME}.")
+            lost.append(f"no data from DataLoader workers: {_NOTHING_CAME}.")
         return lost
 
     # As a follower of loaders:

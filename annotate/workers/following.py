@@ -136,12 +136,12 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
     followers: list[Follower] = []
     iteration: Iteration | None = None
     with ExitStack() as hooks:
-        with guard("annotate does not follow a DataLoader"):
+        with guard(f"annotate cannot follow the batches of a {type(loader).__name__}"):
             followers = [follower for follower in _followers if follower.wants(loader)]  # asking may add one
             if followers:
                 iteration = _follow(loader, followers, hooks)
         iterator = original(loader)
-    with guard("annotate does not follow a DataLoader"):
+    with guard(f"annotate cannot follow the batches of a {type(loader).__name__}"):
         for follower in followers:
             follower.begun(loader, iterator, began, iteration)
     return iterator

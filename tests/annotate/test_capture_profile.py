@@ -184,7 +184,7 @@ def test_async_functions_classes_and_unknown_kinds_are_refused_in_one_line() -> 
         annotate.stage("read")(wait)
     with pytest.raises(TypeError, match="decorates functions"):
         annotate.stage("read")(Stacker)
-    with pytest.raises(ValueError, match="unknown stage kind 'load'; choose one of: wait, sample, read, decode"):
+    with pytest.raises(ValueError, match=r"'load' \(str\) is no stage kind\. Use one of: wait, sample, read, decode"):
         annotate.stage("load")  # type: ignore[arg-type]
 
 
@@ -308,7 +308,7 @@ def test_a_loop_that_ends_within_the_window_writes_what_there_is(tmp_path: Path)
 
 
 def test_a_loop_that_ends_before_the_window_is_warned_about_once(tmp_path: Path) -> None:
-    message = r"ended after 3 steps.*begins after 12 \(wait=10, warmup=2\). Lower `wait`"
+    message = r"ended after 3 steps.*starts after 12 \(wait=10, warmup=2\). Lower `wait`"
     with pytest.warns(UserWarning, match=message), annotate.profile(tmp_path) as prof:
         list(prof.steps(DataLoader(Numbers(3))))
     assert prof.trace_files == []
@@ -361,7 +361,7 @@ def test_two_captures_at_once_and_steps_outside_are_refused(tmp_path: Path) -> N
     with pytest.raises(RuntimeError, match="belongs inside"):
         prof.step()
     with prof:
-        with pytest.raises(RuntimeError, match="is recording already"):
+        with pytest.raises(RuntimeError, match="is open already"):
             annotate.profile(tmp_path).__enter__()
         assert switch.RECORDING
     with pytest.raises(RuntimeError, match="belongs inside"):

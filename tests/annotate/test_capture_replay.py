@@ -250,8 +250,8 @@ def test_the_command_replays_a_function_or_a_loader(
         (f"{__name__}:make_empty", 1, "gives no batch"),
         (f"{__name__}:nothing", 2, "has no 'nothing'"),
         ("no_such_module:x", 2, "there is no module 'no_such_module'"),
-        ("no colon", 2, "not of the form package.module:name"),
-        (f"{__name__}:rng_state", 2, "gives no DataLoader but 'tuple'"),
+        ("no colon", 2, "write package.module:name"),
+        (f"{__name__}:rng_state", 2, "is not a DataLoader but a tuple"),
         (f"{__name__}:init_worker", 2, "TypeError"),
     ],
 )

@@ -390,7 +390,7 @@ def test_a_capture_pauses_the_lines(workers: int, tmp_path: Path) -> None:
     annotate.monitor(loader, every=0)
 
 
-@pytest.mark.filterwarnings("ignore:.*no worker records:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*no data from.*:RuntimeWarning")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_capture_in_the_middle_of_an_epoch(workers: int, tmp_path: Path) -> None:
     out = io.StringIO()

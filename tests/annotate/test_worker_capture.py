@@ -283,10 +283,10 @@ def test_a_loader_that_a_framework_rebuilt_is_recorded(tmp_path: Path) -> None:
 def test_persistent_workers_from_before_are_missed_loudly(tmp_path: Path) -> None:
     loader = fast_loader(persistent_workers=True)
     before = [batch[:, 0].tolist() for batch in loader]
-    with pytest.warns(RuntimeWarning, match="no worker records.*persistent workers were started before.*Enter"):
+    with pytest.warns(RuntimeWarning, match="no data from.*persistent workers had started before.*Enter"):
         trace, seen = run(tmp_path, loader)
     assert [batch.indices for batch in seen] == before
-    assert "no worker records" in trace["dataPipeline"]["notes"][0]
+    assert "no data from the DataLoader workers" in trace["dataPipeline"]["notes"][0]
     assert trace["dataPipeline"]["workers"] == []
 
 
@@ -295,7 +295,7 @@ def test_persistent_workers_go_on_after_the_session_and_are_missed_in_the_next(t
     trace, seen = run(tmp_path / "a", loader)
     check(trace)
     assert [batch[:, 0].tolist() for batch in loader] == [batch.indices for batch in seen]
-    with pytest.warns(RuntimeWarning, match="no worker records"):
+    with pytest.warns(RuntimeWarning, match="no data from"):
         _, again = run(tmp_path / "b", loader)
     assert [batch.indices for batch in again] == [batch.indices for batch in seen]
     assert [batch[:, 0].tolist() for batch in loader] == [batch.indices for batch in seen]
@@ -304,7 +304,7 @@ def test_persistent_workers_go_on_after_the_session_and_are_missed_in_the_next(t
 def test_a_loop_that_began_before_is_missed_loudly(tmp_path: Path) -> None:
     iterator = iter(fast_loader())
     with (
-        pytest.warns(RuntimeWarning, match="no worker records.*start the loop inside"),
+        pytest.warns(RuntimeWarning, match="no data from.*Start the loop inside"),
         annotate.profile(tmp_path, schedule=record_all),
     ):
         assert len(list(iterator)) == 8
@@ -402,7 +402,7 @@ class Threads(Books):
 
 def test_spans_of_other_threads_are_counted_left_out_and_said(tmp_path: Path) -> None:
     loader = annotate.loader(DataLoader(Threads(6), batch_size=3, num_workers=1, collate_fn=as_tensor))
-    with pytest.warns(RuntimeWarning, match=r"12 spans ran in other threads of the DataLoader workers"):
+    with pytest.warns(RuntimeWarning, match=r"12 spans of other threads of DataLoader workers"):
         trace, _ = run(tmp_path, loader)
     check_nesting(trace)
     assert sum(map(len, worker_spans(trace).values())) == 6 * 3 + 2
@@ -519,7 +519,7 @@ def test_a_failure_of_ours_leaves_the_users_loop_alone(tmp_path: Path, monkeypat
         raise ValueError("ours")
 
     monkeypatch.setattr(worker_side, "begin", broken)
-    with pytest.warns(RuntimeWarning, match="no worker records"):
+    with pytest.warns(RuntimeWarning, match="no data from"):
         trace, seen = run(tmp_path, fast_loader())
     assert [batch.indices for batch in seen] == [[i, i + 1, i + 2] for i in range(0, 24, 3)]
     assert trace["dataPipeline"]["workers"] == []

@@ -181,12 +181,12 @@ def test_no_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     loader = annotate.loader(DataLoader(Books(), batch_size=2, num_workers=2, collate_fn=list))
     with (
-        pytest.warns(RuntimeWarning, match="no worker records.*temporary files.*missing.*Set TMPDIR"),
+        pytest.warns(RuntimeWarning, match="no data from.*temporary files.*missing.*Set TMPDIR"),
         annotate.profile(tmp_path / "run", schedule=record_all) as prof,
     ):
         assert len(list(prof.steps(loader))) == 12
     trace = load(prof.trace_files[0])
-    assert "no worker records" in trace["dataPipeline"]["notes"][0]
+    assert "no data from the DataLoader workers" in trace["dataPipeline"]["notes"][0]
     assert trace["dataPipeline"]["workers"] == []
 
 
