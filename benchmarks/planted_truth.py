@@ -275,7 +275,7 @@ def expected_limit(case: Case) -> str:
     """Empty where no stage is planted."""
     if case.place in ("transfer", "startup"):
         return ""
-    return "starved" if case.crowded else EXPECTED_LIMIT[case.how]
+    return "no_cpu" if case.crowded else EXPECTED_LIMIT[case.how]
 
 
 def main() -> None:
@@ -289,7 +289,7 @@ def main() -> None:
     print(
         f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores, {len(chosen)} cases, {arguments.seeds} seeds\n"
     )
-    print("| planted | ms | blamed, ms | error | named first | limited by |\n|-|-|-|-|-|-|")
+    print("| planted | ms | data wait, ms | error | named first | limited by |\n|-|-|-|-|-|-|")
     worst = []
     for case in chosen:
         results = []
@@ -306,7 +306,7 @@ def main() -> None:
     print_matrix("Stage planted (rows) and named first", stages)
     print_matrix("What limits it (rows) and what the report says", limits)
     within, (most, where) = sum(error <= 0.1 for error, _ in worst), max(worst)
-    print(f"\nBlame within 10 % of the planted time: {within} of {len(worst)}; the worst {most:.0%} ({where})")
+    print(f"\nData wait within 10 % of the planted time: {within} of {len(worst)}; the worst {most:.0%} ({where})")
 
 
 def row(case: Case, results: list[Outcome]) -> str:

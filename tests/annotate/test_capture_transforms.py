@@ -240,6 +240,24 @@ def test_classes_with_slots_and_registries_are_timed_without_being_noticed(tmp_p
     assert [type(t) for t in pipeline.transforms] == [Slotted, Registered, Copying]
 
 
+def test_what_stands_for_a_plain_function_can_be_told_by_type_and_identity_only(tmp_path: Path) -> None:
+    pipeline = annotate.compose([double, functools.partial(torch.add, other=1), AddOne()])
+    held = list(pipeline.transforms)
+
+    def code() -> None:
+        for inside, outside in zip(pipeline.transforms, held, strict=True):
+            assert inside.__class__ is type(outside) and isinstance(inside, type(outside))
+            assert inside == outside and hash(inside) == hash(outside) and repr(inside) == repr(outside)
+            assert vars(inside) == vars(outside)
+            assert type(pickle.loads(pickle.dumps(inside))) is type(outside)
+        assert pipeline.transforms[2] is held[2]
+        assert pipeline.transforms[0] is not held[0], "the exception, which ARCHITECTURE states"
+        pipeline(1)
+
+    record(tmp_path, code)
+    assert all(inside is outside for inside, outside in zip(pipeline.transforms, held, strict=True))
+
+
 def test_a_tuple_of_functions_is_timed_and_put_back(tmp_path: Path) -> None:
     held = (double, AddOne())
     pipeline = annotate.compose(v1.Compose(held))

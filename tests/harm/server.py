@@ -71,17 +71,20 @@ class Runs:
         return False
 
     def look(self) -> None:
-        """Take note of what has ended, and answer for it."""
+        """Take note of what has ended, and answer for it.
+
+        A process that has ended is not reaped before all that it left are gone: nobody may count on a parent, or an
+        init of a container, that reaps at once.
+        """
         now = time.monotonic()
-        with suppress(ChildProcessError):
-            while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                pid, status = found
-                if pid in self._going:
-                    number, _ = self._going.pop(pid)
-                    code = os.waitstatus_to_exitcode(status)
-                    print(json.dumps(["ended", number]), flush=True)
-                    self._leaving[pid] = number, code, now + _PATIENCE_S
-                    self._next_look = now
+        for pid, (number, _) in list(self._going.items()):
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is not None:
+                del self._going[pid]
+                code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+                print(json.dumps(["ended", number]), flush=True)
+                self._leaving[pid] = number, code, now + _PATIENCE_S
+                self._next_look = now
         for pid, (_, until) in list(self._going.items()):
             if now > until:
                 _kill(pid)
@@ -97,6 +100,7 @@ class Runs:
                 continue
             if left:
                 _kill(pid)
+            _reap(pid, os.WNOHANG if not left else 0)
             del self._leaving[pid]
             print(json.dumps(["done", number, code, left]), flush=True)
 
@@ -108,6 +112,12 @@ class Runs:
 def _kill(session: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(session, signal.SIGKILL)
+
+
+def _reap(session: int, options: int) -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-session, options)[0]:
+            pass
 
 
 def _sessions() -> dict[int, list[str]]:

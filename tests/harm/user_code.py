@@ -148,8 +148,10 @@ class Pipeline:
         self.transforms = transforms
 
     def __call__(self, row: torch.Tensor) -> torch.Tensor:
-        kinds = [type(one) for one in self.transforms]
-        exact = kinds == [partial, FunctionType, Shift] and self.transforms[1] is doubled
+        # Of a function or a partial, which have no class to stand on, only type() and `is` may tell a stand-in.
+        kinds = [one.__class__ for one in self.transforms]
+        exact = kinds == [partial, FunctionType, Shift] and self.transforms[1] == doubled
+        exact = exact and type(self.transforms[2]) is Shift
         for transform in self.transforms:
             row = transform(row)
         return flagged(row, type_of_the_pipeline=is_exactly(self, Pipeline), types_in_the_pipeline=exact)
