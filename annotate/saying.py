@@ -54,6 +54,11 @@ class guard:  # noqa: N801  (reads as a verb where it is used)
         return True
 
 
+def has_reported() -> bool:
+    """True when a fault has been reported in the capture that is on."""
+    return bool(_reported)
+
+
 def forget_reported() -> None:
     """A capture begins: faults that were reported before are reported again."""
     _reported.clear()

@@ -19,7 +19,7 @@ from annotate.host.sampler import HostSampler
 from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
-from annotate.saying import guard, in_short, one_line, report_fault, warn
+from annotate.saying import guard, has_reported, in_short, one_line, report_fault, warn
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
@@ -158,8 +158,8 @@ class Profile:
             is_other_open = another_is_open()
         if is_other_open:
             raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. Leave the other one first, or remove it")
-        writer.check_writable(self.options.logdir)
         try:
+            writer.check_writable(self.options.logdir)
             self._session.begin()
             self._torch.others.install(self._session.patches)
             self._torch.__enter__()
@@ -168,7 +168,7 @@ class Profile:
             atexit.register(self._close_at_exit)
         except BaseException as error:
             self._stop()
-            if not isinstance(error, Exception) or error is self._users_error:
+            if not isinstance(error, Exception) or isinstance(error, OSError) or error is self._users_error:
                 self._entered = False
                 raise
             self._entered = True
@@ -342,7 +342,7 @@ class Profile:
             )
             return None
         self.trace_files.append(str(path))
-        for note in self._at_capture_time:
+        for note in () if has_reported() else self._at_capture_time:  # a fault that was reported is why
             warn(f"annotate.profile: {note}")
         return Export(Path(path))
 

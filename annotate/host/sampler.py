@@ -41,6 +41,7 @@ class HostSampler:
         self._pids = pids
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
+        self._fault: Exception | None = None
 
     def start(self) -> None:
         """Harmless where nothing can be sampled."""
@@ -63,12 +64,19 @@ class HostSampler:
             self._ended.set()
             thread.join(_PATIENCE_S)
             self.samples = list(self.samples)  # one that hangs may go on, into a list of its own
+        fault, self._fault = self._fault, None
+        if fault is not None:  # said here: in the sampler's thread a warning has no line of the user's to point at
+            with guard("annotate stopped sampling the host: the capture lacks its CPU, disk and device load"):
+                raise fault
 
     def _run(self, samples: list[Sample], ended: threading.Event) -> None:
-        with (
-            guard("annotate stopped sampling the host: the capture lacks its CPU, disk and device load"),
-            contextlib.ExitStack() as stack,
-        ):
+        try:
+            self._sample(samples, ended)
+        except Exception as error:
+            self._fault = error
+
+    def _sample(self, samples: list[Sample], ended: threading.Event) -> None:
+        with contextlib.ExitStack() as stack:
             sources = [*host_sources(self._all_pids), *_device_sources(stack)]
             before = due = perf_counter_ns()
             take(sources, samples, before, before)

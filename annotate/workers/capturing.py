@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from annotate.hooks.patching import Patches
 from annotate.options import WorkerLimits
+from annotate.saying import guard
 from annotate.workers import following, spans_content
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.content import Place
@@ -142,8 +143,9 @@ class WorkerCapture:
 
     def end(self) -> None:
         """Let go of all loaders and workers. Harmless when nothing has begun."""
-        following.remove(self)
-        self.batches.close()
+        with guard("annotate goes on listening to a DataLoader"):
+            following.remove(self)
+            self.batches.close()
         if self.spool is not None:
             self.spool.remove()
             self.spool = None

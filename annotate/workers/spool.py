@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from annotate.saying import guard
+
 PREFIX: Final = "annotate-"
 _FOLDER: Final = re.compile(r"annotate-(\d+)-(\d+)-[a-z0-9_]{8}")
 """Process, when that started, and the letters of ``tempfile.mkdtemp``."""
@@ -129,7 +131,8 @@ class Spool:
         """Remove the folder. A forked child that gets here leaves it to its parent."""
         if os.getpid() != self._pid:
             return
-        self.close_window()
+        with guard("annotate could not tell DataLoader workers that a capture is over"):
+            self.close_window()
         for _ in range(5):  # a worker may be creating a file in it
             _remove(self.folder)
             if not self.folder.exists():
@@ -148,7 +151,8 @@ def start_time(pid: int) -> str:
     """When a process started, so that a number used again is told apart; "0" where the system does not tell."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[19].decode()
+            fields = file.read().rpartition(b")")[2].split()
+            return "gone" if fields[0] in (b"Z", b"X") else fields[19].decode()
     except (OSError, IndexError):
         return "0"
 

@@ -216,9 +216,9 @@ def durations(trace: dict[str, Any]) -> dict[str, list[float]]:
 def disagreement(spans: list[float], own: list[int]) -> float:
     """Of the total, how much spans and the dataset's own clock differ.
 
-    Without the tenth that differs most: a busy machine may take the core away between the two readings of a clock.
+    Without the half that differs most: a busy machine may take the CPU away between the two readings of a clock.
     """
     assert len(spans) == len(own)
     pairs = sorted(zip(sorted(spans), sorted(own), strict=True), key=lambda pair: abs(pair[0] - pair[1]))
-    pairs = pairs[: len(pairs) - len(pairs) // 10]
+    pairs = pairs[: len(pairs) - len(pairs) // 2]
     return abs(sum(span for span, _ in pairs) / sum(mine for _, mine in pairs) - 1)

@@ -1,4 +1,8 @@
-"""Where we fail on purpose. The one place that knows names of annotate's insides: a name that is gone fails loudly."""
+"""Where we fail on purpose. The one place that knows names of annotate's insides: a name that is gone fails loudly.
+
+Functions that keep their own faults in (`saying.guard` around their body) are not replaced whole: that would take the
+guard away with them. Their steps are.
+"""
 
 from __future__ import annotations
 
@@ -27,25 +31,17 @@ MONITOR: Final = Cell("map", "monitor", marks="steps")
 MONITORED_WORKERS: Final = Cell("map_workers", "monitor", marks="steps")
 
 _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
-    "marking": (
-        PARTS,
-        (
-            "hooks.registry:register",
-            "hooks.stages:stage.__enter__",
-        ),
-    ),
+    "marking": (PARTS, ("hooks.registry:_reference",)),
     "beginning and ending": (
         CAPTURE,
         (
             "capture.session:Session.begin",
-            "capture.session:Session.end",
             "capture.session:Session.refresh",
             "capture.session:Session._time",
             "capture.session:Session.describe_loaders",
             "capture.session:Session.unread",
             "capture.session:_install_process_start",
             "recording.switch:load_marker",
-            "recording.switch:hand_out",
             "hooks.patching:Patches.follow",
             "hooks.patching:Patches.set_attribute",
             "hooks.patching:Patches.set_global",
@@ -68,12 +64,9 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "trace.clock:Anchors.end",
             "trace.clock:Anchors.clock",
             "recording.training_thread:Ledger.open",
-            "recording.training_thread:Ledger.close",
             "recording.training_thread:Ledger.rows",
             "trace.arguments:Arguments.of",
             "host.sampler:HostSampler.start",
-            "host.sampler:HostSampler.stop",
-            "host.sampler:HostSampler._run",
             "host.sampler:take",
             "trace.counters:counter_events",
             "host.facts:describe_host",
@@ -85,18 +78,13 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
     ),
     "steps": (
         STEPS,
-        (
-            "capture.session:Session.step_by",
-            "capture.steps:_span",
-        ),
+        ("capture.session:Session.step_by",),
     ),
     "while it records": (
         CAPTURE,
         (
             "recording.sizes:size_of",
             "recording.span_recorder:read_cpu",
-            "hooks.readers.pil:_is_decoded",
-            "hooks.readers.files:_wrap",
         ),
     ),
     "another profiler": (
@@ -110,7 +98,6 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
     "following workers": (
         WORKERS,
         (
-            "workers.capturing:WorkerCapture.end",
             "workers.capturing:WorkerCapture.open_window",
             "workers.capturing:WorkerCapture.close_window",
             "workers.capturing:WorkerCapture.hook_for_the_capture",
@@ -128,7 +115,6 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.spool:Spool.open_window",
             "workers.spool:Spool.close_window",
             "workers.spool:Spool.clear",
-            "workers.spool:Spool.remove",
             "workers.following:_arrived",
             "workers.capturing:Epoch.drawn",
             "workers.capturing:Epoch.arrived",
@@ -147,16 +133,13 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
         (
             "workers.worker_side:begin",
             "workers.worker_side:Worker.__init__",
-            "workers.spans_content:SpansContent.poll",
             "workers.spans_content:SpansContent.begin",
             "workers.spans_content:SpansContent.started",
             "workers.spans_content:SpansContent.finish",
             "workers.spans_content:SpansContent._open",
-            "workers.spans_content:SpansContent._still_on",
             "workers.spans_content:SpansContent._close",
             "workers.worker_side:Worker.begin",
             "workers.worker_side:Worker.finish",
-            "workers.spans_content:SpansContent._write",
             "workers.transport:Parcel.__init__",
             "workers.spool:view_control",
             "workers.spool:StateFile.__init__",
@@ -189,7 +172,6 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "monitoring.lines:Lines.format",
             "monitoring.lines:print_line",
             "monitoring.lines:WatchedEpoch.__init__",
-            "monitoring.lines:Watch._measured",
             "recording.sums:start",
             "recording.sums:stop",
         ),
@@ -213,7 +195,6 @@ left out: they could not fail before without the user's code being left out too.
 
 INTERRUPTED: Final = (
     "capture.session:Session.begin",
-    "capture.session:Session.end",
     "hooks.patching:Patches.follow",
     "capture.torch_profiler:OtherProfilers.install",
     "capture.profiling:Profile._advance",
@@ -224,7 +205,6 @@ INTERRUPTED: Final = (
     "workers.following:_follow",
     "workers.capturing:WorkerCapture.open_window",
     "workers.spool:Spool.__init__",
-    "workers.spool:Spool.remove",
     "monitoring.monitor:Monitor.listener",
     "monitoring.lines:Lines.add",
 )
