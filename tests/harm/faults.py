@@ -137,7 +137,6 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.spans_content:SpansContent.started",
             "workers.spans_content:SpansContent.finish",
             "workers.spans_content:SpansContent._open",
-            "workers.spans_content:SpansContent._close",
             "workers.worker_side:Worker.begin",
             "workers.worker_side:Worker.finish",
             "workers.transport:Parcel.__init__",
