@@ -23,6 +23,7 @@ MARKER_CATEGORY: Final = "user_annotation"
 StageKind = Literal["wait", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"]
 
 STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
+"""A new kind also needs a colour on the page: ``frontend/src/theme/tokens.ts``, ``light.ts`` and ``dark.ts``."""
 
 FIRST_BATCH: Final = " (first batch)"
 """Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
@@ -42,6 +43,7 @@ ARG_EPOCH: Final = "epoch"
 WORKER_PROCESS_NAME: Final = "DataLoader worker {}"
 
 # Host samples: counter events (ph "C") of the training process. Name -> meaning of its series (keys of `args`).
+# What the report calls them and their units: ``tb_dataplugin/words.py``.
 # A value holds from its event to the next one: that of a rate stands where the time begins over which it was taken.
 COUNTERS: Final[dict[str, str]] = {
     "host::cpu": "percent busy, one series per core that the process may run on ('core 0')",

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from annotate.capture import sentences
 from annotate.capture.session import Session, is_on
 from annotate.capture.steps import Steps
-from annotate.capture.torch_profiler import Export, another_is_open, profiler_class
+from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.hooks.loaders import describe
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
@@ -30,17 +31,6 @@ if TYPE_CHECKING:
 
 B = TypeVar("B")
 _END: Final = object()
-_OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
-_RECORDING_ALREADY: Final = "an annotate.profile is open already: leave it before another profile or replay"
-_NO_STAGE: Final = (
-    "no stage was recorded: no annotated object ran in the window. Pass the loader that you iterate to "
-    "annotate.loader, "
-    "or loop over prof.steps(loader)"
-)
-_GAVE_WAY: Final = (
-    "annotate.profile stopped recording this window: another torch.profiler began, and torch can run one at a time. "
-    "Remove one of the two, or let them record different steps"
-)
 
 
 def profile(
@@ -108,6 +98,8 @@ class Profile:
     ) -> None:
         import torch.profiler
 
+        from annotate.capture.own_profiler import Profiler
+
         self.options: Final = options
         self.trace_files: Final[list[str]] = []
         """Paths of the files written so far, oldest first."""
@@ -118,7 +110,7 @@ class Profile:
             )
         self._users_error: BaseException | None = None
         """What code of the user's, called by torch's profiler, has raised."""
-        self._torch: Any = profiler_class()(
+        self._torch: Any = Profiler(
             self,
             schedule=self._users(schedule),
             on_trace_ready=None if on_trace_ready is None else self._users(on_trace_ready),
@@ -152,12 +144,14 @@ class Profile:
         if self._entered:
             raise RuntimeError("this annotate.profile was entered before: create a new one for another capture")
         if is_on():
-            raise RuntimeError(_RECORDING_ALREADY)
+            raise RuntimeError(sentences.RECORDING_ALREADY)
         is_other_open = False
         with guard("annotate.profile could not check for another torch.profiler"):
             is_other_open = another_is_open()
         if is_other_open:
-            raise RuntimeError(f"annotate.profile cannot record: {_OTHER}. Leave the other one first, or remove it")
+            raise RuntimeError(
+                f"annotate.profile cannot record: {sentences.OTHER}. Leave the other one first, or remove it"
+            )
         try:
             writer.check_writable(self.options.logdir)
             self._session.begin()
@@ -192,7 +186,7 @@ class Profile:
         finally:
             self._stop()
         if exc is None and self._windows == 0 and not self._has_failed:
-            warn(self._nothing_recorded(), UserWarning)
+            warn(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
 
     def _stop(self) -> None:
         """End everything that was begun, whatever fails of it; each end may be called again."""
@@ -352,7 +346,7 @@ class Profile:
         self._in_window = False
         self._windows += 1
         self._close_window()
-        self._say(_GAVE_WAY, RuntimeWarning)
+        self._say(sentences.GAVE_WAY, RuntimeWarning)
 
     def _close_at_exit(self) -> None:
         """The program ends without having left the ``with`` block."""
@@ -394,22 +388,5 @@ class Profile:
         unread = self._session.unread(names)
         missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
         if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
-            missing = [_NO_STAGE]
+            missing = [sentences.NO_STAGE]
         return missing
-
-    def _nothing_recorded(self) -> str:
-        what = "annotate.profile recorded nothing"
-        if self._steps == 0:
-            return f"{what}: no step was taken. Loop over `prof.steps(loader)`, or call `prof.step()` after each batch."
-        if not self._own_schedule:
-            return (
-                f"{what}: the loop ended after {self._steps} steps, before the schedule asked for recording. Have "
-                "it ask "
-                "earlier, or run more steps."
-            )
-        options = self.options
-        return (
-            f"{what}: the loop ended after {self._steps} steps, and recording starts after "
-            f"{options.first_recorded_step} (wait={options.wait}, warmup={options.warmup}). Lower `wait`, or run "
-            "more steps."
-        )

@@ -12,31 +12,16 @@ import gc
 import gzip
 import shutil
 import weakref
-from _thread import get_ident
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache, wraps
+from functools import wraps
 from pathlib import Path
-from typing import IO, Any, Final, Protocol, cast
+from typing import IO, Any, Final, cast
 
 from annotate.hooks.patching import Patches
 
 ALREADY_SAVED: Final = "Trace is already saved."
 """What torch says to a second export of a window."""
-
-_GIVEN_UP: Final = (
-    "no trace to export: annotate.profile stopped recording this window when another torch.profiler began"
-)
-
-
-class Capture(Protocol):
-    """Whom a profiler of ours works for."""
-
-    def save(self, profiler: Any) -> Export | None:
-        """Write the window that has just been recorded; None when that failed, which is said there."""
-
-    def window_lost(self) -> None:
-        """Another profiler has begun: this window will not be recorded."""
 
 
 class Export:
@@ -139,102 +124,3 @@ def results_are_whole(profiler: Any) -> bool:
         if began is not None:
             return bool(began() > 0)
     return True
-
-
-@lru_cache(maxsize=1)
-def profiler_class() -> type[Any]:
-    """A ``torch.profiler.profile`` that gives way to others, and whose exports carry our rows."""
-    import torch.profiler
-
-    class Profiler(torch.profiler.profile):  # what the user's handler gets
-        def __init__(self, capture: Capture, **keywords: Any) -> None:
-            self._capture = capture
-            self._export: Export | None = None
-            self._is_open = self._is_recording = False
-            self._thread = 0
-            self._makes_steps = False
-            self.others = OtherProfilers(lambda: self.profiler, self.give_way)
-            self.is_given_up = False
-            """The window that the schedule is in will not be recorded."""
-            super().__init__(**keywords)
-
-        @property
-        def record_steps(self) -> bool:
-            """Steps are marked while ours records, and never in the trace of another profiler."""
-            return self._makes_steps and self._is_recording
-
-        @record_steps.setter
-        def record_steps(self, value: bool) -> None:
-            self._makes_steps = value
-
-        def prepare_trace(self) -> None:
-            self.is_given_up = False
-            if self.others.is_one_open:
-                self._give_up()
-                return
-            self._export = None
-            if not getattr(self, "acc_events", False):  # torch would warn that it drops the events, which are written
-                self.profiler = None
-            super().prepare_trace()
-            self._is_open, self._thread = True, get_ident()
-
-        def start_trace(self) -> None:
-            if not self.is_given_up:
-                super().start_trace()
-                self._is_recording = True
-
-        def stop_trace(self) -> None:
-            if self.is_given_up:
-                return
-            self._is_open = self._is_recording = False
-            super().stop_trace()
-            if not results_are_whole(self.profiler):
-                self._give_up()
-
-        def _trace_ready(self) -> None:
-            if self.is_given_up:
-                return
-            self._export = self._capture.save(self)
-            if self.on_trace_ready:
-                self.on_trace_ready(self)
-
-        def give_way(self) -> None:
-            """Another profiler begins: stop, before it destroys what Kineto has of ours. Harmless when not open."""
-            if self._is_open:
-                self.abandon()
-                self._give_up()
-
-        def abandon(self) -> None:
-            """Stop, and keep nothing. Harmless when not open."""
-            if not self._is_open:
-                return
-            was_recording, self._is_open = self._is_recording, False
-            running: Any = self.profiler
-            if was_recording and get_ident() == self._thread:
-                self._end_step()
-                running.__exit__(None, None, None)
-            self._is_recording = False
-            self.is_given_up = True
-
-        def _end_step(self) -> None:
-            if self.step_rec_fn:
-                self.step_rec_fn.__exit__(None, None, None)
-                self.step_rec_fn = None
-
-        def _give_up(self) -> None:
-            self.is_given_up = True
-            self._capture.window_lost()
-
-        def save(self, path: str) -> None:
-            """Write Kineto's own text; once for each window."""
-            super().export_chrome_trace(path)
-
-        def export_chrome_trace(self, path: str, *args: Any, **keywords: Any) -> Any:
-            if self._export is not None:
-                return self._export.write_to(path)
-            if self.is_given_up:
-                raise RuntimeError(_GIVEN_UP)
-            return super().export_chrome_trace(path, *args, **keywords)
-
-    Profiler.__name__ = Profiler.__qualname__ = "profile"
-    return Profiler

@@ -1,4 +1,8 @@
-"""What a DataLoader worker may know of each batch: the seam between the transport and what it carries."""
+"""What a DataLoader worker may know of each batch: the seam between the transport and what it carries.
+
+A content more: a class beside `spans_content` and `sums_content`, a line in `worker_side.begin`, and a listener in the
+training process that takes it from the payload (`batches.Listener.arrived`).
+"""
 
 from __future__ import annotations
 
