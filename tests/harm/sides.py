@@ -103,7 +103,7 @@ class With:
         prof, self._prof = self._prof, None
         if prof is not None:
             prof.__exit__(kind, error, traceback)
-            self._log("trace files", len(prof.trace_files), len(list(Path(self._logdir).iterdir())))
+            self._log("trace files", len(prof.trace_files), len(list(Path(self._logdir).glob("*"))))
 
     def body(self) -> Any:
         import annotate
