@@ -1,6 +1,6 @@
 """What one span in the training thread costs, all in, in CPU microseconds; everything taken in one run.
 
-    python benchmarks/span_overhead.py [--calls 400] [--check]
+    python benchmarks/span_overhead.py [--calls 50] [--check]
 
 A wrapped call is timed with nothing recorded, and in an open window: torch's profiler records, and so does our recorder
 of CPU time and sizes. The cost of the bare call is taken off. "Above torch's own" is beside the cheapest marker that
@@ -24,7 +24,7 @@ from annotate.hooks.stand_ins import TimedCallable
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger
 
-REPEATS = 60
+ROUNDS = 200
 
 BUDGET_OFF = 0.10
 """A wrapper that does not record may cost this share of a plain record_function with the profiler off."""
@@ -63,15 +63,20 @@ class BareNumbers:
         return index
 
 
-def cost_us(function: Callable[[], object], calls: int) -> float:
-    """CPU time of one call: the least of all repeats, because whatever else runs on the machine only adds to it."""
-    times = []
-    for _ in range(REPEATS):
-        begin = time.thread_time_ns()
-        for _ in range(calls):
-            function()
-        times.append((time.thread_time_ns() - begin) / calls / 1000)
-    return min(times)
+def costs_us(functions: dict[str, Callable[[], object]], calls: int) -> dict[str, float]:
+    """CPU time of one call of each: the least over many rounds that take turns.
+
+    Whatever else runs on the machine only adds to it, and the machine's own speed changes from second to second: each
+    function has its turn in every round, so that all of them meet the same fastest moments.
+    """
+    least = dict.fromkeys(functions, float("inf"))
+    for _ in range(ROUNDS):
+        for name, function in functions.items():
+            begin = time.thread_time_ns()
+            for _ in range(calls):
+                function()
+            least[name] = min(least[name], (time.thread_time_ns() - begin) / calls / 1000)
+    return least
 
 
 def subjects(transform: Transform, numbers: Numbers) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
@@ -108,24 +113,23 @@ def measure(calls: int) -> tuple[str, dict[str, tuple[float, float]]]:
     ledger = Ledger()
     try:
         table = subjects(transform, numbers)
-        off = {name: cost_us(timed, calls) - cost_us(bare, calls) for name, (timed, bare) in table.items()}
-        on = {}
-        for name, (timed, bare) in table.items():
-            base = cost_us(bare, calls)
-            with profile(activities=[ProfilerActivity.CPU]):  # a new one each, so that none pays for a full buffer
-                ledger.open()
-                switch.set_recording(True)
-                on[name] = cost_us(timed, calls) - base
-                switch.set_recording(False)
-                ledger.close()
+        timed = {name: pair[0] for name, pair in table.items()}
+        bare = costs_us({name: pair[1] for name, pair in table.items()}, calls)
+        off = costs_us(timed, calls)
+        with profile(activities=[ProfilerActivity.CPU]):
+            ledger.open()
+            switch.set_recording(True)
+            on = costs_us(timed, calls)
+            switch.set_recording(False)
+            ledger.close()
     finally:
         session.end()
-    return marker, {name: (off[name], on[name]) for name in table}
+    return marker, {name: (off[name] - bare[name], on[name] - bare[name]) for name in table}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=int, default=400)
+    parser.add_argument("--calls", type=int, default=50)
     parser.add_argument("--check", action="store_true", help="exit with status 1 when a budget is exceeded")
     options = parser.parse_args()
     marker, costs = measure(options.calls)

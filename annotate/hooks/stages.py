@@ -46,9 +46,7 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
 
     def __enter__(self) -> stage:
         if switch.RECORDING:
-            marker = switch.marker(self._name)
-            marker.__enter__()
-            switch.thread.open.stages.append((self, marker))
+            switch.thread.open.stages.append((self, switch.opened(self._name)))
         return self
 
     def __exit__(

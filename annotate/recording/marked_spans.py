@@ -120,12 +120,13 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
 class SpanInMarker:
     """A stage of the user's own in the training thread: a marker of torch with a span inside it. Open when made."""
 
-    __slots__ = ("_ahead", "_marker", "_name", "_start")
+    __slots__ = ("_ahead", "_is_recorded", "_marker", "_start", "_state")
 
     def __init__(self, name: str) -> None:
-        if get_ident() != spans.recorded_thread:
+        self._is_recorded = is_recorded = get_ident() == spans.recorded_thread
+        if not is_recorded:
             spans.other_threads += 1
-        self._name = name
+        self._state = spans.states[name]
         self._marker = marker = switch.torch_marker(name)
         marker.__enter__()
         start = clock()
@@ -137,19 +138,15 @@ class SpanInMarker:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         end = clock()
         if end > spans.next_reading:
             end = spans.read_cpu()
-        self._marker.__exit__(*exc)
-        if get_ident() == spans.recorded_thread:
-            ahead = self._ahead
-            state = spans.states[self._name]
-            first = (
-                state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - self._start - ahead)
-            )
-            spans.extend((first, self._start, end, -1))
+        self._marker.__exit__(exc_type, exc, traceback)
+        if self._is_recorded:
+            start, ahead, now, state = self._start, self._ahead, spans.ahead_ns, self._state
+            spans.extend((state[2] if ahead is now else state[1] + max(0, end + now - start - ahead), start, end, -1))
 
 
-TRAINING_THREAD: Final = switch.Recorder(SpanInMarker, call_in_marker, sample_in_marker, timed_in_marker)
+TRAINING_THREAD: Final = switch.Recorder(SpanInMarker, call_in_marker, sample_in_marker, SpanInMarker, timed_in_marker)
 """Records the thread that opened a window, inside genuine markers."""

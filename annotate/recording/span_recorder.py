@@ -323,7 +323,8 @@ class _Spans(dict[str, Span]):
 
 def worker_recorder(poll: Callable[[], bool]) -> switch.Recorder:
     """Records a DataLoader worker, which torch's profiler knows nothing of."""
-    return switch.Recorder(_Spans().__getitem__, call, sample, timed, poll)
+    make = _Spans().__getitem__
+    return switch.Recorder(make, call, sample, switch.entered(make), timed, poll)
 
 
 def row_count() -> int:

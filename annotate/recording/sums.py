@@ -72,7 +72,9 @@ class _Spans(dict[str, Span]):
         return span
 
 
-RECORDER: Final = switch.Recorder(_Spans().__getitem__, call, sample)
+_make: Final = _Spans().__getitem__
+
+RECORDER: Final = switch.Recorder(_make, call, sample, switch.entered(_make))
 
 
 def start() -> None:

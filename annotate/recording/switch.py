@@ -51,6 +51,8 @@ class Recorder:
     """Calls a function in a span, and sees its result."""
     sample: Sample
     """Calls a function in a `sample` span, which knows its dataset index."""
+    opened: Callable[[str], AbstractContextManager[object]]
+    """Opens a span and returns it, for whoever closes it by its ``__exit__``."""
     timed: TimedMaker | None = None
     """Makes the replacement of a method, cheaper than one that goes through `call`; None: that one will do."""
     poll: Callable[[], bool] | None = None
@@ -76,12 +78,29 @@ CAPTURING = False
 torch_marker: MarkerFactory = nullcontext
 """The cheapest genuine marker of this torch; put in place by `load_marker`, before anything is recorded."""
 
-TORCH_MARKERS: Final = Recorder(lambda name: torch_marker(name), _call, _sample)
+
+def entered(make: MarkerFactory) -> MarkerFactory:
+    """`Recorder.opened` of what is open when it has been entered."""
+
+    def opened(name: str) -> AbstractContextManager[object]:
+        span = make(name)
+        span.__enter__()
+        return span
+
+    return opened
+
+
+def _marker(name: str) -> AbstractContextManager[object]:
+    return torch_marker(name)
+
+
+TORCH_MARKERS: Final = Recorder(_marker, _call, _sample, entered(_marker))
 
 recorder = TORCH_MARKERS
 marker: MarkerFactory = TORCH_MARKERS.marker
 call: Call = TORCH_MARKERS.call
 sample: Sample = TORCH_MARKERS.sample
+opened: MarkerFactory = TORCH_MARKERS.opened
 timed: TimedMaker | None = None
 poll: Callable[[], bool] | None = None
 """The installed recorder, and its parts."""
@@ -99,8 +118,9 @@ def install(new: Recorder) -> None:
 
 
 def _put(new: Recorder) -> None:
-    global recorder, marker, call, sample, timed, poll
-    recorder, marker, call, sample, timed, poll = new, new.marker, new.call, new.sample, new.timed, new.poll
+    global recorder, marker, call, sample, opened, timed, poll
+    recorder, marker, call, sample, opened = new, new.marker, new.call, new.sample, new.opened
+    timed, poll = new.timed, new.poll
 
 
 def set_recording(on: bool) -> None:
