@@ -70,7 +70,6 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "host.sampler:take",
             "trace.counters:counter_events",
             "host.facts:describe_host",
-            "trace.writer:check_writable",
             "trace.writer:write_trace",
             "trace.merge:WorkerRows.read",
             "trace.merge:WorkerRows.events",

@@ -57,11 +57,12 @@ def test_a_profiler_that_records_all_the_time_works_in_every_order_with_ours(lab
 THREADS = [
     *(Cell("thread_workers", profilers, "after") for profilers in ("none", "ours", "monitor", "monitor_and_ours")),
     *(Cell("thread_workers", "ours", "after", marks=marks) for marks in ("parts", "steps")),
+    *(Cell("read_ahead", "ours", "after", marks=marks) for marks in MARKS),
 ]
 
 
 @pytest.mark.parametrize("cell", THREADS, ids=str)
-def test_workers_that_are_threads_give_every_batch(lab: Lab, cell: Cell) -> None:
+def test_batches_that_threads_make_are_all_there_and_nothing_untrue_is_said(lab: Lab, cell: Cell) -> None:
     no_difference(lab, cell)
 
 
