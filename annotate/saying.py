@@ -11,7 +11,7 @@ from typing import Final
 _OWN: Final = str(Path(__file__).parent)
 _TORCH: Final = ("torch.", "contextlib")
 _LONGEST: Final = 40
-_reported: Final[set[str]] = set()
+_reported: Final[list[bool]] = []
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
@@ -47,11 +47,15 @@ class guard:  # noqa: N801  (reads as a verb where it is used)
     ) -> bool:
         if not isinstance(exc, Exception):
             return False
-        text = f"{self._what}. Internal error: {one_line(exc)}"
-        if text not in _reported:
-            _reported.add(text)
-            report_fault(text)
+        if not _reported:  # what follows from a fault is not news
+            mark_reported()
+            report_fault(f"{self._what}. Internal error: {one_line(exc)}")
         return True
+
+
+def mark_reported() -> None:
+    """A fault is reported: those that follow from it are not."""
+    _reported.append(True)
 
 
 def has_reported() -> bool:

@@ -20,7 +20,7 @@ from annotate.host.sampler import HostSampler
 from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
-from annotate.saying import guard, has_reported, in_short, one_line, report_fault, warn
+from annotate.saying import guard, has_reported, in_short, mark_reported, one_line, report_fault, warn
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
@@ -205,6 +205,7 @@ class Profile:
         """A fault of ours: the capture ends, and the training goes on."""
         if not self._has_failed:
             self._has_failed = True
+            mark_reported()
             self._stop()
             report_fault(
                 f"annotate.profile has stopped recording, and the training goes on. Internal error: {one_line(error)}"
@@ -385,7 +386,7 @@ class Profile:
         Args:
             names: of all spans that were recorded.
         """
-        unread = self._session.unread(names)
+        unread = [] if self._ledger.elsewhere else self._session.unread(names)  # another thread may have read it
         missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
         if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
             missing = [sentences.NO_STAGE]
