@@ -100,7 +100,11 @@ class Session:
         if any(stage is not None and stage.kind == "sample" for stage in map(parse_span_name, names)):
             return []
         read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
-        unread = registry.dataset_names - {type(ds).__name__ for ds in read}
+        unread = {
+            type(ds).__name__
+            for role, ds in registry.registered()
+            if role == "dataset" and not any(ds is other for other in read)
+        }
         return [_NOT_READ.format(", ".join(sorted(unread)))] if unread else []
 
     def describe_loaders(self) -> list[LoaderMetadata]:

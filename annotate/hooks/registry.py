@@ -18,9 +18,6 @@ _Reference = Callable[[], object | None]
 
 _registered: Final[dict[tuple[Role, int], _Reference]] = {}
 
-dataset_names: Final[set[str]] = set()
-"""Classes of all datasets that were registered, also of those that are gone."""
-
 listener: Callable[[Role, object], None] | None = None
 """The session that is on, told of every new object."""
 
@@ -32,8 +29,6 @@ def register(role: Role, obj: object) -> None:
         known = _registered.get(key)
         if known is None or known() is not obj:
             _registered[key] = _reference(key, obj)
-        if role == "dataset":
-            dataset_names.add(type(obj).__name__)
         if listener is not None:
             listener(role, obj)
 
