@@ -284,7 +284,7 @@ def words(folder: Path, what: str) -> Facts:
 
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
-        kept = annotate.dataset(Numbers()) if what.startswith("a dataset") else None
+        kept: Any = annotate.dataset(Numbers()) if what.startswith("a dataset") else None
         makers: dict[str, Callable[[], Any]] = {
             "a dataset that is not in the loop": lambda: Wrapped(kept, batch_size=2),
             "threads in a worker": lambda: annotate.loader(DataLoader(Pooled(), batch_size=2, num_workers=1)),
