@@ -3,26 +3,58 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 _OWN: Final = str(Path(__file__).parent)
-_TORCH: Final = ("torch.", "contextlib")
+_BETWEEN: Final = ("torch.", "multiprocessing.", "contextlib", "threading")
+"""Modules that may stand between us and the user's line."""
 _LONGEST: Final = 40
 _reported: Final[list[bool]] = []
+_waiting: Final[list[str]] = []
+"""Faults of other threads, which have no line of the user's to point at: told by `deliver`."""
+_send: Callable[[str], None] | None = None
+"""In a DataLoader worker: takes a fault to the training process, which tells it."""
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn with the innermost line that is neither ours nor torch's."""
-    warnings.warn(shown(text), category, stacklevel=_users_level())
+    warnings.warn(shown(text), category, stacklevel=_users_level() or 1)
 
 
 def report_fault(text: str) -> None:
-    """Say that something of ours has failed. Where warnings are errors it goes to stderr: training goes on."""
+    """Say that something of ours has failed, unless a fault has been told in this capture: what follows is not news."""
+    if _reported:
+        return
+    _reported.append(True)
+    if _send is not None:
+        _send(text)
+    elif threading.current_thread() is threading.main_thread() or _users_level() is not None:
+        tell(text)
+    else:
+        _waiting.append(text)
+
+
+def deliver() -> None:
+    """Tell, at the user's line, what other threads had to say."""
+    while _waiting:
+        tell(_waiting.pop())
+
+
+def send_faults_by(send: Callable[[str], None] | None) -> None:
+    """In a DataLoader worker: give faults to `send` from now on. A warning of a worker's would come once from each."""
+    global _send
+    _send = send
+
+
+def tell(text: str) -> None:
+    """Warn; on stderr where warnings are errors: training goes on."""
     try:
-        warnings.warn(shown(text), RuntimeWarning, stacklevel=_users_level())
+        warnings.warn(shown(text), RuntimeWarning, stacklevel=_users_level() or 1)
     except RuntimeWarning:
         print(f"RuntimeWarning: {shown(text)}", file=sys.stderr)
 
@@ -47,15 +79,8 @@ class guard:  # noqa: N801  (reads as a verb where it is used)
     ) -> bool:
         if not isinstance(exc, Exception):
             return False
-        if not _reported:  # what follows from a fault is not news
-            mark_reported()
-            report_fault(f"{self._what}. Internal error: {one_line(exc)}")
+        report_fault(f"{self._what}. Internal error: {one_line(exc)}")
         return True
-
-
-def mark_reported() -> None:
-    """A fault is reported: those that follow from it are not."""
-    _reported.append(True)
 
 
 def has_reported() -> bool:
@@ -64,20 +89,25 @@ def has_reported() -> bool:
 
 
 def forget_reported() -> None:
-    """A capture begins: faults that were reported before are reported again."""
+    """A capture or a worker's window begins: faults that were reported before are reported again."""
     _reported.clear()
 
 
-def _users_level() -> int:
-    """The `stacklevel` of the innermost frame outside of this package and torch, for the caller's ``warnings.warn``."""
+def _users_level() -> int | None:
+    """The `stacklevel` of the innermost frame outside of this package and torch, for the caller's ``warnings.warn``.
+
+    None: there is none, as in a thread of ours or torch's.
+    """
     level, frame = 2, sys._getframe(2)
-    while frame.f_back is not None and _is_internal(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):
+    while _is_internal(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):
+        if frame.f_back is None:
+            return None
         level, frame = level + 1, frame.f_back
     return level
 
 
 def _is_internal(file: str, module: str) -> bool:
-    return file.startswith(_OWN) or module == "torch" or module.startswith(_TORCH)
+    return file.startswith(_OWN) or module == "torch" or module.startswith(_BETWEEN)
 
 
 def shown(text: str) -> str:

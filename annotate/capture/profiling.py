@@ -20,7 +20,7 @@ from annotate.host.sampler import HostSampler
 from annotate.options import CaptureOptions, WorkerLimits, absolute
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
-from annotate.saying import guard, has_reported, in_short, mark_reported, one_line, report_fault, warn
+from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
@@ -205,11 +205,10 @@ class Profile:
         """A fault of ours: the capture ends, and the training goes on."""
         if not self._has_failed:
             self._has_failed = True
-            mark_reported()
-            self._stop()
             report_fault(
                 f"annotate.profile has stopped recording, and the training goes on. Internal error: {one_line(error)}"
             )
+            self._stop()
 
     def _users(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Code of the user's, whose errors are told from ours."""
@@ -250,6 +249,7 @@ class Profile:
 
     def _advance(self) -> None:
         switch.set_recording(False)
+        deliver()
         self._steps += 1
         if self._in_window and self._torch.current_action == self._last_action:
             self._close_window()
@@ -330,10 +330,10 @@ class Profile:
                 profiler.save, self.options.logdir, names, lambda written: self._metadata(written, rows), rows
             )
         except Exception as error:
-            report_fault(
+            say = tell if isinstance(error, OSError) else report_fault  # a full disk is no fault of ours, and news
+            say(
                 f"annotate.profile could not write its trace to {self.options.logdir}: {one_line(error)}. The steps "
-                "of this "
-                "window are lost"
+                "of this window are lost"
             )
             return None
         self.trace_files.append(str(path))

@@ -14,7 +14,7 @@ from annotate.hooks.loaders import describe, loaders_in, time_loader, time_regis
 from annotate.hooks.patching import Patches
 from annotate.options import WorkerLimits
 from annotate.recording import switch
-from annotate.saying import forget_reported, guard, in_short, one_line
+from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
 from annotate.trace_format import LoaderMetadata, parse_span_name
 from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
@@ -74,6 +74,7 @@ class Session:
             self.loaders.clear()
             self.stepped = []
             self.patches.undo()
+            deliver()
 
     def refresh(self) -> None:
         """Hook the libraries that were imported since the session began."""
@@ -125,6 +126,7 @@ class Session:
                 self.workers.hook_for_the_capture(obj)
         except Exception as error:  # of one object; the others are timed
             self.patches.note(f"{in_short(obj)} could not be timed: {one_line(error)}")
+            report_fault(f"annotate does not time {in_short(obj)}. Internal error: {one_line(error)}")
 
     def _number_of(self, loader: object) -> int | None:
         """The place of a loader in `loaders`. One that a framework rebuilt is known by what it has of ours."""

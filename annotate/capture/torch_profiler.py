@@ -13,12 +13,12 @@ import gzip
 import shutil
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from annotate.hooks.patching import Patches
+from annotate.saying import guard
 
 ALREADY_SAVED: Final = "Trace is already saved."
 """What torch says to a second export of a window."""
@@ -77,7 +77,7 @@ class OtherProfilers:
         @wraps(original)
         def begin(profiler: Any, *args: Any, **kwargs: Any) -> Any:
             if profiler is not self._ours():
-                with suppress(Exception):  # ours may fail; the user's must begin
+                with guard("annotate.profile lost its window to another torch.profiler"):  # the user's must begin
                     self._give_way()
                 self._open[id(profiler)] = weakref.ref(profiler)
             return original(profiler, *args, **kwargs)

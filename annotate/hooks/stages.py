@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, cast
 
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
-from annotate.saying import in_short
+from annotate.saying import in_short, one_line, report_fault
 from annotate.trace_format import STAGE_KINDS, StageKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +46,10 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
 
     def __enter__(self) -> stage:
         if switch.RECORDING:
-            switch.thread.open.stages.append((self, switch.opened(self._name)))
+            try:
+                switch.thread.open.stages.append((self, switch.opened(self._name)))
+            except Exception as error:  # no `guard`: it would be a fifth of what a stage costs
+                _report(error)
         return self
 
     def __exit__(
@@ -55,15 +58,18 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
         stages = switch.thread.open.stages
         if not stages:  # not recorded
             return
-        if stages[-1][0] is self:
-            stages.pop()[1].__exit__(exc_type, exc, traceback)
-            return
-        for position in range(len(stages) - 1, -1, -1):
-            owner, marker = stages[position]
-            if owner is self:
-                del stages[position]
-                marker.__exit__(exc_type, exc, traceback)
+        try:
+            if stages[-1][0] is self:
+                stages.pop()[1].__exit__(exc_type, exc, traceback)
                 return
+            for position in range(len(stages) - 1, -1, -1):
+                owner, marker = stages[position]
+                if owner is self:
+                    del stages[position]
+                    marker.__exit__(exc_type, exc, traceback)
+                    return
+        except Exception as error:
+            _report(error)
 
     def __call__(self, function: F) -> F:
         if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
@@ -86,6 +92,10 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
     def __repr__(self) -> str:
         label = "" if self.label is None else f", {self.label!r}"
         return f"annotate.stage({self.kind!r}{label})"
+
+
+def _report(error: Exception) -> None:
+    report_fault(f"annotate does not record a stage. Internal error: {one_line(error)}")
 
 
 def _timed_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:

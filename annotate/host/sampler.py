@@ -41,7 +41,6 @@ class HostSampler:
         self._pids = pids
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
-        self._fault: Exception | None = None
 
     def start(self) -> None:
         """Harmless where nothing can be sampled."""
@@ -64,16 +63,10 @@ class HostSampler:
             self._ended.set()
             thread.join(_PATIENCE_S)
             self.samples = list(self.samples)  # one that hangs may go on, into a list of its own
-        fault, self._fault = self._fault, None
-        if fault is not None:  # said here: in the sampler's thread a warning has no line of the user's to point at
-            with guard("annotate stopped sampling the host: the capture lacks its CPU, disk and device load"):
-                raise fault
 
     def _run(self, samples: list[Sample], ended: threading.Event) -> None:
-        try:
+        with guard("annotate stopped sampling the host: the capture lacks its CPU, disk and device load"):
             self._sample(samples, ended)
-        except Exception as error:
-            self._fault = error
 
     def _sample(self, samples: list[Sample], ended: threading.Event) -> None:
         with contextlib.ExitStack() as stack:

@@ -28,6 +28,7 @@ HEADER: Final = (
 
 _GOLDEN: Final = 0.6180339887498949
 _one_at_a_time: Final = threading.Lock()
+_NOT_MEASURED: Final = "annotate.monitor does not measure a batch"
 
 
 class Measured(NamedTuple):
@@ -212,30 +213,36 @@ class Watch:
         return data
 
     def _is_turn(self) -> bool:
-        with guard("annotate.monitor does not measure a batch"):
+        with guard(_NOT_MEASURED):
             return self.lines.measures(self.lines.handed_out)
         return False
 
     def _measured(self, epoch: WatchedEpoch, iterator: Any, method: Callable[[Any], Any]) -> Any:
         """The next batch, made in this thread."""
-        measured: sums.Sums | None = None
-        with ExitStack() as stack:
-            with guard("annotate.monitor does not measure a batch"):
-                stack.enter_context(self._hooks())
-                sums.start()
-                epoch.is_measured = True
-            begin = clock()
-            try:
-                data = method(iterator)
-            finally:
-                is_measured, epoch.is_measured = epoch.is_measured, False
-                with guard("annotate.monitor does not measure a batch"):
-                    measured = sums.stop(clock() - begin)
-        if is_measured and measured is not None:
+        hooks = ExitStack()
+        with guard(_NOT_MEASURED):
+            hooks.enter_context(self._hooks())
+            sums.start()
+            epoch.is_measured = True
+        begin = clock()
+        try:
+            data = method(iterator)
+        finally:
+            is_measured, epoch.is_measured = epoch.is_measured, False
+            measured: sums.Sums | None = None
+            with guard(_NOT_MEASURED):
+                measured = sums.stop(clock() - begin)
+            with guard(_NOT_MEASURED):
+                hooks.close()
+        with guard(_NOT_MEASURED):
+            self._note(epoch, measured if is_measured else None)
+        return data
+
+    def _note(self, epoch: WatchedEpoch, measured: sums.Sums | None) -> None:
+        if measured is not None:
             for number, first in epoch.firsts.items():
                 self.lines.measured = Measured(None, os.getpid(), epoch.epoch, number, first, measured, 0)
         epoch.firsts.clear()
-        return data
 
 
 def _first_of(indices: Any) -> object:

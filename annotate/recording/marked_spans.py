@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 from time import perf_counter_ns as clock
 from typing import Any, Final
@@ -16,25 +17,35 @@ from annotate.recording import span_recorder as spans
 from annotate.recording import switch
 from annotate.recording.rows import CPU_BITS, UNKNOWN
 from annotate.recording.sizes import size_of
+from annotate.saying import one_line, report_fault
 
 
 def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
     """As `timed`, each span inside a marker of torch: the form for the training thread."""
-    state_of = spans.StateOf(followed)
+    state_of: dict[int, list[int]] = {}
+    last: object = spans.MISSING  # most classes have one instance in a pipeline: no look-up for the same one again
+    last_state: list[int] = []
 
     @wraps(method)
     def timed(self: Any, value: Any = spans.MISSING, /, *args: Any, **kwargs: Any) -> Any:
+        nonlocal last, last_state
         if args or kwargs or value is spans.MISSING:
             arguments = (self,) if value is spans.MISSING else (self, value, *args)
-            name = followed.get(id(self)) if switch.RECORDING else None
-            return method(*arguments, **kwargs) if name is None else call_in_marker(name, method, arguments, kwargs)
+            return _other_call(followed.get(id(self)), method, arguments, kwargs)
         if not switch.RECORDING:
             return method(self, value)
-        state: list[int] | None = state_of[id(self)]
-        if state is None:
-            return method(self, value)
         if get_ident() != spans.recorded_thread:
-            return call_in_marker(followed[id(self)], method, (self, value), kwargs)
+            return _other_call(followed.get(id(self)), method, (self, value), kwargs)
+        if self is last:
+            state = last_state
+        else:
+            try:
+                state = state_of[id(self)]
+            except KeyError:
+                if id(self) not in followed:
+                    return method(self, value)
+                state = state_of[id(self)] = spans.states[followed[id(self)]]
+            last, last_state = self, state
         with switch.torch_marker(spans.names[state[1] >> CPU_BITS]):
             start = clock()
             if start > spans.next_reading:
@@ -61,6 +72,13 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
         return result
 
     return timed
+
+
+def _other_call(name: str | None, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of any other form, or in a thread that is not recorded."""
+    if name is None or not switch.RECORDING:
+        return method(*args, **kwargs)
+    return call_in_marker(name, method, args, kwargs)
 
 
 def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -123,29 +141,42 @@ class SpanInMarker:
     __slots__ = ("_ahead", "_is_recorded", "_marker", "_start", "_state")
 
     def __init__(self, name: str) -> None:
-        self._is_recorded = is_recorded = get_ident() == spans.recorded_thread
-        if not is_recorded:
-            spans.other_threads += 1
-        self._state = spans.states[name]
-        self._marker = marker = switch.torch_marker(name)
-        marker.__enter__()
-        start = clock()
-        if start > spans.next_reading:
-            start = spans.read_cpu()
-        self._start = start
-        self._ahead = spans.ahead_ns
+        try:  # it stands in the middle of the user's code
+            self._is_recorded = is_recorded = get_ident() == spans.recorded_thread
+            if not is_recorded:
+                spans.other_threads += 1
+            self._state = spans.states[name]
+            self._marker = marker = switch.torch_marker(name)
+            marker.__enter__()
+            start = clock()
+            if start > spans.next_reading:
+                start = spans.read_cpu()
+            self._start = start
+            self._ahead = spans.ahead_ns
+        except Exception as error:
+            self._is_recorded, self._marker = False, nullcontext()
+            _report(error)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
-        end = clock()
-        if end > spans.next_reading:
-            end = spans.read_cpu()
-        self._marker.__exit__(exc_type, exc, traceback)
-        if self._is_recorded:
-            start, ahead, now, state = self._start, self._ahead, spans.ahead_ns, self._state
-            spans.extend((state[2] if ahead is now else state[1] + max(0, end + now - start - ahead), start, end, -1))
+        try:
+            end = clock()
+            if end > spans.next_reading:
+                end = spans.read_cpu()
+            self._marker.__exit__(exc_type, exc, traceback)
+            if self._is_recorded:
+                start, ahead, now, state = self._start, self._ahead, spans.ahead_ns, self._state
+                spans.extend(
+                    (state[2] if ahead is now else state[1] + max(0, end + now - start - ahead), start, end, -1)
+                )
+        except Exception as error:
+            _report(error)
+
+
+def _report(error: Exception) -> None:
+    report_fault(f"annotate lost a span. Internal error: {one_line(error)}")
 
 
 TRAINING_THREAD: Final = switch.Recorder(SpanInMarker, call_in_marker, sample_in_marker, SpanInMarker, timed_in_marker)

@@ -27,6 +27,7 @@ from typing import Any, Final
 from annotate.recording import switch
 from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, FIELDS, UNKNOWN
 from annotate.recording.sizes import size_of
+from annotate.saying import guard, one_line, report_fault
 from annotate.trace_format import parse_span_name
 
 STALE_NS: Final = 50_000
@@ -37,6 +38,7 @@ FLUSH_NS: Final = 100_000_000
 """An unfinished batch is written after this long at the end of a sample: what a killed worker, or a window that closes
 in the middle of a long batch, can lose."""
 
+_LOST: Final = "annotate lost spans of a DataLoader worker"
 _PROBE: Final = "annotate: cost of one span"
 MISSING: Final = object()
 
@@ -100,7 +102,19 @@ def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) 
     for state in states.values():
         state[0] = state[3]
     recorded_thread, row_limit, next_reading = get_ident(), len(FIELDS) * limit, 0
-    flush_rows, window_is_open, last_flush = flush, still_on, clock()
+    flush_rows, window_is_open, last_flush = _kept_in(flush), still_on, clock()
+
+
+def _kept_in(flush: Callable[[], None]) -> Callable[[], None]:
+    """`flush`, whose faults cost rows and never reach the user's code that it is called from."""
+
+    def flush_or_drop() -> None:
+        with guard(_LOST):
+            flush()
+            return
+        rows.clear()
+
+    return flush_or_drop
 
 
 def detach() -> None:
@@ -136,40 +150,36 @@ def _nothing(self: object, value: object) -> None:
     pass
 
 
-class StateOf(dict[int, list[int]]):
-    """Identity of an instance that is followed -> the state of its spans' name; nothing is kept of any other."""
-
-    def __init__(self, followed: dict[int, str]) -> None:
-        self._followed = followed
-
-    def __missing__(self, instance: int) -> list[int] | None:
-        name = self._followed.get(instance)
-        if name is None:
-            return None
-        state = self[instance] = states[name]
-        return state
-
-
 def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
     """`method` in a span, made for this process: what `stand_ins.timed_method` does while this recorder is in force.
 
     A transform is called with itself and one value. For such calls everything is inline, and nothing is packed and
     unpacked again; all others go through `call`.
     """
-    state_of = StateOf(followed)
+    state_of: dict[int, list[int]] = {}
+    last: object = MISSING  # most classes have one instance in a pipeline: no look-up for the same one again
+    last_state: list[int] = []
 
     @wraps(method)
     def timed(self: Any, value: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
+        nonlocal last, last_state
         if args or kwargs or value is MISSING:
             arguments = (self,) if value is MISSING else (self, value, *args)
             return _other_call(followed.get(id(self)), method, arguments, kwargs)
         if not switch.RECORDING:
             return method(self, value)
-        state: list[int] | None = state_of[id(self)]
-        if state is None:
-            return method(self, value)
         if get_ident() != recorded_thread:
-            return call(followed[id(self)], method, (self, value), kwargs)
+            return _other_call(followed.get(id(self)), method, (self, value), kwargs)
+        if self is last:
+            state = last_state
+        else:
+            try:
+                state = state_of[id(self)]
+            except KeyError:
+                if id(self) not in followed:
+                    return method(self, value)
+                state = state_of[id(self)] = states[followed[id(self)]]
+            last, last_state = self, state
         start = clock()
         if start > next_reading:
             start = read_cpu()
@@ -237,7 +247,12 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
     """``function(...)`` in a `sample` span; also where a window's end is noticed and long batches are written."""
-    if get_ident() != recorded_thread or not window_is_open():
+    try:
+        is_on = get_ident() == recorded_thread and window_is_open()
+    except Exception as error:  # no `guard`: it would be a tenth of what a sample costs
+        is_on = False
+        report_fault(f"{_LOST}. Internal error: {one_line(error)}")
+    if not is_on:
         return function(*args)
     start, ahead = _open()
     number = index if type(index) is int and 0 <= index <= MOST_INDEX else as_number(index)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from time import perf_counter_ns
 from typing import Any, Final, Protocol
 
 from annotate.saying import guard
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
+
+_LOST: Final = "annotate cannot follow the batches of a DataLoader"
 
 
 class Batch:
@@ -143,11 +144,11 @@ class TaggingIterator:
         iteration = self._iteration
         if not iteration.listeners:
             return next(self._iterator)
-        with suppress(Exception):  # a fault of ours costs a record, never a batch
+        with guard(_LOST):  # a fault of ours costs a record, never a batch
             if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
                 iteration.consume(perf_counter_ns())
         indices = next(self._iterator)
-        with suppress(Exception):
+        with guard(_LOST):
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers else indices
         return indices
@@ -170,7 +171,7 @@ class SamplerProxy:
     def __iter__(self) -> Iterator[Any]:
         iterator: Iterator[Any] = iter(self.target)
         if self.iteration is not None:
-            with guard("annotate cannot follow the batches of a DataLoader"):
+            with guard(_LOST):
                 return TaggingIterator(iterator, self.iteration)
         return iterator
 

@@ -11,9 +11,10 @@ from annotate.host import meter
 from annotate.host.facts import library_threads
 from annotate.recording import span_recorder, switch
 from annotate.recording.rows import ROW_SIZE
+from annotate.saying import forget_reported, guard, one_line, report_fault
 from annotate.workers import spool
 from annotate.workers.content import Made, Place
-from annotate.workers.transport import UNKNOWN, Tag
+from annotate.workers.transport import LOST, UNKNOWN, Tag
 
 NAME: Final = "losses"
 _CHUNK_ROOM: Final = 256
@@ -50,20 +51,22 @@ class SpansContent:
         self._before: meter.Reading | None = None
         """What the meter said when the batch began."""
         self._dropped = 0
+        self._told: tuple[int, int] | None = None
+        """Losses of this window that a batch has taken along."""
         switch.install(self._recorder)
 
     def poll(self) -> bool:
         """Start recording if a window has opened. Called while nothing is recorded."""
         window: int = self._control[0]
-        if window == 0 or window == self._window:
+        if window in (0, self._window):
             return False
         self._window = window
-        try:
+        forget_reported()
+        with guard(LOST), suppress(OSError):  # a full disk: the capture tells that nothing came
             self._open(window)
-        except Exception:  # a full disk, a fault of ours: this worker records nothing in this window
-            self._close()
-            return False
-        return True
+            return True
+        self._close()
+        return False
 
     def begin(self, tag: Tag) -> None:
         if not switch.RECORDING:
@@ -72,7 +75,7 @@ class SpansContent:
             if span_recorder.rows:  # of a batch that raised
                 self.fail()
             if switch.RECORDING:
-                self._still_on()
+                self.still_on()
         self._tag = tag
         self._before = None if self._meter is None else self._meter.begin()
 
@@ -89,30 +92,38 @@ class SpansContent:
         elif made.tag is None:  # its loader is not tagged: found out here that a window has opened
             self.poll()
         self._tag, self._started = None, 0
-        losses = Losses(self._dropped, span_recorder.other_threads)
-        return losses if was_recording else None
+        return self._new_losses() if was_recording else None
+
+    def _new_losses(self) -> Losses | None:
+        """None when there were no more since a batch has told of them."""
+        losses = self._dropped, span_recorder.other_threads
+        if losses == self._told:
+            return None
+        self._told = losses
+        return Losses(*losses)
 
     def fail(self) -> None:
         self._write(self._started, UNKNOWN, meter.NOT_TOLD)
 
-    def _open(self, window: int) -> None:
-        switch.install(self._recorder)
-        span_recorder.attach(self.fail, self._still_on, self._place.buffered_spans)
-        facts = {**self._facts, "span_ns": span_recorder.cost_ns(), "threads": library_threads()}
-        self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
-        self._dropped = 0
-        self._meter, self._before = meter.Meter(), None
-        with suppress(Exception):  # libraries imported by now
-            readers.install(self._patches)
-        switch.set_recording(True)
-
-    def _still_on(self) -> bool:
+    def still_on(self) -> bool:
         """False, and nothing is recorded any more, when the window has closed."""
         if self._control[0] == self._window:
             return True
         self.fail()
         self._close()
         return False
+
+    def _open(self, window: int) -> None:
+        switch.install(self._recorder)
+        span_recorder.attach(self.fail, self.still_on, self._place.buffered_spans)
+        facts = {**self._facts, "span_ns": span_recorder.cost_ns(), "threads": library_threads()}
+        self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
+        self._dropped = 0
+        self._told = None
+        self._meter, self._before = meter.Meter(), None
+        with guard("annotate does not time what a DataLoader worker reads"):  # libraries imported by now
+            readers.install(self._patches)
+        switch.set_recording(True)
 
     def _close(self) -> None:
         switch.set_recording(False)
@@ -148,6 +159,10 @@ class SpansContent:
             packed = span_recorder.take_rows()
             file.write_names(span_recorder.names, switch.HANDED_OUT)
             file.write_spans(spool.BatchHead(iteration, batch, started, finished, *cost), packed)
-        except Exception:  # a full disk
-            self._dropped += count
-            self._close()
+            return
+        except OSError:  # a full disk: counted
+            pass
+        except Exception as error:
+            report_fault(f"{LOST}. Internal error: {one_line(error)}")
+        self._dropped += count
+        self._close()

@@ -220,14 +220,16 @@ class SpoolFile:
 
     def write_spans(self, head: BatchHead, rows: bytes) -> None:
         """Raises: OSError; struct.error: a number beyond 64 bits."""
-        self.write(SPANS, _BATCH.pack(*head) + rows)
+        self._write(HEAD.pack(SPANS, _BATCH.size + len(rows)) + _BATCH.pack(*head) + rows)
 
     def has_room(self, size: int) -> bool:
         return self._size + size <= self._limit
 
     def write(self, kind: int, payload: bytes) -> None:
         """Raises: OSError, also when only a part could be written."""
-        chunk = HEAD.pack(kind, len(payload)) + payload
+        self._write(HEAD.pack(kind, len(payload)) + payload)
+
+    def _write(self, chunk: bytes) -> None:
         written = os.write(self._file, chunk)
         self._size += written
         if written < len(chunk):
@@ -250,8 +252,7 @@ class StateFile:
     def write(self, iteration: int, batch: int, started: int) -> None:
         """`started` is 0 between batches."""
         with contextlib.suppress(OSError):
-            os.lseek(self._file, 0, os.SEEK_SET)
-            os.write(self._file, _STATE.pack(self._worker, iteration, batch, started))
+            os.pwrite(self._file, _STATE.pack(self._worker, iteration, batch, started), 0)
 
 
 def chunks(data: bytes) -> Iterator[tuple[int, int, int]]:

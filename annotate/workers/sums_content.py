@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Final
 
 from annotate.hooks import readers
 from annotate.hooks.patching import Patches
 from annotate.recording import sums, switch
+from annotate.saying import guard
 from annotate.workers.content import Made
 from annotate.workers.transport import Tag
 
@@ -27,7 +27,7 @@ class SumsContent:
         if self._is_measuring:  # the batch before has raised
             self.fail()
         if NAME in tag.wanted and not switch.RECORDING:
-            with suppress(Exception):  # libraries imported by now
+            with guard("annotate does not time what a DataLoader worker reads"):  # libraries imported by now
                 readers.install(self._patches)
             switch.install(sums.RECORDER)
             self._is_measuring = True

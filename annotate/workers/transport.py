@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
+from annotate.saying import guard, report_fault
+
 UNKNOWN: Final = -1
+LOST: Final = "annotate does not record the batches of a DataLoader worker"
 
 Payload = dict[str, Any]
 """Name of a content -> what it says of the batch; contents with nothing to say are left out."""
@@ -49,6 +51,9 @@ NOTHING_WANTED: Final[frozenset[str]] = frozenset()
 
 begun: Callable[[Tag], None] | None = None
 """In a worker of ours: told of a batch when its indices come in. Set by `worker_side`."""
+
+_fault: str | None = None
+"""In a worker: words that no batch has taken along yet."""
 
 arrived: Callable[[Facts, Payload], None] | None = None
 """In a training process that follows loaders: told of a batch when it comes in. Set by `following`.
@@ -97,7 +102,7 @@ class Tagged:
 def take_indices(indices: Any, iteration: int, batch: int, *wanted: str) -> Any:
     """Runs in the worker that unpickles a `Tagged`."""
     if begun is not None:
-        with suppress(Exception):  # a fault of ours costs a record, never a batch
+        with guard(LOST):  # a fault of ours costs a record, never a batch
             begun(Tag(iteration, batch, frozenset(wanted) if wanted else NOTHING_WANTED))
     return indices
 
@@ -119,6 +124,40 @@ class Parcel:
 def unpack(data: Any, facts: tuple[int, ...], payload: Payload) -> Any:
     """Runs in the process that unpickles a `Parcel`."""
     if arrived is not None:
-        with suppress(Exception):
+        with guard(LOST):
             arrived(Facts(*facts), payload)
+    return data
+
+
+class Faulty:
+    """A batch, or its parcel, on its way to the training process with the words for a fault of ours in its worker."""
+
+    __slots__ = ("data", "fault")
+
+    def __init__(self, data: object, fault: str) -> None:
+        self.data = data
+        self.fault = fault
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return take_fault, (self.data, self.fault)
+
+
+def note_fault(text: str) -> None:
+    """In a worker: have the next batch carry the words to the training process."""
+    global _fault
+    _fault = text
+
+
+def with_fault(data: Any) -> Any:
+    """`data`, on its way with the fault that has been noted, if one has."""
+    global _fault
+    if _fault is None:
+        return data
+    text, _fault = _fault, None
+    return Faulty(data, text)
+
+
+def take_fault(data: Any, fault: str) -> Any:
+    """Runs in the process that unpickles a `Faulty`."""
+    report_fault(fault)
     return data

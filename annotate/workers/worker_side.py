@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from multiprocessing.util import Finalize
 from time import perf_counter_ns
 from typing import Any, Final
@@ -19,6 +18,7 @@ from annotate.hooks.loaders import time_registered
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import span_recorder
+from annotate.saying import guard, send_faults_by
 from annotate.workers import spool, transport
 from annotate.workers.content import Content, Made, Place
 from annotate.workers.spans_content import SpansContent
@@ -41,7 +41,8 @@ class WorkerInit:
         if self.function is not None:
             self.function(worker)
         if os.getpid() != self.place.training_process:  # a worker that is a thread records nothing
-            with suppress(Exception):
+            send_faults_by(transport.note_fault)
+            with guard(transport.LOST):
                 begin(self.place, worker, perf_counter_ns())
 
     def __reduce__(self) -> tuple[type[WorkerInit], tuple[Any, Place]]:
@@ -61,16 +62,16 @@ class WorkerCollate:
 
     def __call__(self, batch: Any) -> Any:
         if current is None:
-            return self.function(batch)
+            return transport.with_fault(self.function(batch))
         try:
             data = self.function(batch)
         except BaseException:
-            with suppress(Exception):
+            with guard(transport.LOST):
                 current.fail()
             raise
-        with suppress(Exception):  # a fault of ours costs the batch's records, never the batch
-            return current.finish(data)
-        return data
+        with guard(transport.LOST):  # a fault of ours costs the batch's records, never the batch
+            return transport.with_fault(current.finish(data))
+        return transport.with_fault(data)
 
     @property
     def __name__(self) -> str:
@@ -174,6 +175,7 @@ def _after_fork() -> None:
     global current
     current = None
     transport.begun = transport.arrived = None
+    send_faults_by(None)
     span_recorder.forget()
 
 

@@ -98,8 +98,8 @@ def _of_ours(cell: Cell, without: Observation, ours: Observation) -> list[Differ
         if cell.profilers not in _MAY_REFUSE or "\n" in text or not text.startswith("annotate"):
             found.append(Difference("refused", "one line, where another profiler is at work", text))
     if cell.fault:
-        if ours.told.get("hit") and len(words) > 1 and not cell.interrupted:
-            found.append(Difference("our_words", "at most one warning for a fault of ours", str(len(words))))
+        if ours.told.get("hit") and len(words) != 1 and not cell.interrupted:
+            found.append(Difference("our_words", "one warning for a fault of ours", str(len(words))))
     elif cell.ending == "normal" and cell.profilers == "ours" and ours.told.get("trace files", [0])[0] != 1:
         found.append(Difference("told", "one trace file", str(ours.told.get("trace files"))))
     return found

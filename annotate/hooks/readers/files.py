@@ -15,6 +15,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.readers.reader import Reader
 from annotate.hooks.stand_ins import TimedGlobal
 from annotate.recording import switch
+from annotate.saying import one_line, report_fault
 
 WORTH_MARKING: Final = 8192
 """Bytes: the size of Python's own file buffer."""
@@ -88,7 +89,7 @@ class _TimedOpen(TimedGlobal):
         opener: Callable[[str, int], int] | None = None,
     ) -> Any:
         original = self.target
-        if not switch.RECORDING or not switch.thread.open.sample:
+        if not switch.RECORDING or not switch.thread.open.sample or isinstance(file, int) or opener is not None:
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
         if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
             with switch.marker(_OPEN):
@@ -96,22 +97,24 @@ class _TimedOpen(TimedGlobal):
         if "b" in mode and (encoding is not None or errors is not None or newline is not None):
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)  # raises
         with switch.marker(_OPEN):
-            raw = original(file, "rb", 0, closefd=closefd, opener=opener)
-        return _wrap(raw, mode, encoding, errors, newline)
+            raw = original(file, "rb", 0, closefd=closefd)
+        try:
+            return _wrap(raw, mode, encoding, errors, newline)
+        except Exception as error:
+            raw.close()
+            plain = original(file, mode, buffering, encoding, errors, newline, closefd)  # the user's error raises here
+            report_fault(f"annotate does not time the reading of files. Internal error: {one_line(error)}")
+            return plain
 
 
 def _wrap(raw: Any, mode: str, encoding: str | None, errors: str | None, newline: str | None) -> Any:
     """What `open` makes of a raw file (the steps of CPython's ``_pyio.open``)."""
-    try:
-        size = getattr(raw, "_blksize", 0)
-        reader = TimedReader(raw, size if size > 1 else io.DEFAULT_BUFFER_SIZE)
-        if "b" in mode:
-            return reader
-        text = io.TextIOWrapper(reader, encoding, errors, newline)
-        text.mode = mode  # type: ignore[misc]
-    except BaseException:
-        raw.close()
-        raise
+    size = getattr(raw, "_blksize", 0)
+    reader = TimedReader(raw, size if size > 1 else io.DEFAULT_BUFFER_SIZE)
+    if "b" in mode:
+        return reader
+    text = io.TextIOWrapper(reader, encoding, errors, newline)
+    text.mode = mode  # type: ignore[misc]
     return text
 
 
