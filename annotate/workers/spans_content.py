@@ -51,8 +51,6 @@ class SpansContent:
         self._before: meter.Reading | None = None
         """What the meter said when the batch began."""
         self._dropped = 0
-        self._told: tuple[int, int] | None = None
-        """Losses of this window that a batch has taken along."""
         switch.install(self._recorder)
 
     def poll(self) -> bool:
@@ -92,15 +90,7 @@ class SpansContent:
         elif made.tag is None:  # its loader is not tagged: found out here that a window has opened
             self.poll()
         self._tag, self._started = None, 0
-        return self._new_losses() if was_recording else None
-
-    def _new_losses(self) -> Losses | None:
-        """None when there were no more since a batch has told of them."""
-        losses = self._dropped, span_recorder.other_threads
-        if losses == self._told:
-            return None
-        self._told = losses
-        return Losses(*losses)
+        return Losses(self._dropped, span_recorder.other_threads) if was_recording else None
 
     def fail(self) -> None:
         self._write(self._started, UNKNOWN, meter.NOT_TOLD)
@@ -119,7 +109,6 @@ class SpansContent:
         facts = {**self._facts, "span_ns": span_recorder.cost_ns(), "threads": library_threads()}
         self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
         self._dropped = 0
-        self._told = None
         self._meter, self._before = meter.Meter(), None
         with guard("annotate does not time what a DataLoader worker reads"):  # libraries imported by now
             readers.install(self._patches)
