@@ -27,6 +27,7 @@ from annotate.trace_format import (
     BatchCosts,
     BatchRecords,
     LibraryThreads,
+    Lifetime,
     LoaderMetadata,
     WorkerMetadata,
 )
@@ -34,6 +35,7 @@ from annotate.workers import spool
 from annotate.workers.batches import Batch
 from annotate.workers.capturing import Batches, WorkerCapture
 
+_MOMENTS: Final = tuple(key.removesuffix("_us") for key in BatchRecords.__annotations__ if key.endswith("_us"))
 _AT_ONCE: Final = 50_000
 """Events formatted at a time; a bound on memory."""
 _FIRST_FLOW: Final = 1 << 40
@@ -153,6 +155,8 @@ class WorkerRows:
                 found[loader, pid] = (facts.worker, facts.began, 0 if losses is None else losses.dropped)
         for file in self._files:
             found.setdefault((file.loader, file.pid), (file.worker, file.started, 0))
+        ends = {} if self._capture.spool is None else self._capture.spool.ends()
+        lives: dict[int, Lifetime] = {pid: {"ended_us": _us(clock.ts_ns(ended))} for pid, ended in ends.items()}
         return [
             {
                 "loader": loader,
@@ -160,6 +164,7 @@ class WorkerRows:
                 "pid": pid,
                 "started_us": _us(clock.ts_ns(started)),
                 "dropped_spans": dropped,
+                **lives.get(pid, Lifetime()),
                 **threads.get((loader, pid), LibraryThreads()),
             }
             for (loader, pid), (worker, started, dropped) in sorted(found.items(), key=lambda item: item[1])
@@ -172,7 +177,7 @@ class WorkerRows:
         for batch in self._in_order():
             for key in ("loader", "epoch", "batch", "worker", "pid"):
                 records[key].append(getattr(batch, key))
-            for key in ("drawn", "started", "finished", "arrived", "consumed"):
+            for key in _MOMENTS:
                 time = getattr(batch, key)
                 records[key + "_us"].append(None if time is None or clock is None else _us(clock.ts_ns(time)))
         return records  # type: ignore[return-value]

@@ -25,12 +25,15 @@ class Batch:
         "arrived",
         "batch",
         "consumed",
+        "deserialise",
         "drawn",
         "epoch",
         "finished",
         "iteration",
         "loader",
         "pid",
+        "serialise",
+        "serialised",
         "started",
         "worker",
     )
@@ -46,6 +49,9 @@ class Batch:
         self.pid: int | None = None
         self.started: int | None = None
         self.finished: int | None = None
+        self.serialise: int | None = None
+        self.serialised: int | None = None
+        self.deserialise: int | None = None
         self.arrived: int | None = None
         self.consumed: int | None = None
 
@@ -53,6 +59,7 @@ class Batch:
         self.worker, self.pid = facts.worker, facts.pid
         self.started = facts.started or None
         self.finished = facts.finished
+        self.serialise, self.serialised, self.deserialise = facts[-3:]
         self.arrived = now
 
     def forget_worker(self) -> None:

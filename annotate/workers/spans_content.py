@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from multiprocessing.util import Finalize
 from typing import Final, NamedTuple
 
 from annotate.hooks import readers
@@ -42,6 +43,7 @@ class SpansContent:
         self._patches = patches
         self._control = spool.view_control(place.folder)
         self._state = spool.StateFile(place.folder, worker)
+        Finalize(None, self._state.end, exitpriority=0)
         self._recorder = span_recorder.worker_recorder(self.poll)
         self._window = 0
         self._file: spool.SpoolFile | None = None

@@ -1,9 +1,9 @@
 """The spool: where workers put their spans until the training process merges them into the trace.
 
 One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 for none);
-for each worker a file ``<pid>.state`` (what it is making, see `InWork`; its start is 0 between batches); and for each
-worker and window a file ``<window>-<pid>.spans``, written with one ``write`` per chunk: a worker that dies leaves at
-most one chunk cut off, which readers leave out.
+for each worker a file ``<pid>.state`` (what it is making, see `InWork`, its start being 0 between batches; then when the
+worker ended, 0 while it lives); and for each worker and window a file ``<window>-<pid>.spans``, written with one
+``write`` per chunk: a worker that dies leaves at most one chunk cut off, which readers leave out.
 
 A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
 machine's own byte order: the reader is on the same machine.
@@ -19,6 +19,7 @@ import re
 import stat
 import struct
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -33,6 +34,7 @@ CONTROL: Final = "control"
 SUFFIX: Final = ".spans"
 STATE: Final = ".state"
 _STATE: Final = struct.Struct("=4q")
+_END: Final = struct.Struct("=q")
 
 HEAD: Final = struct.Struct("=B3xI")
 WORKER, NAMES, SPANS = 1, 2, 3
@@ -117,9 +119,19 @@ class Spool:
         found = []
         for path in self.folder.glob("*" + STATE):
             with contextlib.suppress(OSError, struct.error):
-                one = InWork(int(path.stem), *_STATE.unpack(path.read_bytes()))
+                one = InWork(int(path.stem), *_STATE.unpack(path.read_bytes()[: _STATE.size]))
                 if one.started and _exists(one.pid):
                     found.append(one)
+        return found
+
+    def ends(self) -> dict[int, int]:
+        """pid -> when that worker ended (perf_counter_ns). Those that live, or were killed, are not in it."""
+        found = {}
+        for path in self.folder.glob("*" + STATE):
+            with contextlib.suppress(OSError, struct.error):
+                (ended,) = _END.unpack_from(path.read_bytes(), _STATE.size)
+                if ended:
+                    found[int(path.stem)] = ended
         return found
 
     def clear(self) -> None:
@@ -248,11 +260,17 @@ class StateFile:
         path = os.path.join(folder, f"{os.getpid()}{STATE}")  # noqa: PTH118
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         self._worker = worker
+        self.write(-1, -1, 0)
 
     def write(self, iteration: int, batch: int, started: int) -> None:
         """`started` is 0 between batches."""
         with contextlib.suppress(OSError):
             os.pwrite(self._file, _STATE.pack(self._worker, iteration, batch, started), 0)
+
+    def end(self) -> None:
+        """The worker ends."""
+        with contextlib.suppress(OSError):
+            os.pwrite(self._file, _END.pack(time.perf_counter_ns()), _STATE.size)
 
 
 def chunks(data: bytes) -> Iterator[tuple[int, int, int]]:

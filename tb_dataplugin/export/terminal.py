@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TextIO
 
 COLORS = {
-    "read": 32, "decode": 74, "transform": 36, "collate": 175, "transfer": 214, "h2d": 202, "user": 142, "wait": 245,
-    "kernel": 103, "data_wait": 167, "launch": 178, "sync": 97, "host": 245, "comm": 137,
+    "sampler": 61, "wrapper": 66, "read": 32, "decode": 74, "transform": 36, "collate": 175, "transfer": 214,
+    "h2d": 202, "user": 142, "wait": 245, "kernel": 103, "data_wait": 167, "launch": 178, "sync": 97, "host": 245,
+    "comm": 137,
 }  # fmt: skip
 """Nearest of the 256 terminal colours to the tokens of the page."""
 

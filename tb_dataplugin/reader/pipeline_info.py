@@ -43,6 +43,7 @@ class _Worker(msgspec.Struct):
     worker: Count
     pid: Count
     started_us: Time
+    ended_us: Time | None = None
     dropped_spans: Count = 0
     torch_threads: Count | None = None
     cv2_threads: Count | None = None
@@ -58,8 +59,14 @@ class _Batches(msgspec.Struct):
     drawn_us: Times = []
     started_us: Times = []
     finished_us: Times = []
+    serialise_us: Times = []
+    serialised_us: Times = []
+    deserialise_us: Times = []
     arrived_us: Times = []
     consumed_us: Times = []
+
+
+_SINCE_VERSION_2: Final = ("serialise_us", "serialised_us", "deserialise_us")
 
 
 class _Costs(msgspec.Struct):
@@ -163,6 +170,7 @@ def _worker(told: _Worker, origin_ns: int) -> WorkerProcess:
         told.pid,
         started,
         told.dropped_spans,
+        ended_ns=None if told.ended_us is None else round(told.ended_us * 1e3) - origin_ns,
         torch_threads=told.torch_threads,
         cv2_threads=told.cv2_threads,
         omp_threads=told.omp_threads,
@@ -170,7 +178,10 @@ def _worker(told: _Worker, origin_ns: int) -> WorkerProcess:
 
 
 def _batches(told: _Batches, origin_ns: int, found: DiagnosticsCollector) -> BatchTable | None:
-    columns = [getattr(told, name) for name in told.__struct_fields__]
+    count = len(told.loader)
+    columns = [
+        getattr(told, name) or ([None] * count if name in _SINCE_VERSION_2 else []) for name in told.__struct_fields__
+    ]
     if len({len(column) for column in columns}) != 1:
         found.add("bad_batches", "The columns of the batch records differ in length; the trace is read without them")
         return None

@@ -11,6 +11,8 @@ export const dark: Palette = {
   hover: "#2A2D31",
   selected: "#2B3648",
   "code-paper": "#2A2D31",
+  sampler: "#B79BE0",
+  wrapper: "#7FC4C0",
   read: "#4FA3D9",
   decode: "#8CCDF2",
   transform: "#3CC79B",

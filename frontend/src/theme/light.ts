@@ -11,6 +11,8 @@ export const light: Palette = {
   hover: "#F3F5F8",
   selected: "#E8EFFB",
   "code-paper": "#F5F6F8",
+  sampler: "#6C4A9E",
+  wrapper: "#2F6F6F",
   read: "#0072B2",
   decode: "#56B4E9",
   transform: "#009E73",

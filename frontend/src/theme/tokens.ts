@@ -13,6 +13,8 @@ export const TOKENS = [
   "selected",
   "code-paper",
   // stage kinds; "startup", "starved", "unrecorded" and "other" are data wait that no stage caused
+  "sampler",
+  "wrapper",
   "read",
   "decode",
   "transform",
