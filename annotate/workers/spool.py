@@ -1,8 +1,8 @@
 """The spool: where workers put their spans until the training process merges them into the trace.
 
 One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 for none);
-for each worker a file ``<pid>.state`` (what it is making, see `InWork`, its start being 0 between batches; then when the
-worker ended, 0 while it lives); and for each worker and window a file ``<window>-<pid>.spans``, written with one
+for each worker a file ``<pid>.state`` (what it is making, see `InWork`, its start being 0 between batches; then when
+the worker ended, 0 while it lives); and for each worker and window a file ``<window>-<pid>.spans``, written with one
 ``write`` per chunk: a worker that dies leaves at most one chunk cut off, which readers leave out.
 
 A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
