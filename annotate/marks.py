@@ -9,9 +9,9 @@ import os
 from typing import Any, TypeVar, overload
 
 from annotate.hooks.collating import Collate, CollateFunction
-from annotate.hooks.loaders import loaders_in
 from annotate.hooks.registry import register
 from annotate.hooks.transforms import Compose, Transform
+from annotate.hooks.wrappers import path_to_loaders
 from annotate.monitoring.monitor import monitor_by_environment
 from annotate.saying import in_short
 
@@ -32,7 +32,7 @@ def loader(loader: L) -> L:
     Raises:
         TypeError: it has neither, and holds no DataLoader.
     """
-    found = loaders_in(loader)
+    found = path_to_loaders(loader).loaders
     if not found:
         raise TypeError(_not_a_loader(loader))
     for each in found:

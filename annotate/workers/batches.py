@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from time import perf_counter_ns
 from typing import Any, Final, Protocol
 
+from annotate.hooks.wrappers import timed_next
+from annotate.recording import switch
 from annotate.saying import guard
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
@@ -138,10 +140,15 @@ class Iteration:
 class TaggingIterator:
     """A sampler's iterator whose indices know their batch."""
 
-    __slots__ = ("_iteration", "_iterator")
+    __slots__ = ("_iteration", "_iterator", "_name")
 
-    def __init__(self, iterator: Iterator[Any], iteration: Iteration) -> None:
+    def __init__(self, iterator: Iterator[Any], iteration: Iteration, name: str) -> None:
+        """
+        Args:
+            name: marker name of a span for each draw.
+        """
         self._iterator = iterator
+        self._name = name
         self._iteration = iteration
 
     def __iter__(self) -> TaggingIterator:
@@ -150,11 +157,11 @@ class TaggingIterator:
     def __next__(self) -> Any:
         iteration = self._iteration
         if not iteration.listeners:
-            return next(self._iterator)
+            return timed_next(self._name, self._iterator)
         with guard(_LOST):  # a fault of ours costs a record, never a batch
             if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
                 iteration.consume(perf_counter_ns())
-        indices = next(self._iterator)
+        indices = timed_next(self._name, self._iterator)
         with guard(_LOST):
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers else indices
@@ -171,6 +178,7 @@ class SamplerProxy:
 
     def __init__(self, target: Any, place: Place | None) -> None:
         self.target = target
+        self.name: Final = switch.hand_out("sampler", _label_of(target))
         self.place: Final = place
         """Of the workers that the iterator starts; None without workers."""
         self.iteration: Iteration | None = None
@@ -179,7 +187,7 @@ class SamplerProxy:
         iterator: Iterator[Any] = iter(self.target)
         if self.iteration is not None:
             with guard(_LOST):
-                return TaggingIterator(iterator, self.iteration)
+                return TaggingIterator(iterator, self.iteration, self.name)
         return iterator
 
     def __len__(self) -> int:
@@ -189,6 +197,13 @@ class SamplerProxy:
         if name == "target":
             raise AttributeError(name)
         return getattr(self.target, name)
+
+
+def _label_of(index_sampler: Any) -> str:
+    """The class of a batch sampler; that of the sampler inside where it only cuts batches, as torch's own does."""
+    inner = getattr(index_sampler, "sampler", None)
+    is_torchs = type(index_sampler).__module__.partition(".")[0] == "torch"
+    return type(inner if is_torchs and inner is not None else index_sampler).__name__
 
 
 def is_for_a_batch() -> bool:

@@ -209,7 +209,7 @@ class WorkerCapture:
 
     def wants(self, loader: Any) -> bool:
         self.iterated[id(loader)] = self.iterated.get(id(loader), 0) + 1
-        return bool(getattr(loader, "num_workers", 0)) and self._number_of(loader) is not None
+        return self._number_of(loader) is not None
 
     def place(self, loader: Any) -> Place | None:
         number = self._number_of(loader)
