@@ -317,7 +317,7 @@ class Profile:
         self._ledger.close()
         if self._session.workers.window is not None and not self._session.workers.window[1]:
             self._anchors.end()
-        self._session.workers.close_window()
+        self._session.workers.close_window(is_last=self._own_schedule and self._windows == self.options.repeat)
 
     def save(self, profiler: Any) -> Export | None:
         """Write the window that torch's profiler has just recorded; called by it."""

@@ -78,7 +78,7 @@ def looks_like_loader(given: object) -> bool:
 
 
 def time_wrapper(patches: Patches, wrapper: object) -> None:
-    """Time the own code of an iterable that wraps a loader, until the undo; a generator cannot be timed from outside."""
+    """Time an iterable's own code, until the undo; a generator cannot be timed from outside."""
     if not isinstance(wrapper, GeneratorType) and patches.first_visit(wrapper):
         patches.follow(wrapper, _WRAPPER)
 

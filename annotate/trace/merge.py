@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from annotate.host.meter import COLUMNS, NOT_TOLD
 from annotate.host.sampler import Sample
-from annotate.recording.rows import ROW_SIZE, cpu_ns, enclosing_index, is_sample, name_numbers, read_rows
+from annotate.recording.rows import cpu_ns, enclosing_index, is_sample, name_numbers
 from annotate.recording.training_thread import Ledger
 from annotate.trace.arguments import Arguments
 from annotate.trace.clock import Anchors, Clock
 from annotate.trace.counters import counter_events
+from annotate.trace.worker_files import WorkerFile, read_worker_files
 from annotate.trace_format import (
     ARG_BATCH,
     ARG_BYTES,
@@ -44,49 +43,6 @@ _FLOW: Final = "batch"
 _ARG_LOADER: Final = "loader"
 
 _WAITS_FOR_WORKERS: Final = b"#_MultiProcessingDataLoaderIter.__next__"
-
-
-@dataclass
-class WorkerFile:
-    """What one worker has written in one window."""
-
-    loader: int
-    worker: int
-    pid: int
-    started: int
-    span_ns: int = 0
-    """What one span cost there."""
-    threads: LibraryThreads = field(default_factory=LibraryThreads)
-    names: list[str] = field(default_factory=list)
-    batches: list[spool.BatchHead] = field(default_factory=list)
-    """Of each chunk of rows, the batch."""
-    ends: list[int] = field(default_factory=list)
-    """Of each chunk, where its rows end."""
-    rows: Any = None
-
-
-def read_worker_file(path: Path) -> WorkerFile | None:
-    """Read what is whole; None when not even the worker's own record is."""
-    data = path.read_bytes()
-    file: WorkerFile | None = None
-    parts: list[bytes] = []
-    count = 0
-    for kind, begin, end in spool.chunks(data):
-        if kind == spool.WORKER:
-            file = WorkerFile(**json.loads(data[begin:end]))
-        elif file is None:
-            return None
-        elif kind == spool.NAMES:
-            file.names += json.loads(data[begin:end])
-        else:
-            head, packed = spool.read_spans(data, begin, end)
-            file.batches.append(head)
-            parts.append(packed)
-            count += len(packed) // ROW_SIZE
-            file.ends.append(count)
-    if file is not None:
-        file.rows = read_rows(b"".join(parts))
-    return file
 
 
 class WorkerRows:
@@ -127,8 +83,8 @@ class WorkerRows:
         if self._capture.spool is None:
             return
         self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
-        for path in self._capture.spool.files():
-            file = read_worker_file(path)
+        for paths in self._capture.spool.files():
+            file = read_worker_files(paths)
             if file is not None:
                 self._prepare(file)
         self._capture.spool.clear()
@@ -260,8 +216,21 @@ class WorkerRows:
                 moment = max(int(last["start"]), int(last["end"]) - 1)
                 self._costs[key] = made.costs
                 self._last_span[key] = (file.pid, moment)
-        self.span_count += len(file.rows)
-        self._files.append(file)
+        file.kept = self._rows_of_the_window(file)
+        if len(file.kept):
+            self.span_count += len(file.kept)
+            self._files.append(file)
+
+    def _rows_of_the_window(self, file: WorkerFile) -> Any:
+        """Numbers of the rows that overlap the window, or belong to a batch that it has received."""
+        import numpy as np
+
+        begin, end = self._capture.window or (0, 0)
+        seen = {(batch.iteration, batch.batch) for batch in self._seen_batches()}
+        is_seen = np.array([(made.iteration, made.batch) in seen for made in file.batches], dtype=np.bool_)
+        sizes = np.diff(np.array([0, *file.ends], dtype=np.int64)).astype(np.int64)
+        overlaps = (file.rows["end"] >= begin) & (file.rows["start"] <= end)
+        return np.flatnonzero(overlaps | (np.repeat(is_seen, sizes) & (file.rows["start"] <= end)))
 
     def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
         """What the training thread's own record of a marker says beside its times, as JSON text of arguments."""
@@ -286,12 +255,11 @@ class WorkerRows:
     def _spans(self, file: WorkerFile, clock: Clock) -> Iterator[bytes]:
         import numpy as np
 
-        window = self._capture.window or (0, 0)
         rows = file.rows
         chunk = np.searchsorted(np.array(file.ends, dtype=np.int64), np.arange(len(rows)), side="right")
         ends = rows["end"]
         names = name_numbers(rows)
-        kept = np.flatnonzero((ends >= window[0]) & (rows["start"] <= window[1]))
+        kept = file.kept
         # Parents first: they begin no later, end no earlier, and were recorded after their children.
         kept = kept[np.lexsort((-kept, -ends[kept], rows["start"][kept]))]
         samples = np.array([is_sample(name) for name in file.names] or [False])[names[kept]]
@@ -316,7 +284,7 @@ class WorkerRows:
         begin, end = self._capture.window or (0, 0)
         for batch in self._batches.kept:
             last = self._last_span.get((batch.iteration, batch.batch)) if batch.iteration >= 0 else None
-            if last is None or batch.consumed is None or not begin <= batch.consumed <= end or last[1] < begin:
+            if last is None or batch.consumed is None or not begin <= batch.consumed <= end:
                 continue
             number = _FIRST_FLOW + len(texts)
             pid, moment = last
