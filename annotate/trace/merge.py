@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from annotate.host.meter import COLUMNS, NOT_TOLD
 from annotate.host.sampler import Sample
+from annotate.recording import switch
 from annotate.recording.rows import cpu_ns, enclosing_index, is_sample, name_numbers
 from annotate.recording.training_thread import Ledger
 from annotate.trace.arguments import Arguments
@@ -91,7 +92,10 @@ class WorkerRows:
 
     def names(self) -> frozenset[str]:
         """Names of all spans that workers recorded in the window."""
-        return frozenset(name for file in self._files for name in file.names)
+        elsewhere = {span.name for span in (self._ledger.elsewhere if self._ledger else ())}
+        return frozenset(name for file in self._files for name in file.names) | {
+            switch.HANDED_OUT.get(name, name) for name in elsewhere
+        }
 
     def span_us(self) -> float:
         """What one span cost in the workers: the median over them, 0 without any."""
@@ -167,7 +171,7 @@ class WorkerRows:
                 "matched with the trace. Leave ProfilerActivity.CPU on."
             )
         workers = sum(losses.elsewhere for losses in self._batches.losses.values())
-        here = 0 if self._ledger is None else self._ledger.elsewhere
+        here = 0 if self._ledger is None else self._ledger.lost_elsewhere
         for count, where in ((here, "the training process"), (workers, "DataLoader workers")):
             if count and not lost:
                 notes.append(
@@ -249,6 +253,7 @@ class WorkerRows:
         for order, file in enumerate(sorted(self._files, key=lambda file: (file.loader, file.worker, file.started))):
             yield _process_events(file, loaders, thread[0] + 1 + order, several, clock.ts_ns(window[0]) // 1000)
             yield from self._spans(file, clock)
+        yield self._of_other_threads(clock, thread[0])
         yield self._arrows(clock, thread)
         yield counter_events(self._samples, clock, thread)
 
@@ -272,6 +277,22 @@ class WorkerRows:
         columns = (names[kept], start, dur, chunk[kept], cpu_ns(rows[kept]) // 100, index, size)
         for at in range(0, len(kept), _AT_ONCE):
             yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
+
+    def _of_other_threads(self, clock: Clock, pid: int) -> bytes:
+        """Spans that other threads of the training process ran, in rows of their own."""
+        texts: list[str] = []
+        begin, end = self._capture.window or (0, 0)
+        spans = [] if self._ledger is None else self._ledger.elsewhere
+        for span in (span for span in spans if span.end >= begin and span.start <= end):
+            start, length = clock.ts_ns(span.start), span.end - span.start
+            index = f',"{ARG_INDEX}":{span.item}' if span.item >= 0 else ""
+            name = json.dumps(switch.HANDED_OUT.get(span.name, span.name))
+            texts.append(
+                f'{{"ph":"X","cat":"{MARKER_CATEGORY}","name":{name},"pid":{pid},"tid":{span.thread},'
+                f'"ts":{start // 1000}.{start % 1000:03d},"dur":{length // 1000}.{length % 1000:03d},'
+                f'"args":{{"{ARG_CPU_US}":{_us(max(0, span.cpu))}{index}}}}},\n'
+            )
+        return "".join(texts).encode()
 
     def _tail(self, file: WorkerFile, made: spool.BatchHead) -> str:
         known = self._batches.epochs.get(made.iteration)
