@@ -85,7 +85,8 @@ def time_wrapper(patches: Patches, wrapper: object) -> None:
 
 def label_of(iterable: object) -> str:
     """The class of an iterable, or the function that a generator came from."""
-    return iterable.__name__ if isinstance(iterable, GeneratorType) else type(iterable).__name__
+    name = iterable.__name__ if isinstance(iterable, GeneratorType) else type(iterable).__name__
+    return type(iterable).__name__ if name.startswith("<") else name  # a generator expression
 
 
 def _timed_iter(method: Method, followed: Followed) -> Method:
@@ -118,9 +119,9 @@ class TimedSteps:
         return getattr(self._iterator, name)
 
 
-def timed_next(name: str, iterator: Iterator[Any]) -> Any:
+def timed_next(name: str | None, iterator: Iterator[Any]) -> Any:
     """``next(iterator)``, in a span while something records."""
-    if not switch.RECORDING:
+    if name is None or not switch.RECORDING:
         return next(iterator)
     step: Callable[[Iterator[Any]], Any] = next
     return switch.call(name, step, (iterator,), {})

@@ -17,6 +17,7 @@ from annotate.saying import guard
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
+_COUNTING: Final = ("SequentialSampler", "_InfiniteConstantSampler")
 _LOST: Final = "annotate cannot follow the batches of a DataLoader"
 
 
@@ -142,10 +143,10 @@ class TaggingIterator:
 
     __slots__ = ("_iteration", "_iterator", "_name")
 
-    def __init__(self, iterator: Iterator[Any], iteration: Iteration, name: str) -> None:
+    def __init__(self, iterator: Iterator[Any], iteration: Iteration, name: str | None) -> None:
         """
         Args:
-            name: marker name of a span for each draw.
+            name: marker name of a span for each draw; None for no span.
         """
         self._iterator = iterator
         self._name = name
@@ -178,7 +179,7 @@ class SamplerProxy:
 
     def __init__(self, target: Any, place: Place | None) -> None:
         self.target = target
-        self.name: Final = switch.hand_out("sampler", _label_of(target))
+        self.name: Final = _span_name(target)
         self.place: Final = place
         """Of the workers that the iterator starts; None without workers."""
         self.iteration: Iteration | None = None
@@ -199,11 +200,14 @@ class SamplerProxy:
         return getattr(self.target, name)
 
 
-def _label_of(index_sampler: Any) -> str:
-    """The class of a batch sampler; that of the sampler inside where it only cuts batches, as torch's own does."""
+def _span_name(index_sampler: Any) -> str | None:
+    """The marker name of drawing indices: by the class of a batch sampler, and where that only cuts batches, as torch's
+    own does, of the sampler inside. None for those that count, which take no time worth a span.
+    """
     inner = getattr(index_sampler, "sampler", None)
     is_torchs = type(index_sampler).__module__.partition(".")[0] == "torch"
-    return type(inner if is_torchs and inner is not None else index_sampler).__name__
+    cls = type(inner if is_torchs and inner is not None else index_sampler)
+    return None if cls.__qualname__ in _COUNTING else switch.hand_out("sampler", cls.__name__)
 
 
 def is_for_a_batch() -> bool:
