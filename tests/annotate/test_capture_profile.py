@@ -184,7 +184,7 @@ def test_async_functions_classes_and_unknown_kinds_are_refused_in_one_line() -> 
         annotate.stage("read")(wait)
     with pytest.raises(TypeError, match="decorates functions"):
         annotate.stage("read")(Stacker)
-    with pytest.raises(ValueError, match=r"'load' \(str\) is no stage kind\. Use one of: wait, sampler, wrapper, sample"):
+    with pytest.raises(ValueError, match=r"'load' \(str\) is no stage kind\. Use one of: wait, sampler, wrapper"):
         annotate.stage("load")  # type: ignore[arg-type]
 
 
