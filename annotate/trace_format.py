@@ -185,6 +185,7 @@ class BatchCosts(TypedDict, total=False):
     read_chars: list[int | None]  # bytes that reads returned, from storage or the page cache (rchar)
     read_bytes: list[int | None]  # bytes that came from storage
     major_faults: list[int | None]
+    gc_us: list[float | None]  # Python's garbage collector
 
 
 class ThreadCosts(TypedDict):
@@ -192,6 +193,7 @@ class ThreadCosts(TypedDict):
 
     cpu_us: float
     run_delay_us: float  # waiting for a CPU (/proc schedstat)
+    gc_us: float  # Python's garbage collector, in this or another thread: it stops them all
 
 
 class PipelineMetadata(TypedDict, total=False):

@@ -74,10 +74,11 @@ class Ledger:
         if meter is None:
             return None
         cpu = thread_time_ns() - self._cpu
-        delay = between(self._before, meter.read())[COLUMNS.index("run_delay_us")]
+        spent = between(self._before, meter.read())
+        delay, collecting = (spent[COLUMNS.index(column)] for column in ("run_delay_us", "gc_us"))
         if get_ident() != self._thread or delay < 0:  # closed by another thread, whose CPU time is another
             return None
-        return {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000}
+        return {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000, "gc_us": collecting / 1000}
 
     def _pack(self) -> None:
         span_recorder.flushed()

@@ -66,6 +66,7 @@ class BatchHead(NamedTuple):
     read_chars: int
     read_bytes: int
     major_faults: int
+    gc: int
 
     @property
     def costs(self) -> tuple[int, ...]:

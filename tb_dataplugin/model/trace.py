@@ -120,6 +120,7 @@ class BatchCosts:
     voluntary, involuntary          context switches of its main thread
     read_chars, read_bytes          bytes that reads returned; the part of them that came from storage
     major_faults                    page faults that went to storage
+    gc_ns                           Python's garbage collector
     """
 
     process_cpu_ns: Int64Array
@@ -129,14 +130,18 @@ class BatchCosts:
     read_chars: Int64Array
     read_bytes: Int64Array
     major_faults: Int64Array
+    gc_ns: Int64Array
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadCosts:
-    """What a thread spent in the window: running; waiting for a CPU."""
+    """What a thread spent in the window: running; waiting for a CPU; of both, in Python's garbage collector (None: not
+    recorded).
+    """
 
     cpu_ns: int
     run_delay_ns: int
+    gc_ns: int | None = None
 
     @property
     def delay_per_cpu(self) -> float | None:

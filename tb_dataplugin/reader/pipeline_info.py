@@ -77,11 +77,13 @@ class _Costs(msgspec.Struct):
     read_chars: list[Total | None] = []
     read_bytes: list[Total | None] = []
     major_faults: list[Total | None] = []
+    gc_us: Times = []
 
 
 class _ThreadCosts(msgspec.Struct):
     cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
     run_delay_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
+    gc_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
 
 
 class _Metadata(msgspec.Struct):
@@ -151,7 +153,8 @@ def _bounded(what: str, count: int, most: int, found: DiagnosticsCollector) -> i
 
 
 def _thread_costs(told: _ThreadCosts) -> ThreadCosts:
-    return ThreadCosts(round(told.cpu_us * 1e3), round(told.run_delay_us * 1e3))
+    collecting = None if told.gc_us is None else round(told.gc_us * 1e3)
+    return ThreadCosts(round(told.cpu_us * 1e3), round(told.run_delay_us * 1e3), collecting)
 
 
 def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
@@ -206,6 +209,7 @@ def _costs(told: _Costs, count: int, found: DiagnosticsCollector) -> BatchCosts 
         read_chars=column("read_chars"),
         read_bytes=column("read_bytes"),
         major_faults=column("major_faults"),
+        gc_ns=column("gc_us", 1e3),
     )
 
 
