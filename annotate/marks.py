@@ -1,6 +1,6 @@
 """What users put around their objects: `loader`, `dataset`, `compose`, `collate`.
 
-Each only remembers what it is given (`hooks.registry`); nothing is timed before a capture or a monitor looks at it.
+Each only remembers what it is given (`hooks.marked`); nothing is timed before a capture or a monitor looks at it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from typing import Any, TypeVar, overload
 
+from annotate.hooks import marked
 from annotate.hooks.collating import Collate, CollateFunction
 from annotate.hooks.loaders import loaders_in
-from annotate.hooks.registry import register
 from annotate.hooks.transforms import Compose, Transform
 from annotate.monitoring.monitor import monitor_by_environment
 from annotate.saying import in_short
@@ -39,7 +39,7 @@ def loader(loader: L) -> L:
         function = getattr(each, "collate_fn", None)
         if callable(function) and not isinstance(function, Collate):
             each.collate_fn = collate(function)  # type: ignore[attr-defined]
-        register("loader", each)
+        marked.remember("loader", each)
         if os.environ.get("ANNOTATE_MONITOR"):
             monitor_by_environment(each)
     return loader
@@ -69,7 +69,7 @@ def dataset(ds: D) -> D:
     hint = _why_no_dataset(ds)
     if hint is not None:
         raise TypeError(f"annotate.dataset takes a dataset, with __getitem__ or __iter__, and not {in_short(ds)}{hint}")
-    register("dataset", ds)
+    marked.remember("dataset", ds)
     return ds
 
 
@@ -111,7 +111,7 @@ def compose(transforms: Any) -> Any:
             "annotate.compose takes a list of callables, or a pipeline that can be called, and not "
             f"{in_short(transforms)}. Pass a list, such as [T.RandomCrop(256), T.ToTensor()], or your Compose"
         )
-    register("transform", transforms)
+    marked.remember("transform", transforms)
     return transforms
 
 
