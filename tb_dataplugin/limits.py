@@ -57,6 +57,6 @@ MOST_ROWS: Final = 4000
 """Rows of the whole timeline: each costs every picture some microseconds, whether it has boxes in it or not."""
 
 
-def over(found: DiagnosticsCollector, what: str, count: int, message: str) -> None:
+def over(diagnostics: DiagnosticsCollector, what: str, count: int, message: str) -> None:
     """Notes that the limit on `what` was hit by `count` too many; `message` says what became of them."""
-    found.add(f"limit_{what}", message, count)
+    diagnostics.add(f"limit_{what}", message, count)

@@ -79,8 +79,8 @@ class Window:
         try:
             return _counters_decoder.decode(self.text)
         except BAD_JSON:
-            found = map(_counter, _raw_decoder.decode(self.text))
-        return [one for one in found if one is not None]
+            counters = map(_counter, _raw_decoder.decode(self.text))
+        return [counter for counter in counters if counter is not None]
 
 
 class Unsound(Exception):
@@ -96,7 +96,7 @@ class Unsound(Exception):
         self.deep = isinstance(error, RecursionError)
         self.truncated = "truncated" in message or self.deep
         elements = text[1 : int(place[1])] if place else b""
-        if "trailing characters" in message:  # behind the closing bracket; their place is told as one too high
+        if "trailing characters" in message:  # after the closing bracket; msgspec's place is one too high
             elements = elements[:-1].rstrip().removesuffix(b"]")
         self.sound = len(elements)
         self.whole = elements.rfind(b"}") + 1

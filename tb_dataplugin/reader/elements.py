@@ -2,7 +2,7 @@
 
 A cut is guessed (``}`` and ``,`` and ``{`` in a row; in damaged text also ``,`` and the begin of an event, or the end
 of a list) and then proved by decoding what stands before it. All scanning goes on where it stopped when the next block
-comes, and none looks further ahead than it is told to: damaged text takes time in proportion to its length.
+comes, and none looks further ahead than its limit: damaged text takes time in proportion to its length.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ElementStream:
         self.at = 0
         self._dropped = 0  # bytes before `text`
         self._clear_to = 0  # no boundary begins between `at` and here; counted from the begin of the stream
-        self._no_cut_at = -_OVERLAP  # no boundary was found just before here, counted likewise
+        self._no_cut_at = -_OVERLAP  # there is no boundary just before here, counted likewise
 
     def more(self) -> bool:
         """Bring at least as many bytes as are left, so that long values are not copied often; False at the end."""
@@ -98,7 +98,7 @@ class ElementStream:
     def last_boundary(self, limit: int) -> int | None:
         """The end (exclusive) of what may be the last whole element before `limit`, with another one after it.
 
-        Where none was found, none is sought again before the limit has moved on.
+        After a search in vain, the next one waits until the limit has moved on.
         """
         last = end = min(limit, len(self.text))
         if 0 <= self._dropped + last - self._no_cut_at < _OVERLAP:
@@ -116,7 +116,7 @@ class ElementStream:
     def boundary(self, count: int = 1) -> int | None:
         """The end of what may be the next `count` elements, with another one after them; None when none is near.
 
-        An end at a comma or behind a bracket: decoding tells whether it is one.
+        An end at a comma or behind a bracket: decoding decides whether it is.
         """
         end = self._first_boundary()
         for _ in range(count - 1):

@@ -68,10 +68,10 @@ def main(spare: str, roots: Sequence[str] = ()) -> None:
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, lines.put, Path(spare)), daemon=True).start()
     usual = user_store()
-    told = None if usual is None else usual.distrusted()
-    if told is not None:
-        print(f"tb-dataplugin: {shown(told)}", file=sys.stderr)
-    stores = (*(() if usual is None or told is not None else (usual,)), Store(Path(spare)))
+    distrust = None if usual is None else usual.distrusted()
+    if distrust is not None:
+        print(f"tb-dataplugin: {shown(distrust)}", file=sys.stderr)
+    stores = (*(() if usual is None or distrust is not None else (usual,)), Store(Path(spare)))
     folders = tuple(map(Path, roots))
     while line := lines.get().strip():
         answer = answer_to(msgspec.json.decode(line, type=Request), stores, folders)
@@ -99,7 +99,7 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
     if kept.store is None:
         folders = " and ".join(str(store.folder) for store in stores)
         why = f"{folders} cannot be written; free disk space"
-        return Answer("error", shown(f"cannot keep what was found in {path}: {why}"))
+        return Answer("error", shown(f"cannot keep the report of {path}: {why}"))
     return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key)
 
 

@@ -141,33 +141,33 @@ class CaptureLibrary:
         entry = self.entry(capture_id)
         if entry.state != "ready":
             return self._want(entry)
-        found = self._timelines.get(entry.key)
-        if found is None:
-            found = Store(Path(entry.folder)).timeline(entry.key)
-            if found is None:
+        timeline = self._timelines.get(entry.key)
+        if timeline is None:
+            timeline = Store(Path(entry.folder)).timeline(entry.key)
+            if timeline is None:
                 return self._lost(entry)
-            self._timelines.put(entry.key, found, found.nbytes)
-        return found
+            self._timelines.put(entry.key, timeline, timeline.nbytes)
+        return timeline
 
     def replays(self) -> list[Capture]:
         """Replays that are ready, oldest first."""
         entries = [
             entry for entry in reversed(self.listing().entries) if entry.state == "ready" and entry.mode == "replay"
         ]
-        found = (self._find_capture(entry) for entry in entries)
-        return [capture for capture in found if capture is not None]
+        captures = (self._find_capture(entry) for entry in entries)
+        return [capture for capture in captures if capture is not None]
 
     def _find_capture(self, entry: Entry) -> Capture | None:
-        found = self._captures.get(entry.id + entry.key)
-        if found is None:
-            found = Store(Path(entry.folder)).capture(entry.key)
-            if found is not None:
-                found.name, found.file = (
+        capture = self._captures.get(entry.id + entry.key)
+        if capture is None:
+            capture = Store(Path(entry.folder)).capture(entry.key)
+            if capture is not None:
+                capture.name, capture.file = (
                     entry.id,
                     encodable(str(entry.trace.path)),
                 )  # a copy of the file has the same entry
-                self._captures.put(entry.id + entry.key, found, PARSED_PER_BYTE * found.ByteSize())
-        return found
+                self._captures.put(entry.id + entry.key, capture, PARSED_PER_BYTE * capture.ByteSize())
+        return capture
 
     def _want(self, entry: Entry) -> Entry:
         with self._changed:
@@ -179,7 +179,7 @@ class CaptureLibrary:
         """Its entry is gone from the cache: analyse it again."""
         again = replace(entry, state="queued", losses=entry.losses + 1)
         if again.losses > MAX_LOSSES:
-            why = f"what was found in {entry.trace.path} vanishes from {entry.folder}"
+            why = f"the report of {entry.trace.path} vanishes from {entry.folder}"
             again = replace(again, state="error", error=f"{why}; set TB_DATAPLUGIN_CACHE to a folder that keeps files")
         with self._changed:
             if self._entries.get(entry.id) == entry:
@@ -197,9 +197,9 @@ class CaptureLibrary:
             if not logdir.problem
             for trace in find_traces(logdir.path, problems.append, self.roots)
         ]
-        found = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
+        met = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
         with self._changed:
-            for gone in self._entries.keys() - found:
+            for gone in self._entries.keys() - met:
                 del self._entries[gone]
             self._problems, self._scanned = tuple(problems), True
             self._changed.notify_all()
@@ -293,13 +293,13 @@ def _with_ids(traces: Sequence[tuple[TraceFile, str]]) -> Iterator[tuple[str, Tr
 
     Two files of one folder may differ in their suffix only, or in bytes that escapes make alike.
     """
-    ordered = sorted(traces, key=lambda one: (one[1], one[0].path))
+    ordered = sorted(traces, key=lambda item: (item[1], item[0].path))
     twins = Counter((run, trace.name) for trace, run in ordered)
     used: set[str] = set()
     for trace, run in ordered:
         name = trace.name if twins[run, trace.name] == 1 else trace.path.name
-        found = encodable(name if run == "." else f"{run}/{name}")
-        while found in used:
-            found += "'"
-        used.add(found)
-        yield found, trace, encodable(run)
+        capture_id = encodable(name if run == "." else f"{run}/{name}")
+        while capture_id in used:
+            capture_id += "'"
+        used.add(capture_id)
+        yield capture_id, trace, encodable(run)
