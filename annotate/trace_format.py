@@ -23,7 +23,7 @@ MARKER_CATEGORY: Final = "user_annotation"
 StageKind = Literal["wait", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"]
 
 STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
-"""A new kind also needs a colour on the page: ``frontend/src/theme/tokens.ts``, ``light.ts`` and ``dark.ts``."""
+"""A new kind also needs a line in ``STAGE_KINDS`` of ``tb_dataplugin/words.py``; ARCHITECTURE.md says what follows."""
 
 FIRST_BATCH: Final = " (first batch)"
 """Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
