@@ -71,8 +71,8 @@ class StageCalls:
     """Data wait that they caused; None when not known."""
     bytes: float | None
     """Size of all their results; None when not recorded."""
-    offset_us: float | None
-    """Mean time from the start of the enclosing stage to the call; None at the top."""
+    place: float | None
+    """Mean place among the calls right inside the enclosing stage, by their start; None at the top."""
     cpu_use: CpuUse | None
     """None when their CPU time was not recorded."""
 

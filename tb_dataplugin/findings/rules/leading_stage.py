@@ -9,21 +9,25 @@ from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
+from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.rules import small_reads
+from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, LEADING_STAGE, ONE_CALL
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, ONE_CALL
 from tb_dataplugin.units import duration, percent, plural
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
     "decode": "Decode less: a smaller image, a faster decoder, or data decoded once and stored.",
-    "transform": "Make it cheaper: apply it to a smaller input (crop first), replace it by array operations, do it "
-    "once per batch after collate, or on the device.",
+    "transform": "Replace it with array operations, or apply it once per batch, after collate or on the device.",
     "sample": "Time passes in the dataset's own __getitem__, outside all marked stages: mark its parts with "
     "annotate.stage to see which.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
 }
+
+ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
+"""Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
 
 OUTLIER_ADVICE: Final = (
     "One call dominates: the first call of a stage often pays for imports, compilation or a cold cache. Capture more "
@@ -53,8 +57,8 @@ DECODER_CODE: Final = {
 
 @rule(title="Leading stage", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | None:
-    leader = next((wait for wait in signals.waits_by_stage or () if wait.stage is not None), None)
-    if leader is None or leader.stage is None or leader.share < LEADING_STAGE or leader.stage.kind not in ADVICE:
+    leader = leading_place(signals)
+    if leader is None or leader.stage is None or leader.stage.kind not in ADVICE:
         return None
     if leader.stage.kind == "read" and isinstance(small_reads.check(signals), Finding):
         return None
@@ -66,7 +70,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=_severity(signals, outlier),
         title=_title(signals, leader, calls if outlier else None),
-        advice=OUTLIER_ADVICE if outlier else ADVICE[leader.stage.kind] + LIMIT_ADVICE[limit],
+        advice=OUTLIER_ADVICE if outlier else _advice(signals, leader.stage) + LIMIT_ADVICE[limit],
         stage=leader.name,
         gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(gain),
         evidence=(
@@ -105,6 +109,31 @@ def _cpu_use(rows: list[StageCalls]) -> CpuUse | None:
     known = [calls for calls in rows if calls.cpu_use is not None]
     most = max(known, key=lambda calls: calls.self_us, default=None)
     return None if most is None else most.cpu_use
+
+
+def _advice(signals: Signals, stage: Stage) -> str:
+    """What the order and the sizes of the transforms, as recorded, allow to say."""
+    advice = ADVICE[stage.kind]
+    if stage.kind != "transform":
+        return advice
+    if any(path[-1] == stage for path in containers(signals.stages)):
+        return (
+            f"This is time in {stage.label} itself, outside the transforms inside it: mark its parts with "
+            "annotate.stage to see which."
+        )
+    steps = [step for sequence in sequences(signals.stages) for step in sequence]
+    own = next((step for step in steps if step.calls.stage == stage), None)
+    if own is None:
+        return advice
+    if own.shrinks:
+        return (
+            f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
+            "while it decodes, or use a faster implementation."
+        )
+    later = next((step for step in steps if step.shrinks and own.calls in step.before), None)
+    if later is None:
+        return advice
+    return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input. {advice}"
 
 
 def _severity(signals: Signals, outlier: bool) -> Severity:

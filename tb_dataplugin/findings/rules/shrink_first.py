@@ -8,7 +8,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
-from tb_dataplugin.findings.thresholds import EARLIER_WORTH, SHRINKS
+from tb_dataplugin.findings.thresholds import EARLIER_WORTH
 from tb_dataplugin.units import duration, percent
 
 
@@ -73,7 +73,7 @@ def _advice(label: str, before: str, kept: str, *, bounded: bool) -> str:
 
 def _saved(signals: Signals, step: Step) -> float | None:
     """Of the cost, at most: decoding and transforms before it, as far as they work on what is thrown away."""
-    if step.ratio is None or step.ratio > SHRINKS or step.calls.stage.kind != "transform":
+    if step.ratio is None or not step.shrinks:
         return None
     rows, cost = _with_inner(signals.stages, step.before), signals.wait_cost_us
     if not cost or signals.cost_of(rows) * (1 - step.ratio) < EARLIER_WORTH * cost:
