@@ -52,8 +52,8 @@ def _not_a_loader(given: object) -> str:
     elif hasattr(type(given), "__getitem__"):
         hint = ". Did you mean annotate.dataset(...)?"
     elif hasattr(type(given), "__iter__"):
-        hint = ": loop over prof.steps(...) to have the data wait of any iterable recorded"
-    return f"annotate.loader takes a DataLoader of torch, and not {in_short(given)}{hint}"
+        hint = ": to record the data wait of any iterable, loop over prof.steps(...)"
+    return f"annotate.loader takes a torch DataLoader, not {in_short(given)}{hint}"
 
 
 def dataset(ds: D) -> D:
@@ -68,7 +68,7 @@ def dataset(ds: D) -> D:
     """
     hint = _why_no_dataset(ds)
     if hint is not None:
-        raise TypeError(f"annotate.dataset takes a dataset, with __getitem__ or __iter__, and not {in_short(ds)}{hint}")
+        raise TypeError(f"annotate.dataset takes a dataset with __getitem__ or __iter__, not {in_short(ds)}{hint}")
     marked.remember("dataset", ds)
     return ds
 
@@ -102,13 +102,13 @@ def compose(transforms: Any) -> Any:
         for index, transform in enumerate(transforms):
             if not callable(transform):
                 raise TypeError(
-                    f"annotate.compose takes callables, and element {index} is {in_short(transform)}, which cannot be "
-                    "called. Pass transforms, such as T.ToTensor()"
+                    f"annotate.compose takes callables, but element {index} is {in_short(transform)}. Pass "
+                    "transforms, such as T.ToTensor()"
                 )
         transforms = Compose(list(transforms))
     elif not callable(transforms):
         raise TypeError(
-            "annotate.compose takes a list of callables, or a pipeline that can be called, and not "
+            "annotate.compose takes a list of callables or a callable pipeline, not "
             f"{in_short(transforms)}. Pass a list, such as [T.RandomCrop(256), T.ToTensor()], or your Compose"
         )
     marked.remember("transform", transforms)
@@ -132,7 +132,7 @@ def collate(fn: CollateFunction | None = None) -> Collate:
         return fn
     if fn is not None and not callable(fn):
         raise TypeError(
-            f"annotate.collate takes a function that builds a batch, and not {in_short(fn)}. Pass what you pass as "
+            f"annotate.collate takes a function that builds a batch, not {in_short(fn)}. Pass what you pass as "
             "collate_fn=..., or nothing for torch's default"
         )
     return Collate(default_collate if fn is None else fn)

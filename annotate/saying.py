@@ -16,9 +16,9 @@ _BETWEEN: Final = ("torch.", "multiprocessing.", "contextlib", "threading")
 _LONGEST: Final = 40
 _reported: Final[list[bool]] = []
 _waiting: Final[list[str]] = []
-"""Faults of other threads, which have no line of the user's to point at: told by `deliver`."""
+"""Faults of other threads, which have no line of the user's to point at; `deliver` warns of them."""
 _send: Callable[[str], None] | None = None
-"""In a DataLoader worker: takes a fault to the training process, which tells it."""
+"""In a DataLoader worker: sends a fault to the training process, which warns of it."""
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
@@ -27,7 +27,7 @@ def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
 
 
 def report_fault(text: str) -> None:
-    """Say that something of ours has failed, unless a fault has been told in this capture: what follows is not news."""
+    """Warn that our own code has failed, once per capture."""
     if _reported:
         return
     _reported.append(True)
@@ -40,7 +40,7 @@ def report_fault(text: str) -> None:
 
 
 def deliver() -> None:
-    """Tell, at the user's line, what other threads had to say."""
+    """Warn, at the user's line, of the faults of other threads."""
     while _waiting:
         tell(_waiting.pop())
 

@@ -72,7 +72,7 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
 
     if not isinstance(loader, DataLoader):
         raise TypeError(
-            f"annotate.monitor takes a DataLoader of torch, and not {in_short(loader)}. Pass the DataLoader that your "
+            f"annotate.monitor takes a torch DataLoader, not {in_short(loader)}. Pass the DataLoader that your "
             "loop iterates; for the data wait of any other iterable, loop over prof.steps(...) in annotate.profile"
         )
     if type(every) is not int or every < 0:

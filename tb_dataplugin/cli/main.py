@@ -71,7 +71,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="tb-dataplugin",
-        description="Tells which DataLoader stage every idle device microsecond waited for.",
+        description="Shows which stage of your PyTorch data pipeline the device waits for.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")

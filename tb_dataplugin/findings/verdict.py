@@ -52,7 +52,7 @@ def _judge_device_run(signals: Signals) -> Verdict:
     opening = f"The device is idle for {percent(idle)} of the window"
     evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
     if 1 - idle >= DEVICE_BUSY:
-        return Verdict("device", f"{opening}: it is the bottleneck, leave the DataLoader alone.", evidence)
+        return Verdict("device", f"{opening}: the device is the bottleneck, leave the DataLoader alone.", evidence)
     leader = next(iter(signals.idle_reasons), None)
     if cost is not None and cost >= INPUT_BOUND and (leader is None or leader.name == "data_wait"):
         sentence = f"{opening}; for {percent(cost)} of the window it waits for data{_mostly(signals)}."

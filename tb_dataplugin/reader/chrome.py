@@ -1,7 +1,7 @@
-"""Chrome trace JSON to rows: syntax only, no meaning.
+"""Chrome trace JSON to rows: syntax only.
 
-This is the strict path: whole windows of proper JSON. Damaged elements go to `recovery`, which gives windows as
-well, and this goes on behind them.
+This is the strict path: whole windows of valid JSON. Damaged elements go to `recovery`, which also returns windows;
+reading then continues after them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ChromeReader:
         self.members: dict[str, bytes] = {}
 
     def windows(self) -> Iterator[Window]:
-        """The events in file order. Raises UnreadableTrace when the text is no Chrome trace."""
+        """The events in file order. Raises UnreadableTrace when the text is not a Chrome trace."""
         stream = self._stream
         while stream.left < 16 and stream.more():
             pass
@@ -72,7 +72,7 @@ class ChromeReader:
             yield from self._bare_list() if first == b"[" else self._object()
         except TooMuchJunk:
             limit, place = recovery.MOST_JUNK, stream.place
-            message = f"More than {limit:,} elements cannot be read; what follows byte {place:,} was left out"
+            message = f"More than {limit:,} elements are unreadable; everything after byte {place:,} was skipped"
             self._diagnostics.add("limit_junk", message)
             return
         if stream.skip_blank():
@@ -86,7 +86,7 @@ class ChromeReader:
             return None
         value = decode_value(text)
         if value is None and text != b"null":
-            self._diagnostics.add("bad_member", f"`{key}` is no proper JSON; the trace is read without it")
+            self._diagnostics.add("bad_member", f"`{key}` is not valid JSON; the trace is read without it")
         return value
 
     def _bare_list(self) -> Iterator[Window]:
@@ -145,7 +145,7 @@ class ChromeReader:
         return EVENT.match(stream.text, stream.at) is not None
 
     def _key(self, first: bytes) -> str | None:
-        """The name of the value that comes next; None where there is none. Something is taken in any case."""
+        """The name of the next value; None where there is none. Always consumes something."""
         stream = self._stream
         try:
             text = stream.value(LOOK_AHEAD) if first == b'"' else b""
@@ -160,7 +160,7 @@ class ChromeReader:
         return None
 
     def _take_member(self, key: str | None, has_events: bool) -> bool:
-        """Keep the value that comes next. False when it is damaged: it may have swallowed the events."""
+        """Keep the next value. False when it is damaged: it may have swallowed the events."""
         stream = self._stream
         stream.skip_space()
         if key is not None:
@@ -177,12 +177,12 @@ class ChromeReader:
                     return True
             else:
                 stream.at -= len(text)
-        self._diagnostics.add("bad_member", "Values beside the events are no proper JSON and were left out")
+        self._diagnostics.add("bad_member", "Values beside the events are not valid JSON and were skipped")
         return False
 
     def _no_events(self) -> None:
         if self._diagnostics.has("truncated") and not self._diagnostics.has("bad_member"):
-            raise UnreadableTrace(self._path, "it is cut off before its events", WAIT_OR_RECAPTURE)
+            raise UnreadableTrace(self._path, "it is truncated before its events", WAIT_OR_RECAPTURE)
         raise UnreadableTrace(self._path, "it has no `traceEvents`", NAME_A_TRACE)
 
     def _elements(self) -> Iterator[Window]:

@@ -115,9 +115,9 @@ class ColumnBuilder:
         if spans:
             start, readable = nanoseconds([event.ts for event in spans])
             length, has_length = nanoseconds([event.dur for event in spans])
-            self._count("event_without_start", "Events without a readable `ts` were left out", ~readable)
+            self._count("event_without_start", "Events without a readable `ts` were skipped", ~readable)
             timed = has_length & (length >= 0)
-            message = "Events without a readable `dur`, or with one below zero, were left out"
+            message = "Events without a readable `dur`, or with one below zero, were skipped"
             self._count("event_without_duration", message, readable & ~timed)
             self._add_spans(spans, start, length, readable & timed)
 
@@ -147,7 +147,7 @@ class ColumnBuilder:
     def _add_spans(self, spans: list[RawEvent], start: Int64Array, length: Int64Array, good: Mask) -> None:
         category = self._category[self._cats.column([event.cat for event in spans])]
         absurd = good & (length > LONGEST_NS)
-        self._count("absurd_time", "Events with absurd times were left out", absurd)
+        self._count("absurd_time", "Events with absurd times were skipped", absurd)
         good = good & ~absurd
         self._note_reach(good & ~_IS_KEPT[category] & _HAS_EXTENT[category], start, length)
         keep = good & _IS_KEPT[category]
@@ -215,7 +215,7 @@ class ColumnBuilder:
         if not len(start) or int(start.max()) - int(start.min()) <= LONGEST_NS:
             return np.ones(len(start), dtype=np.bool_)
         keep: Mask = np.abs(start - np.int64(np.partition(start, len(start) // 2)[len(start) // 2])) <= LONGEST_NS
-        self._count("absurd_time", "Events with absurd times were left out", ~keep)
+        self._count("absurd_time", "Events with absurd times were skipped", ~keep)
         return keep
 
     def _extent(self, events: EventTable) -> tuple[int, int]:

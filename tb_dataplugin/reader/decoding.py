@@ -1,4 +1,4 @@
-"""JSON text of events to rows, typed: what no analysis uses (call stacks, shapes) is skipped without building it.
+"""JSON text of events to rows, typed: fields that no analysis uses (call stacks, shapes) are skipped.
 
 Every field is typed as loosely as files in the wild are written; times stay text, so that they can be read exactly.
 """
@@ -66,7 +66,7 @@ _PLACE = re.compile(r"\(byte (\d+)\)")
 class Window:
     """Some whole elements of `traceEvents` in file order, and their text as a JSON list.
 
-    `was_mended`: the text is not what the file has. `left_out`: how many elements are no objects.
+    `was_mended`: the text differs from the file's. `left_out`: how many elements are not objects.
     """
 
     events: list[RawEvent]
@@ -84,9 +84,9 @@ class Window:
 
 
 class Unsound(Exception):
-    """The text is no JSON list. Lengths count from behind its opening bracket.
+    """The text is not a JSON list. Lengths count from just after its opening bracket.
 
-    `sound`: so many bytes may be sound. `whole`: so many may be whole elements, and only what follows them is wrong.
+    `sound`: this many bytes may be valid. `whole`: this many may be whole elements, so that only what follows is wrong.
     `truncated`: there may be more to come, or it is nested too deeply (`deep`) to tell.
     """
 

@@ -1,4 +1,4 @@
-"""One trace file to one `Trace`: what its columns mean, and what it says of itself."""
+"""One trace file to one `Trace`: the meaning of its columns, and its metadata."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         builder.add(window)
     columns = builder.columns()
     if columns.extent is None and diagnostics.has(*DAMAGE):
-        raise UnreadableTrace(path, "it is damaged or cut off before its first timed event", WAIT_OR_RECAPTURE)
+        raise UnreadableTrace(path, "it is damaged or truncated before its first timed event", WAIT_OR_RECAPTURE)
     names = columns.names
     events, tracks = bound_events(columns.events, columns.tracks, diagnostics)
     meanings = find_meanings(events, names)

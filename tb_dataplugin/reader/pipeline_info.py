@@ -93,7 +93,7 @@ class _Metadata(msgspec.Struct):
 
 
 def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCollector) -> PipelineInfo | None:
-    """None when the trace was not written by annotate, or says nothing that can be understood.
+    """None when the trace was not written by annotate, or its record is not valid.
 
     `origin_ns` is the `ts` of the trace's first event, from which its times are counted.
     """
@@ -134,7 +134,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
 
 
 def _bounded(what: str, count: int, most: int, diagnostics: DiagnosticsCollector) -> int:
-    """How many are looked at."""
+    """How many are read."""
     if count > most:
         message = f"The capture lists {count:,} {what}; only the first {most:,} are read"
         over(diagnostics, what, count - most, message)

@@ -66,7 +66,9 @@ def _unzipped(file: BinaryIO, head: bytes, path: Path, diagnostics: DiagnosticsC
             elif not given:
                 reason = f"its gzip data are damaged ({error})"
                 raise UnreadableTrace(path, reason, "copy it again or capture again") from None
-            diagnostics.add("damaged_gzip", f"The gzip data are damaged ({error}); what stands before that was read")
+            diagnostics.add(
+                "damaged_gzip", f"The gzip data are damaged ({error}); everything before the damage was read"
+            )
             return
         member.given += len(block)
         given += len(block)
@@ -85,10 +87,10 @@ def _unzipped(file: BinaryIO, head: bytes, path: Path, diagnostics: DiagnosticsC
             member = _Member(at)
     if not given:
         raise UnreadableTrace(
-            path, "its gzip data are cut off", "if a job is still writing it, wait; else copy it again"
+            path, "its gzip data are truncated", "if a job is still writing it, wait; else copy it again"
         )
     if member.begin < at:
-        message = "The gzip data end too early; what is there was read. If a job is still writing the file, wait"
+        message = "The gzip data are truncated; what is there was read. If a job is still writing the file, wait"
         diagnostics.add("truncated_gzip", message)
 
 
@@ -102,7 +104,7 @@ class _Member:
     def before_damage(self, file: BinaryIO, begin: int, end: int) -> bytes:
         """What it gives beyond `given`, though its bytes from `begin` to `end` are damaged somewhere.
 
-        A call that fails gives nothing, so they are unzipped again, one by one.
+        A failed call returns nothing, so they are unzipped again, one by one.
         """
         again = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
         skip, pieces = self.given, []

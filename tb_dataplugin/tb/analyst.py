@@ -1,4 +1,4 @@
-"""The process that analyses captures for TensorBoard, one after the other, and leaves what it finds in a cache.
+"""The process that analyses captures for TensorBoard, one after the other, and stores the reports in a cache.
 
 A process of its own keeps TensorBoard's interpreter lock free, gives its memory back, and may die alone. Requests and
 answers are lines on its standard streams. It ends at an empty line, and at the end of its input, which is also how it
@@ -28,10 +28,10 @@ from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.shown import shown
 
 LEAVE_ABOVE_BYTES = 400 << 20
-"""Having needed more memory than this at once, the process ends and a new one takes over: that gives all of it back."""
+"""After a peak above this, the process ends and a new one takes over, which returns the memory to the system."""
 NICE = 5
 OOM_SCORE = "500"
-"""Where memory runs out, this process is to be ended, not TensorBoard and not a training run."""
+"""When memory runs out, the system should kill this process, not TensorBoard or a training run."""
 
 
 class Request(msgspec.Struct, frozen=True):

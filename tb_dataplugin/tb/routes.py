@@ -34,7 +34,7 @@ JSON = "application/json"
 
 
 def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response], library: CaptureLibrary) -> Response:
-    """Runs a route; whatever goes wrong in it is one line of JSON."""
+    """Runs a route; any error in it becomes one line of JSON."""
     if request.method not in ("GET", "HEAD"):
         return _json(request, {"error": "only GET is served here"}, 405)
     try:

@@ -35,17 +35,17 @@ from tb_dataplugin.timeline.lanes import TimelineSource
 
 SCAN_EVERY_S = 2.5
 SETTLED_AFTER_S = 2.5
-"""A file that was written to less long ago is looked at again before it is read: it may still grow."""
+"""A file that was written more recently is checked again before it is read: it may still grow."""
 REST_AFTER_S = 20.0
-"""A process with nothing to do for so long is ended: it is back in 0.2 s."""
+"""A process that is idle for this long is ended; starting it again takes 0.2 s."""
 ANALYSTS = 2 if (os.cpu_count() or 1) >= 4 else 1
-"""Analyses at a time. Each takes a core and the memory of one trace."""
+"""Concurrent analyses. Each takes a core and the memory of one trace."""
 CAPTURE_BYTES, TIMELINE_BYTES = 64 << 20, 256 << 20
-"""Reports and timelines that stay in memory; others are read from the cache again."""
+"""Reports and timelines kept in memory; others are read from the cache again."""
 PARSED_PER_BYTE = 5
-"""What a parsed message takes in memory for each byte of it."""
+"""Memory of a parsed message, per byte of its encoding."""
 MAX_LOSSES = 3
-"""A capture whose entry vanished from the cache this often is not analysed again: something deletes it at once."""
+"""A capture whose cache entry disappeared this often is not analysed again: something keeps deleting it."""
 
 State = Literal["queued", "loading", "ready", "error"]
 
@@ -101,7 +101,7 @@ class CaptureLibrary:
         self._timelines: Shelf[TimelineSource] = Shelf(TIMELINE_BYTES)
 
     def start(self) -> None:
-        """Begin to watch; harmless when already begun."""
+        """Start watching; harmless when already started."""
         with self._changed:
             if self._started:
                 return
@@ -179,7 +179,7 @@ class CaptureLibrary:
         """Its entry is gone from the cache: analyse it again."""
         again = replace(entry, state="queued", losses=entry.losses + 1)
         if again.losses > MAX_LOSSES:
-            why = f"the report of {entry.trace.path} vanishes from {entry.folder}"
+            why = f"the report of {entry.trace.path} disappeared from {entry.folder}"
             again = replace(again, state="error", error=f"{why}; set TB_DATAPLUGIN_CACHE to a folder that keeps files")
         with self._changed:
             if self._entries.get(entry.id) == entry:
@@ -189,7 +189,7 @@ class CaptureLibrary:
     # What the thread that looks at the log directories does.
 
     def scan(self) -> None:
-        """Look at the log directories once: new files are queued, changed ones again, vanished ones dropped."""
+        """Scan the log directories once: queue new and changed files, drop deleted ones."""
         problems: list[str] = [logdir.problem for logdir in self.logdirs if logdir.problem]
         traces = [
             (trace, "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or ".")
@@ -205,7 +205,7 @@ class CaptureLibrary:
             self._changed.notify_all()
 
     def _meet(self, trace: TraceFile, capture_id: str, run: str) -> str:
-        """A file was seen: it is shown at once, and read once it does not change any more."""
+        """A file was seen: it is listed at once, and read once it no longer changes."""
         with self._changed:
             known = self._entries.get(capture_id)
             if trace.refused:
@@ -232,7 +232,7 @@ class CaptureLibrary:
     # What the threads that wait for analyses do.
 
     def analyse_next(self, analyst: Analyst) -> bool:
-        """Analyse the capture that is wanted most; False when there is nothing to do."""
+        """Analyse the most wanted capture; False when there is nothing to do."""
         with self._changed:
             entry = self._take_next()
         if entry is not None:

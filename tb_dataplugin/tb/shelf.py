@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 class Shelf(Generic[_T]):
-    """Values by key, at most `limit_bytes` of them: the one that was not asked for longest goes first. Thread-safe."""
+    """Values by key, at most `limit_bytes` of them: the least recently used goes first. Thread-safe."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes

@@ -45,11 +45,11 @@ export function sourceOf({ captures, timelines, title }: Embedded): DataSource {
     timeline: (query) => {
       const slice = finest(timelines[indexOf(query.id)] ?? [], query);
       return slice === null
-        ? failed("The timeline of this capture did not fit into this page; the TensorBoard tab has it.")
+        ? failed("The timeline of this capture was too large for this page; the TensorBoard tab has it.")
         : ready(slice);
     },
     comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
-    trace: () => failed("The trace itself is not in this page."),
+    trace: () => failed("This page does not include the trace itself."),
   };
 }
 

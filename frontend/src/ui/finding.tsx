@@ -80,7 +80,7 @@ function StageLink({ name, show }: { name: string; show: (() => void) | null }) 
   );
 }
 
-const BOUND = "An upper bound: all the data wait that it causes is gone, and nothing else has changed (Amdahl)";
+const BOUND = "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed";
 
 /** The bound, and as a bar how much of a step it is. */
 function Gain({ finding }: { finding: Finding }) {

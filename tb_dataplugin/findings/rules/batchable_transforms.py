@@ -34,7 +34,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
         title=f"Small transforms that run once per sample caused {percent(share)} of the data wait: {names}",
-        advice="Apply those that do the same to every sample to the whole batch, in collate or on the device: the "
+        advice="Apply those that treat every sample alike to the whole batch, in collate or on the device: the "
         "overhead of a call is then paid once per batch.",
         stage=tiny[0].stage.name,
         evidence=tuple(

@@ -21,8 +21,8 @@ ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
     "decode": "Decode less: a smaller image, a faster decoder, or data decoded once and stored.",
     "transform": "Replace it with array operations, or apply it once per batch, after collate or on the device.",
-    "sample": "Time passes in the dataset's own __getitem__, outside all marked stages: mark its parts with "
-    "annotate.stage to see which.",
+    "sample": "This is time in the dataset's own __getitem__, outside all marked stages: mark its parts with "
+    "annotate.stage to see which part is slow.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
 }
 
@@ -36,16 +36,16 @@ OUTLIER_ADVICE: Final = (
 
 LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
     "cpu": "",
-    "no_cpu": " Part of its time it only waits for a CPU, so its own cost is less than its time.",
-    "blocked": " Part of its time it is blocked, by storage, a lock or another process, which more DataLoader workers "
-    "can be at the same time.",
+    "no_cpu": " For part of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
+    "blocked": " For part of its time it is blocked by storage, a lock or another process; more DataLoader workers can "
+    "wait for those at the same time.",
     None: "",
 }
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
-    "cpu": "of its time it was running on a CPU",
-    "no_cpu": "of its time it was waiting for a CPU (estimated)",
-    "blocked": "of its time it was blocked by storage, a lock or another process",
+    "cpu": "running on a CPU",
+    "no_cpu": "waiting for a CPU (estimated)",
+    "blocked": "blocked by storage, a lock or another process",
 }
 
 DECODER_CODE: Final = {
@@ -119,7 +119,7 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if any(path[-1] == stage for path in containers(signals.stages)):
         return (
             f"This is time in {stage.label} itself, outside the transforms inside it: mark its parts with "
-            "annotate.stage to see which."
+            "annotate.stage to see which part is slow."
         )
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     own = next((step for step in steps if step.calls.stage == stage), None)
@@ -174,7 +174,7 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     parents = {calls.path[-2].name for calls in rows if len(calls.path) > 1 and calls.path[-2].kind == "transform"}
     if stage.kind != "decode" or not parents:
         return ()
-    return (Evidence("inside", f"it happens inside {', '.join(sorted(parents))}", stage=stage.name),)
+    return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
 
 
 def _limit_evidence(use: CpuUse | None, leader: StageWait) -> tuple[Evidence, ...]:
@@ -182,5 +182,5 @@ def _limit_evidence(use: CpuUse | None, leader: StageWait) -> tuple[Evidence, ..
         return ()
     parts = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
     part = parts[use.limited_by] / sum(parts.values())
-    text = f"{percent(part)} {LIMIT_WORDS[use.limited_by]}"
+    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time"
     return (share(f"limited_by_{use.limited_by}", part, "self time", text, leader.name),)

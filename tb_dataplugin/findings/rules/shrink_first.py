@@ -35,8 +35,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=_evidence(step),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason="The time of the earlier transforms is assumed to grow with the size of their input, and "
-        "their result on a part to be the same.",
+        confidence_reason="It assumes that the time of the earlier transforms grows with the size of their input, and "
+        "that their result does not depend on what is cut away.",
     )
 
 
