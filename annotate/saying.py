@@ -60,7 +60,7 @@ def tell(text: str) -> None:
 
 
 class guard:  # noqa: N801  (reads as a verb where it is used)
-    """Keeps a fault of ours from the user's program: an exception in the block is reported, and ends the block only."""
+    """Keeps our errors out of the user's program: an exception in the block is reported, and ends only the block."""
 
     __slots__ = ("_what",)
 
@@ -96,7 +96,7 @@ def forget_reported() -> None:
 def _users_level() -> int | None:
     """The `stacklevel` of the innermost frame outside of this package and torch, for the caller's ``warnings.warn``.
 
-    None: there is none, as in a thread of ours or torch's.
+    None: there is none, as in one of our threads or torch's.
     """
     level, frame = 2, sys._getframe(2)
     while _is_internal(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):

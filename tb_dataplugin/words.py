@@ -14,7 +14,7 @@ from annotate.trace_format import StageKind
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """`label` stands in tables and legends, `meaning` explains it in one sentence."""
+    """`label` is for tables and legends, `meaning` explains it in one sentence."""
 
     id: str
     label: str
@@ -72,7 +72,7 @@ NO_STAGES: Final = (
     Term("unrecorded", "unrecorded", "No record of who built the batch."),
     Term("other", "other (between stages)", "The thread that built the batch was between stages."),
 )
-"""What data wait may be passed on to besides stages."""
+"""Parts of the data wait that no stage caused."""
 
 LIMITS: Final = (
     Term("cpu", "CPU-bound", "Most of the self time was spent running on a CPU."),
@@ -211,7 +211,7 @@ def cause_label(cause: str) -> str:
 
 
 def counter_term(counter: str) -> CounterTerm:
-    """The counter in words; a counter of somebody else keeps its name and has no unit."""
+    """The counter in words; any other writer's counter keeps its name and has no unit."""
     return next((term for term in COUNTERS if term.id == counter), CounterTerm(counter, counter))
 
 

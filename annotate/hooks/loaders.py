@@ -27,7 +27,7 @@ def loaders_in(given: object) -> list[object]:
 
 
 def _looks_like_loader(given: object) -> bool:
-    """True for what has a collate function or a dataset of its own, not one that it makes up when it is asked."""
+    """True for an object that really has a collate function or a dataset, not one that makes up every attribute."""
     return any(
         name in getattr(given, "__dict__", {}) or hasattr(type(given), name) for name in ("collate_fn", "dataset")
     )

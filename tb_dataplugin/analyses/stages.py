@@ -19,7 +19,7 @@ from tb_dataplugin.model.trace import SpanFacts, Trace
 Path = tuple[Stage, ...]
 
 FURTHER = Stage("user", "(further stages)")
-"""Stands for all stages beyond the number that is looked at, within each stage."""
+"""Replaces all stages beyond the limit, within each stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class StageTree:
     Per span: times, `node` (index into `paths`, the chain of stages from the outermost to its own), `parent` (the
     enclosing span, -1 at the top), self time, depth.
     Per piece of time: `piece_span`, the deepest span that thread was in. Pieces stand by thread, then by time; those
-    of one thread are disjoint. `merged` counts spans whose own stage is one too many: `FURTHER` stands for it.
+    of one thread are disjoint. `merged` counts spans whose stage is beyond the limit and counts as `FURTHER`.
     """
 
     paths: tuple[Path, ...]
@@ -247,7 +247,7 @@ def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:
     children: dict[Path, list[StageRow]] = {}
     for path, row in rows.items():
         above = path[:-1]
-        while above and above not in rows:  # a parent that starts before the window has no row of its own
+        while above and above not in rows:  # a parent that starts before the window has no row
             above = above[:-1]
         children.setdefault(above, []).append(row)
 

@@ -75,7 +75,7 @@ def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple
 
 
 def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
-    """Raises UnreadableTrace, or InternalError in the place of whatever nobody foresaw."""
+    """Raises UnreadableTrace, or InternalError for an unforeseen exception."""
     if trace.refused:
         raise leads_out(trace.path)
     try:

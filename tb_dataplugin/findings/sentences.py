@@ -1,4 +1,4 @@
-"""What stands above the tables of the report: one sentence for each, from the same numbers."""
+"""The sentence above each table of the report, from the same numbers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _nothing(results: Results, verdict: Verdict) -> str:
         return (
             f"Whether there is anything to change is unknown. {next(reasons, 'No span of a DataLoader was recorded')}."
         )
-    # A device that is mostly idle with no rule to say why is no reason to be content.
+    # A device that is mostly idle is not fine just because no rule applies.
     head = "Nothing to change" if verdict.bound in ("device", "balanced") else "No rule found anything to change"
     return f"{head}: {verdict.sentence[0].lower()}{verdict.sentence[1:]}"
 

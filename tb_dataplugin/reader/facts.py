@@ -62,7 +62,7 @@ class FactReader:
 
 
 def _or_none(value: Any) -> Any:
-    """None is no number; `integers` takes the quick way without it."""
+    """None is not a number; `integers` is faster without it."""
     return -1 if value is None else value
 
 

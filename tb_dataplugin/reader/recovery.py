@@ -220,7 +220,7 @@ class Recovery:
             self._losses.element()
 
     def _skip_junk(self) -> None:
-        """Something between the elements that is no object: up to the next comma, object or closing bracket."""
+        """Skip text between the elements that is not an object, up to the next comma, object or closing bracket."""
         stream = self._stream
         self._losses.element()
         while stream.left and stream.text[stream.at] not in b",{]":

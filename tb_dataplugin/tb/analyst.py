@@ -1,6 +1,6 @@
 """The process that analyses captures for TensorBoard, one after the other, and stores the reports in a cache.
 
-A process of its own keeps TensorBoard's interpreter lock free, gives its memory back, and may die alone. Requests and
+A separate process keeps TensorBoard's interpreter lock free, returns its memory, and may die alone. Requests and
 answers are lines on its standard streams. It ends at an empty line, and at the end of its input, which is also how it
 learns that TensorBoard is gone, however that ended. Imports neither TensorBoard nor the routes.
 """
@@ -63,7 +63,7 @@ def main(spare: str, roots: Sequence[str] = ()) -> None:
     """
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # what a library prints is not an answer
     _be_modest()
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, lines.put, Path(spare)), daemon=True).start()

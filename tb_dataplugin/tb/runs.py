@@ -1,6 +1,6 @@
 """The captures below the log directories: found and analysed in the background, answered from memory and the cache.
 
-One daemon thread looks at the log directories. Others wait, each on a process of its own that analyses what is new,
+One daemon thread looks at the log directories. The others each wait for a process that analyses new captures,
 newest first; a capture that the page asks for goes first. Requests read under the lock what these have left, and never
 touch a log directory. A capture that was analysed lies in the cache; what was used last is kept in memory as well.
 """
@@ -268,7 +268,7 @@ class CaptureLibrary:
     def _analyse(self, entry: Entry, analyst: Analyst) -> None:
         try:
             answer = analyst.analyse(entry.trace.path, entry.id)
-        except Exception as error:  # a bug of ours must not stop the other captures
+        except Exception as error:  # an internal error must not stop the other captures
             log_failure(f"analysing {entry.trace.path}")
             answer = Answer("error", str(InternalError(f"analyse {entry.trace.path}", error)))
         self._finish(entry, answer)

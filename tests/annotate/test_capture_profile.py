@@ -184,7 +184,9 @@ def test_async_functions_classes_and_unknown_kinds_are_refused_in_one_line() -> 
         annotate.stage("read")(wait)
     with pytest.raises(TypeError, match="decorates functions"):
         annotate.stage("read")(Stacker)
-    with pytest.raises(ValueError, match=r"'load' \(str\) is not a stage kind\. Use one of: wait, sample, read, decode"):
+    with pytest.raises(
+        ValueError, match=r"'load' \(str\) is not a stage kind\. Use one of: wait, sample, read, decode"
+    ):
         annotate.stage("load")  # type: ignore[arg-type]
 
 

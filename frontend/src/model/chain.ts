@@ -143,7 +143,7 @@ function stageReason(gap: Gap): string {
     : `The data wait went to ${stageLabel(gap.stage)}, which has no span.`;
 }
 
-/** The gap that a click in the gap lane means: of those in the report, the longest that the box stands for. */
+/** The gap selected by a click in the gap lane: the longest in the report that the box merges. */
 export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
   const endUs = box.startUs + box.durationUs;
   const inside = gaps.filter((gap) => gap.start_us < endUs && endOf(gap) > box.startUs);

@@ -9,7 +9,7 @@ export function confidenceWords({ confidence, confidence_reason: reason }: Findi
   return [meaningOf(CONFIDENCES, confidence), reason].filter((sentence) => sentence !== "").join(" ");
 }
 
-/** A finding has no id of its own; a rule finds each stage at most once. */
+/** A finding has no id; a rule names each stage at most once. */
 export function findingKey({ rule, stage, title }: Finding): string {
   return [rule, stage, title].join(" ");
 }

@@ -85,7 +85,7 @@ def check(signals: Signals) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class _AllCalls:
-    """All calls of a stage, wherever it stands in the tree."""
+    """All calls of a stage, anywhere in the tree."""
 
     count: int
     total_us: float  # of the calls, with nested stages
