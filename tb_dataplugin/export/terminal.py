@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 from tb_dataplugin.words import STAGE_KINDS
 
-COLORS: Final = {
+COLORS: Final[dict[str, int]] = {
     **{kind.id: kind.terminal for kind in STAGE_KINDS},
     "kernel": 103, "data_wait": 167, "launch": 178, "sync": 97, "host": 245, "comm": 137,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Final
 from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.reasons import Bound
-from tb_dataplugin.findings.signals import Signals, StageWait
+from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LEADING_STAGE
 from tb_dataplugin.words import SEVERITIES
 
@@ -28,11 +28,20 @@ def leading_place(signals: Signals) -> StageWait | None:
     return largest if largest is not None and largest.share >= LEADING_STAGE else None
 
 
+def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:
+    """Of these stages, the name of the one that caused most data wait; "" where none did.
+
+    A finding about several stages names this one, so that one about the leading place among others names that.
+    """
+    names = {row.stage.name for row in rows}
+    return next((wait.name for wait in signals.waits_by_stage or () if wait.name in names), "")
+
+
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
     """The largest gain first; those without a gain last, by severity.
 
-    The order bends for one finding: no finding about another stage stands before that about the leading place, which
-    the verdict names.
+    The order bends in one case: a finding about another stage never stands before the first one about the leading
+    place, which the verdict names.
     """
     ordered = sorted(findings, key=_urgency)
     leader = leading_place(signals)

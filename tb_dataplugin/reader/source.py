@@ -18,8 +18,8 @@ READ_BYTES = 1 << 16  # of a gzip file: Kineto's traces unzip to about 17 times 
 
 BOMB_BYTES = 1 << 28
 BOMB_RATIO = 150
-"""A gzip file that unzips to more than both is not a trace: real ones unzip to 15 to 40 times their size. What it gives costs
-memory for each event, however small the file."""
+"""A gzip file that unzips to more than both is not a trace: real ones unzip to 15 to 40 times their size. Its events
+cost memory, however small the file."""
 
 _GZIP_WINDOW = 31  # zlib's code for "with a gzip header"
 

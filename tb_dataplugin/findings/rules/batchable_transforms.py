@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.sequence import containers
 from tb_dataplugin.findings.severity import severity
@@ -36,7 +37,7 @@ def check(signals: Signals) -> Finding | None:
         title=f"Small transforms that run once per sample caused {percent(share)} of the data wait: {names}",
         advice="Apply those that treat every sample alike to the whole batch, in collate or on the device: the "
         "overhead of a call is then paid once per batch.",
-        stage=tiny[0].stage.name,
+        stage=most_waited_for(signals, tiny),
         evidence=tuple(
             time(
                 "call_self_time",

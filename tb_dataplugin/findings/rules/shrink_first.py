@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
@@ -31,7 +32,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         severity=severity(signals, gain, otherwise_us=saved),
         title=f"{label} keeps {kept} of each {after}",
         advice=_advice(label, before, kept, bounded=gain is not None),
-        stage=step.calls.stage.name,
+        stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         evidence=_evidence(step),
         gain_us_per_step=gain,
         confidence="likely",

@@ -83,6 +83,16 @@ def test_nothing_about_another_stage_stands_before_the_leading_one() -> None:
     assert titles(other, own, whole) == "whole own other"
 
 
+def test_the_largest_gain_stays_first_where_it_is_about_the_leading_stage() -> None:
+    findings = capture_of(input_bound(stages=CHAIN)).findings
+    gains = [one.gain_us_per_step for one in findings if one.HasField("gain_us_per_step")]
+    assert gains == sorted(gains, reverse=True)
+    assert {one.rule: one.stage for one in findings if one.rule in ("leading_stage", "shrink_first")} == {
+        "leading_stage": "transform::Blur",
+        "shrink_first": "transform::Blur",
+    }
+
+
 def test_a_stage_leads_where_more_passes_between_stages_and_is_not_called_the_largest() -> None:
     builder = TraceBuilder().annotated().step(0, 100).wait(0, 90).stage("user::half", 1, 35)
     builder.stage("user::half", 50, 1)
