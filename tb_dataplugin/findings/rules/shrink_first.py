@@ -36,8 +36,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=_evidence(step),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason="It assumes that the time of the earlier transforms grows with the size of their input, and "
-        "that their result does not depend on what is cut away.",
+        confidence_reason="This assumes that the time of the earlier transforms grows with the size of their input, "
+        "and that their result does not depend on what is cut away.",
     )
 
 
@@ -51,7 +51,7 @@ def _evidence(step: Step) -> tuple[Evidence, ...]:
             time(
                 "self_time",
                 calls.self_us,
-                f"{calls.stage.label} before it: {duration(calls.self_us)} self time",
+                f"{calls.stage.name} before it: {duration(calls.self_us)} self time",
                 stage=calls.stage.name,
             )
             for calls in step.before
