@@ -64,14 +64,14 @@ def _replay(asked: argparse.Namespace) -> int:
 
 
 def load_target(target: str) -> Any:
-    """The loader that ``module:name`` stands for, called when it is a function.
+    """The loader that ``module:name`` names; a function is called.
 
     Raises:
-        UsageError: there is no such thing, or it is no DataLoader.
+        UsageError: it does not exist, or is not a DataLoader.
     """
     module_name, separator, path = target.partition(":")
     if not separator or not module_name or not path:
-        raise UsageError(f"{target!r} is no target: write package.module:name, such as train:make_loader")
+        raise UsageError(f"{target!r} is not a target: write package.module:name, such as train:make_loader")
     if module_name.endswith(".py") or "/" in module_name:
         dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
         raise UsageError(f"{target!r} names a file; give the module: {dotted}:{path}")

@@ -1,6 +1,6 @@
 """What users put around their objects: `loader`, `dataset`, `compose`, `collate`.
 
-Each only remembers what it is given (`hooks.registry`); nothing is timed before a capture or a monitor looks at it.
+Each only remembers what it is given (`hooks.marked`); nothing is timed before a capture or a monitor looks at it.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import Any, TypeVar, overload
 
+from annotate.hooks import marked
 from annotate.hooks.collating import Collate, CollateFunction
-from annotate.hooks.registry import register
 from annotate.hooks.transforms import Compose, Transform
 from annotate.hooks.wrappers import path_to_loaders
 from annotate.monitoring.monitor import monitor_by_environment
@@ -39,7 +39,7 @@ def loader(loader: L) -> L:
         function = getattr(each, "collate_fn", None)
         if callable(function) and not isinstance(function, Collate):
             each.collate_fn = collate(function)  # type: ignore[attr-defined]
-        register("loader", each)
+        marked.remember("loader", each)
         if os.environ.get("ANNOTATE_MONITOR"):
             monitor_by_environment(each)
     return loader
@@ -52,8 +52,8 @@ def _not_a_loader(given: object) -> str:
     elif hasattr(type(given), "__getitem__"):
         hint = ". Did you mean annotate.dataset(...)?"
     elif hasattr(type(given), "__iter__"):
-        hint = ": loop over prof.steps(...) to have the data wait of any iterable recorded"
-    return f"annotate.loader takes a DataLoader of torch, and not {in_short(given)}{hint}"
+        hint = ": to record the data wait of any iterable, loop over prof.steps(...)"
+    return f"annotate.loader takes a torch DataLoader, not {in_short(given)}{hint}"
 
 
 def dataset(ds: D) -> D:
@@ -68,8 +68,8 @@ def dataset(ds: D) -> D:
     """
     hint = _why_no_dataset(ds)
     if hint is not None:
-        raise TypeError(f"annotate.dataset takes a dataset, with __getitem__ or __iter__, and not {in_short(ds)}{hint}")
-    register("dataset", ds)
+        raise TypeError(f"annotate.dataset takes a dataset with __getitem__ or __iter__, not {in_short(ds)}{hint}")
+    marked.remember("dataset", ds)
     return ds
 
 
@@ -102,16 +102,16 @@ def compose(transforms: Any) -> Any:
         for index, transform in enumerate(transforms):
             if not callable(transform):
                 raise TypeError(
-                    f"annotate.compose takes callables, and element {index} is {in_short(transform)}, which cannot be "
-                    "called. Pass transforms, such as T.ToTensor()"
+                    f"annotate.compose takes callables, but element {index} is {in_short(transform)}. Pass "
+                    "transforms, such as T.ToTensor()"
                 )
         transforms = Compose(list(transforms))
     elif not callable(transforms):
         raise TypeError(
-            "annotate.compose takes a list of callables, or a pipeline that can be called, and not "
+            "annotate.compose takes a list of callables or a callable pipeline, not "
             f"{in_short(transforms)}. Pass a list, such as [T.RandomCrop(256), T.ToTensor()], or your Compose"
         )
-    register("transform", transforms)
+    marked.remember("transform", transforms)
     return transforms
 
 
@@ -132,7 +132,7 @@ def collate(fn: CollateFunction | None = None) -> Collate:
         return fn
     if fn is not None and not callable(fn):
         raise TypeError(
-            f"annotate.collate takes a function that builds a batch, and not {in_short(fn)}. Pass what you pass as "
+            f"annotate.collate takes a function that builds a batch, not {in_short(fn)}. Pass what you pass as "
             "collate_fn=..., or nothing for torch's default"
         )
     return Collate(default_collate if fn is None else fn)

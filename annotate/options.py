@@ -28,7 +28,7 @@ class WorkerLimits:
     def __post_init__(self) -> None:
         for name in ("spool_bytes", "buffered_spans"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, and is {getattr(self, name)}")
+                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class CaptureOptions:
 
     Raises:
         ValueError: a count is negative, or `active` is not positive.
-        TypeError: a count is no whole number.
+        TypeError: a count is not a whole number.
     """
 
     logdir: Path
@@ -61,11 +61,11 @@ class CaptureOptions:
             if not isinstance(value, int) or isinstance(value, bool):
                 unit = "milliseconds" if name == "host_sample_ms" else "steps"
                 other = ' or "auto"' if name == "wait" else ""
-                raise TypeError(f"{name} is a number of {unit}{other}, and cannot be {value!r}")
+                raise TypeError(f"{name} must be a whole number of {unit}{other}, not {value!r}")
             if value < 0:
-                raise ValueError(f"{name} must not be negative, and is {value}")
+                raise ValueError(f"{name} must not be negative, but is {value}")
         if self.active < 1:
-            raise ValueError(f"active must be at least 1, and is {self.active}")
+            raise ValueError(f"active must be at least 1, not {self.active}")
 
     @property
     def first_recorded_step(self) -> int | None:

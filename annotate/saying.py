@@ -16,9 +16,9 @@ _BETWEEN: Final = ("torch.", "multiprocessing.", "contextlib", "threading")
 _LONGEST: Final = 40
 _reported: Final[list[bool]] = []
 _waiting: Final[list[str]] = []
-"""Faults of other threads, which have no line of the user's to point at: told by `deliver`."""
+"""Faults of other threads, which have no line of the user's to point at; `deliver` warns of them."""
 _send: Callable[[str], None] | None = None
-"""In a DataLoader worker: takes a fault to the training process, which tells it."""
+"""In a DataLoader worker: sends a fault to the training process, which warns of it."""
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
@@ -27,7 +27,7 @@ def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
 
 
 def report_fault(text: str) -> None:
-    """Say that something of ours has failed, unless a fault has been told in this capture: what follows is not news."""
+    """Warn that our own code has failed, once per capture."""
     if _reported:
         return
     _reported.append(True)
@@ -40,7 +40,7 @@ def report_fault(text: str) -> None:
 
 
 def deliver() -> None:
-    """Tell, at the user's line, what other threads had to say."""
+    """Warn, at the user's line, of the faults of other threads."""
     while _waiting:
         tell(_waiting.pop())
 
@@ -60,7 +60,7 @@ def tell(text: str) -> None:
 
 
 class guard:  # noqa: N801  (reads as a verb where it is used)
-    """Keeps a fault of ours from the user's program: an exception in the block is reported, and ends the block only."""
+    """Keeps our errors out of the user's program: an exception in the block is reported, and ends only the block."""
 
     __slots__ = ("_what",)
 
@@ -96,7 +96,7 @@ def forget_reported() -> None:
 def _users_level() -> int | None:
     """The `stacklevel` of the innermost frame outside of this package and torch, for the caller's ``warnings.warn``.
 
-    None: there is none, as in a thread of ours or torch's.
+    None: there is none, as in one of our threads or torch's.
     """
     level, frame = 2, sys._getframe(2)
     while _is_internal(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):

@@ -1,9 +1,9 @@
 """What a trace written by `annotate` carries: the one file that capture and analysis share.
 
-Standard library only. A change of meaning here raises `FORMAT_VERSION` and stands in CHANGELOG.md.
+Standard library only. A change of meaning here raises `FORMAT_VERSION` and is listed in CHANGELOG.md.
 
 A span is named ``<kind>::<label>`` (``transform::RandomCrop``). In the training process spans are `record_function`
-markers of category ``user_annotation``; the spans of DataLoader workers stand in process rows of their own.
+markers of category ``user_annotation``; the spans of DataLoader workers have separate process rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ StageKind = Literal[
 ]
 
 STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
-"""A new kind also needs a colour on the page: ``frontend/src/theme/tokens.ts``, ``light.ts`` and ``dark.ts``."""
+"""A new kind also needs a line in ``STAGE_KINDS`` of ``tb_dataplugin/words.py``; ARCHITECTURE.md says what follows."""
 
 FIRST_BATCH: Final = " (first batch)"
 """Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
@@ -80,7 +80,7 @@ def span_name(kind: StageKind, label: str) -> str:
 
 
 def parse_span_name(name: str) -> Stage | None:
-    """The stage that `name` stands for, or None when it is not a span name of ours."""
+    """The stage that `name` stands for, or None when the name is not one of ours."""
     kind, separator, label = name.partition(SEPARATOR)
     if not separator or kind not in STAGE_KINDS:
         return None

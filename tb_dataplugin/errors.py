@@ -2,7 +2,7 @@
 
     DataPipelineError           exit 2, HTTP 422
     ├── BadRequest              exit 2, HTTP 400   wrong arguments
-    ├── UnreadableTrace         exit 2, HTTP 422   a file that is no trace, is cut off, or cannot be opened
+    ├── UnreadableTrace         exit 2, HTTP 422   a file that is not a trace, is truncated, or cannot be opened
     ├── NothingToReport         exit 1, HTTP 404   the command ran, and there is nothing to say
     ├── UnknownCapture          exit 2, HTTP 404   a capture that no run holds
     └── InternalError           exit 3, HTTP 500   a mistake in this package, never in the input

@@ -1,4 +1,4 @@
-"""How much structure of one trace is looked at: every limit that a file can hit, with its reason.
+"""How much structure of one trace is analysed: every limit that a file can hit, with its reason.
 
 Time and memory are in proportion to the file; what would multiply (stages by threads, devices by gaps, depth by
 labels) is limited here instead. Each limit is far above what real captures have, and a capture that hits one says so
@@ -14,7 +14,7 @@ from tb_dataplugin.diagnostics import DiagnosticsCollector
 
 MOST_DEVICES: Final = 64
 """One process drives the devices of one host: 8 of them in most, 64 where each is split into 8 partitions.
-Every device has a table of gaps of its own in the report."""
+Every device has its own table of gaps in the report."""
 
 ALL_GAPS: Final = 8000
 """Gaps listed with their chains, of all devices together (`AnalysisOptions.max_gaps` of each): 8 devices have 1000."""
@@ -33,7 +33,7 @@ MOST_DEPTH: Final = 64
 """Stages inside stages. Each level is a row in the timeline, and the path of a stage names all levels above it."""
 
 MOST_STAGES: Final = 2000
-"""Different stages, each with the stages it stands in. Reading one page of 2,000 rows is more than anybody does."""
+"""Different stages, each with its enclosing stages. Nobody reads a page of 2,000 rows."""
 
 MOST_NAME: Final = 65_536
 """Characters of a name. Real ones, of kernels that are C++ templates, reach 10,000."""
@@ -57,6 +57,6 @@ MOST_ROWS: Final = 4000
 """Rows of the whole timeline: each costs every picture some microseconds, whether it has boxes in it or not."""
 
 
-def over(found: DiagnosticsCollector, what: str, count: int, message: str) -> None:
+def over(diagnostics: DiagnosticsCollector, what: str, count: int, message: str) -> None:
     """Notes that the limit on `what` was hit by `count` too many; `message` says what became of them."""
-    found.add(f"limit_{what}", message, count)
+    diagnostics.add(f"limit_{what}", message, count)

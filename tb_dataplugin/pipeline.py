@@ -1,4 +1,4 @@
-"""Composition root: a path goes in, a report comes out. No logic of its own."""
+"""Composition root: a path goes in, a report comes out. No logic here."""
 
 from __future__ import annotations
 

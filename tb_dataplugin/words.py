@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from annotate.trace_format import StageKind
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """`label` stands in tables and legends, `meaning` explains it in one sentence."""
+    """`label` is for tables and legends, `meaning` explains it in one sentence."""
 
     id: str
     label: str
@@ -25,6 +27,29 @@ class CounterTerm(Term):
 
     unit: str = ""
 
+
+@dataclass(frozen=True, slots=True)
+class KindTerm(Term):
+    """`terminal`: of the 256 terminal colours, the one nearest to the page's (`frontend/src/theme/stage-colors.ts`)."""
+
+    id: StageKind
+    terminal: int = 0
+
+
+STAGE_KINDS: Final = (
+    KindTerm("sampler", "sampler", "Drawing the indices of a batch.", terminal=61),
+    KindTerm("wrapper", "wrapper", "An iterator's own code between the DataLoader and the loop.", terminal=66),
+    KindTerm("read", "read", "Reading bytes from a file.", terminal=32),
+    KindTerm("decode", "decode", "Decoding bytes into an image or an array.", terminal=74),
+    KindTerm("transform", "transform", "A transform of one sample or one batch.", terminal=36),
+    KindTerm("collate", "collate", "Collating samples into a batch.", terminal=175),
+    KindTerm("transfer", "transfer", "Handing a batch over from one thread or process to another.", terminal=214),
+    KindTerm("h2d", "host-to-device copy", "A copy from the host to the device.", terminal=202),
+    KindTerm("user", "user", "A stage marked by the user's own annotate.stage.", terminal=142),
+    KindTerm("wait", "data wait", "The training thread in the loader's next().", terminal=245),
+    KindTerm("sample", "sample", "The dataset's __getitem__ or __next__, around the stages inside it.", terminal=250),
+)
+"""Every kind of `annotate.trace_format`, in the order of legends."""
 
 CAUSES: Final = (
     Term("data_wait", "data wait", "The training thread waits for a batch."),
@@ -49,7 +74,7 @@ NO_STAGES: Final = (
     Term("unrecorded", "unrecorded", "No record of who built the batch."),
     Term("other", "other (between stages)", "The thread that built the batch was between stages."),
 )
-"""What data wait may be passed on to besides stages."""
+"""Parts of the data wait that no stage caused."""
 
 LIMITS: Final = (
     Term("cpu", "CPU-bound", "Most of the self time was spent running on a CPU."),
@@ -169,8 +194,8 @@ COUNTERS: Final = (
 """Counters of `annotate.trace_format.COUNTERS`, in the order of their lanes."""
 
 TABLES: Final = (
-    "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RATES", "TOPICS", "SETTINGS",
-    "COSTS", "COUNTERS",
+    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RATES", "TOPICS",
+    "SETTINGS", "COSTS", "COUNTERS",
 )  # fmt: skip
 """Names of the tables that the page gets."""
 
@@ -188,7 +213,7 @@ def cause_label(cause: str) -> str:
 
 
 def counter_term(counter: str) -> CounterTerm:
-    """The counter in words; a counter of somebody else keeps its name and has no unit."""
+    """The counter in words; any other writer's counter keeps its name and has no unit."""
     return next((term for term in COUNTERS if term.id == counter), CounterTerm(counter, counter))
 
 

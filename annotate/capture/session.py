@@ -1,4 +1,4 @@
-"""A session: from its beginning to its end everything registered is timed, and the read and decode hooks are in."""
+"""A session: from its beginning to its end every marked object is timed, and the read and decode hooks are in."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from multiprocessing.process import BaseProcess
 from typing import Final
 
 from annotate.capture.steadiness import Loop
-from annotate.hooks import patching, readers, registry
+from annotate.hooks import marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
-from annotate.hooks.loaders import describe, time_loader, time_registered
+from annotate.hooks.loaders import describe, time_loader, time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import path_to_loaders, time_wrapper
 from annotate.options import WorkerLimits
@@ -33,7 +33,7 @@ _on: Session | None = None
 
 
 class Session:
-    """Times what is registered between `begin` and `end`. One at a time per process."""
+    """Times what is marked, between `begin` and `end`. One at a time per process."""
 
     def __init__(self, limits: WorkerLimits | None = None) -> None:
         self.patches = Patches()
@@ -57,9 +57,9 @@ class Session:
             readers.install(self.patches)
             _install_process_start(self.patches)
             self.workers.begin()
-            for role, obj in registry.registered():
+            for role, obj in marked.objects():
                 self._time(role, obj)
-            registry.listener = self._time
+            marked.listener = self._time
         except BaseException:
             self.end()
             raise
@@ -69,7 +69,7 @@ class Session:
         global _on
         switch.set_recording(False)
         if _on is self:
-            registry.listener = None
+            marked.listener = None
             patching.in_force = None
             switch.set_capturing(False)
             _on = None
@@ -111,7 +111,7 @@ class Session:
         read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
         unread = {
             type(ds).__name__
-            for role, ds in registry.registered()
+            for role, ds in marked.objects()
             if role == "dataset" and not any(ds is other for other in read)
         }
         return [_NOT_READ.format(", ".join(sorted(unread)))] if unread else []
@@ -140,9 +140,9 @@ class Session:
             length=min(lengths, default=None),
         )
 
-    def _time(self, role: registry.Role, obj: object) -> None:
+    def _time(self, role: marked.Role, obj: object) -> None:
         try:
-            time_registered(self.patches, role, obj)
+            time_marked(self.patches, role, obj)
             if role == "loader":
                 self._remember(obj)
                 self.workers.hook_for_the_capture(obj)

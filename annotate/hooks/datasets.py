@@ -1,6 +1,6 @@
 """Datasets: `dataset`, and how a session times them.
 
-One `sample` span stands for one item that the DataLoader asked for. In nested datasets (``Subset`` of ``ImageFolder``)
+One `sample` span is one item that the DataLoader asked for. In nested datasets (``Subset`` of ``ImageFolder``)
 it carries the name of the outermost, and the inner ones open none of their own.
 """
 
@@ -22,7 +22,7 @@ _INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
 _DATA_LIBRARIES: Final = frozenset({"numpy", "pandas", "polars", "pyarrow", "h5py", "zarr", "lmdb", "scipy", "jax"})
 
 BATCHED: Final = ".__getitems__"
-"""Ends the label of a `sample` span that stands for a whole batch, fetched by a dataset's own ``__getitems__``."""
+"""Ends the label of a `sample` span that covers a whole batch, fetched by a dataset's own ``__getitems__``."""
 
 
 def inner_datasets(ds: object) -> Iterator[object]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import time_dataset
+from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
-from annotate.hooks.registry import Role
 from annotate.hooks.transforms import time_transform
 from annotate.trace_format import LoaderMetadata
 
@@ -23,8 +23,8 @@ def time_loader(patches: Patches, loader: object, *, collating: bool) -> None:
         patches.set_attribute(loader, "collate_fn", Collate(function))
 
 
-def time_registered(patches: Patches, role: Role, obj: object) -> None:
-    """Time what the user registered, until the undo."""
+def time_marked(patches: Patches, role: Role, obj: object) -> None:
+    """Time what the user marked, until the undo."""
     if role == "transform":
         time_transform(patches, obj)
     elif role == "dataset":

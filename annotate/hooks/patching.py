@@ -193,7 +193,7 @@ class Patches:
                 setattr(module, name, value)
 
     def set_item(self, items: MutableSequence[Any], index: int, value: object) -> None:
-        """``items[index] = value`` until `undo`, wherever it stands in the list by then."""
+        """``items[index] = value`` until `undo`, wherever it is in the list by then."""
         before = items[index]
         items[index] = value
 
@@ -247,7 +247,7 @@ def _back_on_class(replaced: Replaced, before: object) -> Callable[[], None]:
 def own_method(cls: type, name: str) -> tuple[type, Method] | None:
     """The class that defines a method for instances of `cls`, and the method.
 
-    None when it is no ordinary method: absent, switched off by ``None``, static, or an attribute that can be called.
+    None when it is not an ordinary method: absent, switched off by ``None``, static, or a callable attribute.
     """
     for owner in cls.__mro__:
         if name in vars(owner):

@@ -39,7 +39,9 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
 
     def __init__(self, kind: StageKind, label: str | None = None) -> None:
         if kind not in STAGE_KINDS:
-            raise ValueError(f"annotate.stage: {in_short(kind)} is no stage kind. Use one of: {', '.join(STAGE_KINDS)}")
+            raise ValueError(
+                f"annotate.stage: {in_short(kind)} is not a stage kind. Use one of: {', '.join(STAGE_KINDS)}"
+            )
         self.kind: Final = kind
         self.label: Final = label
         self._name = switch.hand_out(kind, label or kind)
@@ -79,7 +81,7 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
             )
         if not callable(function) or isinstance(function, type):
             raise TypeError(
-                f"annotate.stage decorates functions, and not {in_short(function)}. Use `with annotate.stage(...)` "
+                f"annotate.stage decorates functions, not {in_short(function)}. Use `with annotate.stage(...)` "
                 "inside it"
             )
         label = self.label or callable_label(function)

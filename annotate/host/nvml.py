@@ -21,7 +21,7 @@ class Nvml:
     """The devices that the program may use, numbered as it numbers them."""
 
     def __init__(self, library: Any = None) -> None:
-        """Raises: OSError: there is no such library, or no device."""
+        """Raises: OSError: the library or the device is missing."""
         self._library = ctypes.CDLL(_LIBRARY) if library is None else library
         self._call("nvmlInit_v2")
         try:

@@ -1,4 +1,4 @@
-"""What the host tells of itself while a window is open: one source for each counter of `trace_format.COUNTERS`.
+"""Host metrics while a window is open: one source for each counter of `trace_format.COUNTERS`.
 
 Linux's /proc and /sys by the standard library; files stay open. A source that cannot be read gives nothing.
 """

@@ -17,10 +17,10 @@ from functools import partial, wraps
 from itertools import count
 from typing import IO, Any, Final, TypeVar
 
-from annotate.hooks import readers, registry
+from annotate.hooks import marked, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import time_dataset
-from annotate.hooks.loaders import time_registered
+from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import set_class, timed_subclass
 from annotate.monitoring.lines import Lines, Watch, WatchedEpoch, print_line
@@ -72,7 +72,7 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
 
     if not isinstance(loader, DataLoader):
         raise TypeError(
-            f"annotate.monitor takes a DataLoader of torch, and not {in_short(loader)}. Pass the DataLoader that your "
+            f"annotate.monitor takes a torch DataLoader, not {in_short(loader)}. Pass the DataLoader that your "
             "loop iterates; for the data wait of any other iterable, loop over prof.steps(...) in annotate.profile"
         )
     if type(every) is not int or every < 0:
@@ -205,9 +205,9 @@ def measuring(dataset: object) -> Generator[None, None, None]:
     patches, before = Patches(), switch.recorder
     try:
         readers.install(patches)
-        for role, obj in registry.registered():
+        for role, obj in marked.objects():
             if role != "loader":  # other loaders' datasets are none of this batch's
-                time_registered(patches, role, obj)
+                time_marked(patches, role, obj)
         time_dataset(patches, dataset)
         switch.install(sums.RECORDER)
         yield

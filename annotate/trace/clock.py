@@ -48,7 +48,7 @@ class Anchors:
         self.last = _readings(_TRIES)
 
     def look(self, text: bytes) -> None:
-        """Find the anchors that are in a piece of the trace."""
+        """Find the anchors in a part of the trace."""
         if _NAME.encode() not in text:
             return
         for match in _ANCHOR.finditer(text):

@@ -69,7 +69,7 @@ class WorkerRows:
         self.span_count = 0
 
     def look(self, text: bytes) -> None:
-        """See a piece of Kineto's text, each once."""
+        """Takes each part of Kineto's text once."""
         self._anchors.look(text)
         self._waited_for_workers |= _WAITS_FOR_WORKERS in text
 

@@ -46,7 +46,7 @@ _EVENT_KEY: Final = b'"ph"'
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What Kineto's text has of ours."""
+    """Our part of Kineto's text."""
 
     markers: int
     names: frozenset[str]
@@ -57,7 +57,7 @@ class Rows(Protocol):
     """Events of other processes, that go into the same trace."""
 
     def look(self, text: bytes) -> None:
-        """See a piece of Kineto's text."""
+        """Takes a part of Kineto's text."""
 
     def read(self) -> None:
         """Called when all of the text has been seen."""

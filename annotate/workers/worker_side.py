@@ -12,9 +12,9 @@ from multiprocessing.util import Finalize
 from time import perf_counter_ns
 from typing import Any, Final
 
-from annotate.hooks import patching, readers, registry
+from annotate.hooks import marked, patching, readers
 from annotate.hooks.datasets import time_dataset
-from annotate.hooks.loaders import time_registered
+from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import span_recorder
@@ -144,12 +144,12 @@ def begin(place: Place, worker: int, began: int) -> None:
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)
     contents.append(SumsContent(patches))
     readers.install(patches)
-    for role, obj in registry.registered():
-        time_registered(patches, role, obj)
+    for role, obj in marked.objects():
+        time_marked(patches, role, obj)
     info = _worker_info()
     if info is not None:
         time_dataset(patches, info.dataset)
-    registry.listener = lambda role, obj: time_registered(patches, role, obj)
+    marked.listener = lambda role, obj: time_marked(patches, role, obj)
     current = Worker(place, worker, began, contents)
     transport.begun = current.begin
 

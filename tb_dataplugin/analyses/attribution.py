@@ -136,7 +136,7 @@ def _no_stages() -> Unavailable:
 
 
 def _by_track(trace: Trace, workers: Workers) -> dict[int, WorkerTimes]:
-    """Row of the trace -> the worker's times. A worker without any span has a row number of its own below zero."""
+    """Row of the trace -> the worker's times. A worker without any span has a row number below zero."""
     rows = {process.pid: track for track, process in trace.worker_tracks().items()}
     return {rows.get(one.process.pid, -1 - number): one for number, one in enumerate(workers.times)}
 

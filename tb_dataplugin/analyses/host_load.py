@@ -88,7 +88,7 @@ def _rows(series: Sequence[SeriesSummary]) -> Iterator[LoadRow]:
 
 
 def _summarise(counter: CounterSeries, window: Window) -> SeriesSummary | None:
-    """A sample stands for the time since the one before it; those within the window count."""
+    """A sample covers the time since the previous one; those within the window count."""
     inside = (counter.time_ns >= window.start_ns) & (counter.time_ns <= window.end_ns)
     values = counter.value[inside]
     if not len(values):

@@ -45,7 +45,7 @@ def launches_of(events: EventTable, activity: Rows) -> Rows:
 
 
 def _any_of(values: Int64Array, ordered: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which of the values stand in `ordered`."""
+    """Which of the values are in `ordered`."""
     if not len(ordered):
         return np.zeros(len(values), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)

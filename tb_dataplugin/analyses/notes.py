@@ -53,10 +53,10 @@ def _trace_notes(trace: Trace, tree: StageTree) -> Iterator[Diagnostic]:
 def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:
     dropped = sum(times.process.dropped_spans for times in workers.times)
     if dropped:
-        message = "Spans of DataLoader workers were dropped at their limit; stage times are too low by those"
+        message = "Spans of DataLoader workers were dropped at their limit; stage times are too low by that much"
         yield Diagnostic("workers", "dropped_spans", dropped, message)
     if workers.clock_violations:
-        message = "Batches arrived before their worker had finished them: the clocks disagree, times are off by that"
+        message = "Batches arrived before they were finished: the clocks disagree, and times are off by as much"
         yield Diagnostic("workers", "clock_violation", workers.clock_violations, message)
     if workers.from_before:
         message = (
@@ -73,7 +73,7 @@ def _cause_notes(devices: Sequence[DeviceAttribution]) -> Iterator[Diagnostic]:
         return
     if "launch" not in devices[0].causes:
         message = (
-            "No runtime calls of the host were recorded, so all causes of idle time but the data wait are unknown: "
+            "No runtime calls of the host were recorded, so every cause of idle time except data wait is unknown: "
             "profile with ProfilerActivity.CPU as well"
         )
         yield Diagnostic("device", "no_host_activity", 1, message)
@@ -81,8 +81,8 @@ def _cause_notes(devices: Sequence[DeviceAttribution]) -> Iterator[Diagnostic]:
     unlaunched = sum(device.unlaunched for device in devices)
     if unlaunched:
         message = (
-            "The launch of what ended a gap is not in the trace; such gaps are judged by what the training thread did "
-            "during them"
+            "The launch of the activity that ended a gap is not in the trace; the cause of such a gap is what the "
+            "training thread did in it"
         )
         yield Diagnostic("device", "launch_not_recorded", unlaunched, message)
 
@@ -91,10 +91,10 @@ def _copy_notes(devices: Sequence[DeviceIdle], copies: Sequence[CopyFigures | No
     """What is not known of devices and their copies."""
     for device, copied in zip(devices, copies, strict=True):
         if device.kernel_busy_ns is None:
-            message = f"No kernels of device {device.device} were recorded, only copies: what it computed is unknown"
+            message = f"No kernels of device {device.device} were recorded, only copies: its compute time is unknown"
             yield Diagnostic("device", "no_kernels", 1, message)
         if copied is None:
-            message = f"No copies to device {device.device} were recorded in the window, so nothing is known of them"
+            message = f"No copies to device {device.device} were recorded in the window, so their cost is unknown"
             yield Diagnostic("device", "no_copies", 1, message)
         elif not copied.launched:
             message = f"No copy to device {device.device} can be linked to its call: whether it blocked is unknown"
@@ -107,7 +107,7 @@ def _cost_notes(results: Results, why_not: Unavailable | None) -> Iterator[Diagn
         yield why_not.as_diagnostic()
     elif costs is not None and costs.run_delay is None:
         message = (
-            "How long DataLoader workers waited for a CPU was not recorded (it is on Linux with schedstat), so stages "
-            "that were blocked cannot be distinguished from stages that waited for a CPU"
+            "How long DataLoader workers waited for a CPU was not recorded (it is on Linux with schedstat), so blocked "
+            "stages cannot be distinguished from stages that waited for a CPU"
         )
         yield Diagnostic("workers", "no_run_delay", 1, message)

@@ -52,7 +52,7 @@ def find_occupancies(
 
 
 def find_occupancy(row: StageRow, delay_per_cpu: float | None) -> Occupancy | None:
-    """None for a stage without CPU times, and for a wait, whose own time is no stage's.
+    """None for a stage without CPU times, and for a wait, whose self time is not a stage's.
 
     `delay_per_cpu`: time waiting for a CPU for each of running, None when not known.
     """

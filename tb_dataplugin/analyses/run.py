@@ -47,7 +47,7 @@ class _Reasons:
         self.missing: dict[str, Unavailable] = {}
 
     def known(self, name: str, result: Known | Unavailable) -> Known | None:
-        """What was found; None in the place of a reason, which is kept under `name`."""
+        """The result; None for an Unavailable, whose reason is kept under `name`."""
         if isinstance(result, Unavailable):
             self.missing[name] = result
             return None

@@ -19,7 +19,7 @@ from tb_dataplugin.model.trace import SpanFacts, Trace
 Path = tuple[Stage, ...]
 
 FURTHER = Stage("user", "(further stages)")
-"""Stands for all stages beyond the number that is looked at, within each stage."""
+"""Replaces all stages beyond the limit, within each stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class StageTree:
     Per span: times, `node` (index into `paths`, the chain of stages from the outermost to its own), `parent` (the
     enclosing span, -1 at the top), self time, depth.
     Per piece of time: `piece_span`, the deepest span that thread was in. Pieces stand by thread, then by time; those
-    of one thread are disjoint. `merged` counts spans whose own stage is one too many: `FURTHER` stands for it.
+    of one thread are disjoint. `merged` counts spans whose stage is beyond the limit and counts as `FURTHER`.
     """
 
     paths: tuple[Path, ...]
@@ -111,8 +111,8 @@ class StageRow:
     the data wait that it caused.
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
-    extrapolated from the calls of which it was measured. `offset_ns` is the mean time from the start of the enclosing
-    stage to the call, None at the top.
+    extrapolated from the calls of which it was measured. `place` is the mean place of the calls
+    among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top.
     """
 
     path: Path
@@ -126,7 +126,7 @@ class StageRow:
     cpu_ns: int | None
     cpu_self_ns: int | None
     bytes: float | None
-    offset_ns: float | None = None
+    place: float | None = None
 
     @property
     def stage(self) -> Stage:
@@ -149,10 +149,10 @@ def tabulate_stages(
         )
         return Unavailable("stages", "no_stage_markers", message)
     waited = _data_wait_per_span(tree, waits_by_track)
-    cpu_below = _cpu_of_children(tree, facts)
+    cpu_below, place = _cpu_of_children(tree, facts), _places(tree)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
-        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], waited, cpu_below)
+        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], waited, cpu_below, place)
     return tuple(_depth_first(rows))
 
 
@@ -186,6 +186,7 @@ def _row(
     path: Path,
     waited: Int64Array | None,
     cpu_below: Int64Array,
+    place: Int64Array,
 ) -> StageRow:
     duration = tree.end_ns[here] - tree.start_ns[here]
     p50, p95 = np.percentile(duration, (50, 95)).tolist()
@@ -202,7 +203,7 @@ def _row(
         cpu_ns=cpu,
         cpu_self_ns=None if cpu is None else max(0, cpu - int(cpu_below[here].sum())),
         bytes=_extrapolated(facts.bytes[here]),
-        offset_ns=_mean_offset(tree, here),
+        place=_mean_place(place[here]),
     )
 
 
@@ -218,9 +219,23 @@ def _cpu_of_children(tree: StageTree, facts: SpanFacts) -> Int64Array:
     return total
 
 
-def _mean_offset(tree: StageTree, here: npt.NDArray[np.intp]) -> float | None:
-    inner = here[tree.parent[here] >= 0]
-    return float((tree.start_ns[inner] - tree.start_ns[tree.parent[inner]]).mean()) if len(inner) else None
+def _places(tree: StageTree) -> Int64Array:
+    """Per span, how many spans right inside the same span start before it; -1 at the top.
+
+    Places are compared and not times: a transform that only some samples get would seem to come early in quick ones.
+    """
+    order = np.lexsort((tree.start_ns, tree.parent))
+    parent = tree.parent[order]
+    is_first = np.concatenate(([True], parent[1:] != parent[:-1])) if len(parent) else np.empty(0, dtype=np.bool_)
+    first = np.maximum.accumulate(np.where(is_first, np.arange(len(parent)), 0))
+    places = np.empty(len(parent), dtype=np.int64)
+    places[order] = np.where(parent < 0, -1, np.arange(len(parent)) - first)
+    return places
+
+
+def _mean_place(places: Int64Array) -> float | None:
+    inner = places[places >= 0]
+    return float(inner.mean()) if len(inner) else None
 
 
 def _extrapolated(values: Int64Array) -> float | None:
@@ -232,7 +247,7 @@ def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:
     children: dict[Path, list[StageRow]] = {}
     for path, row in rows.items():
         above = path[:-1]
-        while above and above not in rows:  # a parent that starts before the window has no row of its own
+        while above and above not in rows:  # a parent that starts before the window has no row
             above = above[:-1]
         children.setdefault(above, []).append(row)
 

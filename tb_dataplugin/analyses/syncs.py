@@ -75,7 +75,7 @@ def _operators_around(trace: Trace, calls: Rows, operators: Mask) -> tuple[tuple
 
 
 def _outermost(trace: Trace, rows: Rows) -> Rows:
-    """Those spans of one thread that stand in no other, by start."""
+    """The outermost spans of one thread, by start."""
     events = trace.events
     rows = rows[np.lexsort((-events.end_ns[rows], events.start_ns[rows]))]
     reached = np.maximum.accumulate(events.end_ns[rows]) if len(rows) else events.end_ns[rows]

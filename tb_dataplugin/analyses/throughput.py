@@ -26,7 +26,7 @@ from tb_dataplugin.model.trace import LoaderInfo, Trace
 SlowestPart = Literal["read", "prepare", "device"]
 
 BATCHED_FETCH = ".__getitems__"
-"""Ends the label of a `sample` span that stands for a whole batch fetched at once."""
+"""Ends the label of a `sample` span that covers a whole batch fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class WorkerCosts:
 
     @property
     def threads(self) -> float | None:
-        """CPU time of the whole process over that of its main thread: 1 is no hidden thread."""
+        """CPU time of the whole process over that of its main thread: 1 means no hidden threads."""
         return self.process_cpu / self.cpu if self.process_cpu is not None and self.cpu else None
 
     @property

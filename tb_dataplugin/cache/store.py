@@ -1,6 +1,6 @@
 """A folder of entries: atomic, bounded, and never a reason to fail.
 
-The folder may hold files of the user's: only what has the exact form of ours is ever deleted. What others could have
+The folder may hold the user's own files: only files of exactly our form are ever deleted. What others could have
 written is not read (`trust`).
 
 Several processes may use it at once. An entry is written beside its place and moved there whole; one that is deleted
@@ -48,15 +48,15 @@ class Store:
         self.folder, self.limit_bytes = folder, limit_bytes
 
     def capture(self, key: str) -> Capture | None:
-        """None when there is no such entry, or it is damaged."""
+        """None when the entry is missing or damaged."""
         return self._read(key, _read_capture)
 
     def timeline(self, key: str) -> TimelineSource | None:
-        """None when there is no such entry, or it is damaged."""
+        """None when the entry is missing or damaged."""
         return self._read(key, _read_timeline)
 
     def save(self, key: str, capture: Capture, timeline: TimelineSource) -> bool:
-        """Whether the entry could be kept; a disk that is full or cannot be written is no error."""
+        """Whether the entry could be kept; a full or read-only disk is not an error."""
         buffers = layout.pack(capture, timeline)
         if sum(map(len, buffers)) > self.limit_bytes:
             return False

@@ -14,7 +14,7 @@ def distrust_folder(folder: Path) -> str | None:
     except (OSError, ValueError):
         return None
     if not stat.S_ISDIR(facts.st_mode):
-        return None  # nothing can be kept there, which is no error
+        return None  # nothing can be kept there, which is not an error
     if not is_own(facts):
         return (
             f"the cache {folder} is not used: it belongs to another user; set TB_DATAPLUGIN_CACHE to a folder of yours"

@@ -21,7 +21,7 @@ from tb_dataplugin.shown import shown
 
 
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
-    help_cache = "analyse anew, and keep nothing (TB_DATAPLUGIN_CACHE names the cache's folder, or is off)"
+    help_cache = "do not use the cache (TB_DATAPLUGIN_CACHE=FOLDER moves it, TB_DATAPLUGIN_CACHE=off disables it)"
     parser.add_argument("--no-cache", action="store_true", help=help_cache)
 
 
@@ -35,7 +35,7 @@ def stores_for(arguments: argparse.Namespace) -> tuple[Store, ...]:
 
 
 def add_links_argument(parser: argparse.ArgumentParser) -> None:
-    help_links = f"also read what links in a folder lead to outside of it ({ENVIRONMENT}=1 does the same)"
+    help_links = f"also follow symbolic links that lead out of a folder ({ENVIRONMENT}=1 does the same)"
     parser.add_argument("--follow-links", action="store_true", help=help_links)
 
 
@@ -55,7 +55,7 @@ def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceF
 
 
 def is_folder(path: Path) -> bool:
-    """Raises UnreadableTrace for a path that cannot be looked at."""
+    """Raises UnreadableTrace for a path that cannot be examined."""
     try:
         return path.is_dir()
     except OSError as error:
@@ -75,7 +75,7 @@ def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple
 
 
 def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
-    """Raises UnreadableTrace, or InternalError in the place of whatever nobody foresaw."""
+    """Raises UnreadableTrace, or InternalError for an unforeseen exception."""
     if trace.refused:
         raise leads_out(trace.path)
     try:

@@ -35,7 +35,7 @@ COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error."""
     arguments = build_parser().parse_args(argv)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to stop
+    if isinstance(sys.stdout, io.TextIOWrapper):  # do not stop for a name that the terminal cannot show
         sys.stdout.reconfigure(errors="replace")
     try:
         status: int = arguments.run(arguments)
@@ -71,7 +71,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="tb-dataplugin",
-        description="Tells which DataLoader stage every idle device microsecond waited for.",
+        description="Shows which stage of your PyTorch data pipeline the device waits for.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -35,11 +35,11 @@ class ReportCommand:
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         help_paths = "folders to search, or trace files"
         parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=help_paths)
-        help_format = "default: text; html is one self-contained file with the tab's page in it"
+        help_format = "default: text; html is the tab's page as one self-contained file"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
         add_cache_argument(parser)
         add_links_argument(parser)
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:

@@ -78,7 +78,9 @@ def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield line("recording cost", duration(cost.recorder_overhead_us), share, plural(cost.marker_count, "marker"))
     if cost.worker_span_count:
         share = f"{percent(_share(cost.worker_overhead_us, window * max(1, len(capture.workers))))} of their time"
-        yield line("  in workers", duration(cost.worker_overhead_us), share, plural(cost.worker_span_count, "span"))
+        yield line(
+            "  DataLoader workers", duration(cost.worker_overhead_us), share, plural(cost.worker_span_count, "span")
+        )
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
@@ -207,7 +209,7 @@ def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:
     """The stages that take longest, live against replayed."""
     ratios = sorted((row for row in rows if row.HasField("replay_ratio")), key=lambda row: -row.self_us)[:3]
     slower = ", ".join(f"{row.path[-1]} {ratio(row.replay_ratio)}" for row in ratios)
-    yield from _wrap(f"live over the replay of the same dataset (what contention costs): {slower}", "  ")
+    yield from _wrap(f"cost of contention, time per call in training over that in the replay: {slower}", "  ")
 
 
 def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -216,7 +218,7 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
     window = capture.window_us
     several = len({worker.loader for worker in capture.workers}) > 1
     yield from _heading("DataLoader workers   shares of the window", style)
-    yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'start-up':>10}{'skew':>7}"
+    yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'startup':>10}{'skew':>7}"
     for worker in capture.workers:
         name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
         shares = (worker.busy_us, worker.starved_us, worker.startup_us)
@@ -228,7 +230,7 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from _wrap(summary.sentence, "  ")
         if summary.head_of_line_us:
             held_back = duration(summary.head_of_line_us)
-            yield f"  finished batches waited {held_back} behind an earlier one (head-of-line wait)"
+            yield f"  head-of-line wait: earlier batches held back finished ones for {held_back}"
 
 
 def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -237,11 +239,11 @@ def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
         return
     unit = unit_for(sample.duration_us for sample in samples)
     yield from _heading(f"Slowest samples ({unit.name})", style)
-    yield f"  {'index':>12}{'duration':>10}{'worker':>8}{'batch':>7}  most of it"
+    yield f"  {'index':>12}{'duration':>10}{'DataLoader worker':>19}{'batch':>7}  highest self time"
     for sample in samples:
         index = str(sample.index) if sample.index >= 0 else UNKNOWN
         most = f"{sample.stage} {in_unit(sample.stage_us, unit)}"
-        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{sample.worker:>8}{sample.batch:>7}  {most}"
+        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{sample.worker:>19}{sample.batch:>7}  {most}"
 
 
 def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -251,7 +253,7 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
             continue
         unit = unit_for(gap.duration_us for gap in gaps)
         yield from _heading(f"Longest idle gaps of device {device.id} ({unit.name})", style)
-        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause   (start: since the trace's first event)"
+        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause   (start: from the trace's first event)"
         for gap in gaps:
             step = str(gap.step) if gap.HasField("step") else UNKNOWN
             start = in_unit(gap.start_us, unit)
@@ -289,7 +291,7 @@ def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from (f"      {line}" for line in finding.code.splitlines())
         if finding.HasField("gain_us_per_step"):
             yield f"    {as_sentence(finding.gain_text)}"
-        yield from _wrap("Seen: " + "; ".join(fact.text for fact in finding.evidence) + ".", "    ")
+        yield from _wrap("Evidence: " + "; ".join(fact.text for fact in finding.evidence) + ".", "    ")
         if finding.confidence_reason:
             yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}", "    ")
 

@@ -6,14 +6,15 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TextIO
+from typing import Final, TextIO
 
-COLORS = {
-    "sampler": 61, "wrapper": 66, "read": 32, "decode": 74, "transform": 36, "collate": 175, "transfer": 214,
-    "h2d": 202, "user": 142, "wait": 245, "kernel": 103, "data_wait": 167, "launch": 178, "sync": 97, "host": 245,
-    "comm": 137,
+from tb_dataplugin.words import STAGE_KINDS
+
+COLORS: Final[dict[str, int]] = {
+    **{kind.id: kind.terminal for kind in STAGE_KINDS},
+    "kernel": 103, "data_wait": 167, "launch": 178, "sync": 97, "host": 245, "comm": 137,
 }  # fmt: skip
-"""Nearest of the 256 terminal colours to the tokens of the page."""
+"""By stage kind, cause of idle time, and device activity: the nearest of the 256 terminal colours to the page's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from tb_dataplugin.units import count, duration, significant
 
 
 def copy_cost_us(signals: Signals) -> float | None:
-    """Idle time while the host was in a copy, and copying with no kernel beside it: what perfect overlap would save."""
+    """Idle time while the host was copying, and copying with no kernel beside it: what perfect overlap would save."""
     copies = signals.copies
     if copies is None or copies.overlapped_us is None:
         return None
@@ -23,7 +23,7 @@ def copy_evidence(signals: Signals, copies: CopySignals) -> tuple[Evidence, ...]
     facts = [
         number("copies", copies.count, "count", f"copies to the device: {count(copies.count)} ({kinds})"),
         time("copy_time", copies.copy_us, f"{duration(copies.copy_us)} copying, {beside}"),
-        time("idle_h2d", idle, f"device idle for {duration(idle)} while the host was in a copy"),
+        time("idle_h2d", idle, f"device idle for {duration(idle)} while the host was copying"),
     ]
     if copies.gigabytes_per_s is not None:
         speed = copies.gigabytes_per_s

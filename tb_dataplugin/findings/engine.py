@@ -1,20 +1,17 @@
-"""Runs every rule and orders what they say."""
+"""Runs every rule that applies."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from functools import cache
-from typing import Final
 
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.words import SEVERITIES
-
-_RANK: Final = {term.id: place for place, term in enumerate(SEVERITIES)}
 
 
 @cache
@@ -26,7 +23,7 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAbstention, ...]]:
-    """Findings, the severest first, then what is only possible last, then the most gain; and inconclusive checks."""
+    """Findings in their order (`leading.in_order`), and inconclusive checks."""
     findings: list[NamedFinding] = []
     abstained: list[NamedAbstention] = []
     for rule in all_rules():
@@ -35,9 +32,4 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             findings.append(NamedFinding(rule.name, answer, gain_of(answer.gain_us_per_step, signals)))
         elif isinstance(answer, Abstention):
             abstained.append(NamedAbstention(rule.name, rule.title, answer.reason))
-    return tuple(sorted(findings, key=_urgency)), tuple(abstained)
-
-
-def _urgency(named: NamedFinding) -> tuple[int, bool, float]:
-    finding = named.finding
-    return _RANK[finding.severity], finding.confidence == "possible", -(finding.gain_us_per_step or 0.0)
+    return in_order(findings, signals), tuple(abstained)

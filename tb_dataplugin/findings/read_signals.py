@@ -126,7 +126,7 @@ def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
         max_us=_us(row.max_ns),
         data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
         bytes=row.bytes,
-        offset_us=None if row.offset_ns is None else _us(row.offset_ns),
+        place=row.place,
         cpu_use=_cpu_use(spent) if spent else None,
     )
 

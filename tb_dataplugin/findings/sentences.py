@@ -1,4 +1,4 @@
-"""What stands above the tables of the report: one sentence for each, from the same numbers."""
+"""The sentence above each table of the report, from the same numbers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _nothing(results: Results, verdict: Verdict) -> str:
         return (
             f"Whether there is anything to change is unknown. {next(reasons, 'No span of a DataLoader was recorded')}."
         )
-    # A device that is mostly idle with no rule to say why is no reason to be content.
+    # A device that is mostly idle is not fine just because no rule applies.
     head = "Nothing to change" if verdict.bound in ("device", "balanced") else "No rule found anything to change"
     return f"{head}: {verdict.sentence[0].lower()}{verdict.sentence[1:]}"
 
@@ -83,9 +83,9 @@ def _wait(results: Results) -> str:
         return f"{parts}."
     rest = loader.exposed_ns - caused
     if rest <= 0:
-        return f"{parts}. All exposed data wait is what kept the device idle."
-    other = f"during the other {_us(rest)} something else kept it idle"
-    return f"{parts}. Of the exposed data wait, {_us(caused)} is what kept the device idle; {other}."
+        return f"{parts}. All of the exposed data wait kept the device idle."
+    other = f"during the other {_us(rest)}, something else did"
+    return f"{parts}. Of the exposed data wait, {_us(caused)} kept the device idle; {other}."
 
 
 def _stages(results: Results) -> str:
@@ -94,7 +94,7 @@ def _stages(results: Results) -> str:
         return ""
     row = summary.highest
     if row is None:
-        return "Only waiting was recorded: this capture has no stage data."
+        return "Only data wait was recorded: this capture has no stage data."
     calls = plural(row.count, "call")
     share = percent(row.self_ns / summary.self_ns if summary.self_ns else None)
     time = f"{_us(row.self_ns)} in {calls}, {share} of all recorded stage time"

@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.findings.signals import StageCalls
+from tb_dataplugin.findings.thresholds import SHRINKS
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`before`: the stages that come earlier under the same parent. `ratio`: bytes out over bytes in, None: unknown."""
+    """`before`: the earlier stages that worked on as much data as this one gets: none before one that shrinks it.
+
+    `ratio`: bytes out over bytes in; None where the size of this stage's result, or of the one before it, is not known.
+    """
 
     calls: StageCalls
     before: tuple[StageCalls, ...]
     ratio: float | None
 
+    @property
+    def shrinks(self) -> bool:
+        return self.ratio is not None and self.ratio <= SHRINKS and self.calls.stage.kind == "transform"
+
 
 def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
-    """Per parent, the stages under it that turn one value into the next, by their mean place in it."""
+    """Per parent, the stages under it that turn one value into the next, in the order of their starts.
+
+    A transform that holds others (`Compose`) gives its place to them: what it keeps is what they keep together.
+    """
     children: dict[Path, list[StageCalls]] = {}
     for calls in stages:
-        if calls.offset_us is not None and calls.stage.kind in ("read", "decode", "transform"):
+        if calls.place is not None and calls.stage.kind in ("read", "decode", "transform"):
             children.setdefault(calls.path[:-1], []).append(calls)
-    return [_steps(sorted(rows, key=lambda row: (row.offset_us or 0.0, row.path))) for rows in children.values()]
+    held = containers(stages)
+    inner = held & {calls.path for rows in children.values() for calls in rows}
+    return [_steps(tuple(_flat(parent, children, held))) for parent in children if parent not in inner]
 
 
-def _steps(rows: list[StageCalls]) -> tuple[Step, ...]:
+def containers(stages: Sequence[StageCalls]) -> frozenset[Path]:
+    """The transforms that hold other transforms."""
+    return frozenset(
+        calls.path[:-1]
+        for calls in stages
+        if calls.stage.kind == "transform" and len(calls.path) > 1 and calls.path[-2].kind == "transform"
+    )
+
+
+def _flat(parent: Path, children: dict[Path, list[StageCalls]], held: frozenset[Path]) -> Iterator[StageCalls]:
+    for calls in sorted(children.get(parent, ()), key=lambda calls: (calls.place or 0.0, calls.path)):
+        if calls.path in held:
+            yield from _flat(calls.path, children, held)
+        else:
+            yield calls
+
+
+def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
     sizes = [None if row.bytes is None else row.bytes / row.count for row in rows]
-    steps = []
+    steps: list[Step] = []
+    whole = 0  # the first that worked on as much data as the next stage gets
     for place, row in enumerate(rows):
-        earlier = next((size for size in reversed(sizes[:place]) if size), None)
-        size = sizes[place]
-        comes_from_value = place > 0 and rows[place - 1].stage.kind != "read"  # a file's bytes are compressed
-        ratio = size / earlier if size and earlier and comes_from_value else None
-        steps.append(Step(row, tuple(rows[:place]), ratio))
+        is_fed_by_value = place > 0 and rows[place - 1].stage.kind != "read"  # a file's bytes are compressed
+        earlier, size = sizes[place - 1] if is_fed_by_value else None, sizes[place]
+        ratio = size / earlier if size and earlier else None
+        steps.append(Step(row, rows[whole:place], ratio))
+        whole = place + 1 if steps[-1].shrinks else whole
     return tuple(steps)

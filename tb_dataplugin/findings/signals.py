@@ -1,4 +1,4 @@
-"""The facts that rules may look at, each under one name. Times are in microseconds, shares are fractions.
+"""The facts that rules use, each under one name. Times are in microseconds, shares are fractions.
 
 This is the only place in `findings/` that knows nanoseconds.
 """
@@ -23,12 +23,12 @@ from tb_dataplugin.units import percent
 
 @dataclass(frozen=True, slots=True)
 class StageWait:
-    """Data wait that one stage caused, or that no stage did ("starved", "transfer", "other", ...)."""
+    """Data wait that one stage caused, or that no stage caused ("starved", "transfer", "other", ...)."""
 
     name: str
     """``"decode::PIL.Image"``, ``"starved"``."""
     stage: Stage | None
-    """None for what is no stage."""
+    """None where it is not a stage."""
     data_wait_us: float
     """Its part of the data wait."""
     cost_us: float
@@ -71,8 +71,8 @@ class StageCalls:
     """Data wait that they caused; None when not known."""
     bytes: float | None
     """Size of all their results; None when not recorded."""
-    offset_us: float | None
-    """Mean time from the start of the enclosing stage to the call; None at the top."""
+    place: float | None
+    """Mean place among the calls right inside the enclosing stage, by their start; None at the top."""
     cpu_use: CpuUse | None
     """None when their CPU time was not recorded."""
 
@@ -132,7 +132,7 @@ class SyncSignals:
     drained_us: float
     """Idle time of the first device that follows from them."""
     inside: tuple[tuple[str, int], ...]
-    """The operators that they stand in, with their number, the most frequent first."""
+    """The operators that they are called in, with the number of calls, the most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ TINY_TOGETHER: Final = 0.25
 """Share of the data wait that small transforms have together, from which batching them can gain a third (Amdahl)."""
 
 HEAVY_PART: Final = 0.15
-"""Share of the data wait from which collate, or the way from worker to training thread, gets advice of its own."""
+"""Share of the data wait from which collate, or the transfer from worker to training thread, gets separate advice."""
 
 HAND_OVER_US: Final = 1000.0
 """Mean wait of a training thread whose batch was ready, up to which it is the price of ``next()`` itself: about 0.7 ms

@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from annotate.trace_format import StageKind
-from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.reasons import Bound
-from tb_dataplugin.findings.signals import Signals, StageWait
-from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, ONE_REASON, WORTH_A_WORD
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, LEADING_STAGE, ONE_REASON, WORTH_A_WORD
 from tb_dataplugin.units import duration, percent
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {"read": "read", "transfer": "transfer"}
-
-NAMED: Final[dict[str, Bound]] = {TRANSFER: "transfer", STARTUP: "cpu", STARVED: "host"}
-"""Data wait that no stage caused but that says something: a slow way home, workers not running, workers starved."""
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
 
@@ -55,7 +52,7 @@ def _judge_device_run(signals: Signals) -> Verdict:
     opening = f"The device is idle for {percent(idle)} of the window"
     evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
     if 1 - idle >= DEVICE_BUSY:
-        return Verdict("device", f"{opening}: it is the bottleneck, leave the DataLoader alone.", evidence)
+        return Verdict("device", f"{opening}: the device is the bottleneck, leave the DataLoader alone.", evidence)
     leader = next(iter(signals.idle_reasons), None)
     if cost is not None and cost >= INPUT_BOUND and (leader is None or leader.name == "data_wait"):
         sentence = f"{opening}; for {percent(cost)} of the window it waits for data{_mostly(signals)}."
@@ -96,24 +93,23 @@ def _judge_host_run(signals: Signals) -> Verdict:
 
 
 def _judge_replay(signals: Signals) -> Verdict:
-    leader = _leader(signals)
-    if leader is None:
+    if not signals.waits_by_stage:
         return Verdict("unknown", "The replay has no stage data, so what the loader spends its time on is unknown.")
+    leader = leading_place(signals)
+    if leader is None:
+        sentence = f"In the replay, no stage takes as much as {percent(LEADING_STAGE)} of the time to build a batch."
+        return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
     sentence = f"In the replay, {percent(leader.share)} of the time to build a batch is spent in {leader.name}."
     return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
 
 
-def _leader(signals: Signals) -> StageWait | None:
-    """What caused the largest part of the wait; None when that is time between all stages."""
-    largest = next(iter(signals.waits_by_stage or ()), None)
-    return largest if largest is not None and (largest.stage is not None or largest.name in NAMED) else None
-
-
 def _mostly(signals: Signals) -> str:
-    leader = _leader(signals)
-    if leader is None:
+    leader, largest = leading_place(signals), next(iter(signals.waits_by_stage or ()), None)
+    if leader is None and largest is not None and (largest.stage is not None or largest.name in NAMED):
+        return f"; no stage caused more than {percent(largest.share)} of the data wait"
+    if leader is None or largest is None:
         return "; the trace does not show for which stage"
-    part = "most of it" if leader.share > 0.5 else "the largest part"
+    part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
     return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
 
 

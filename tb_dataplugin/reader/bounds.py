@@ -19,12 +19,12 @@ OTHER_STREAMS = Track("", "others", "", "other streams")
 
 
 def bound_events(
-    events: EventTable, tracks: tuple[Track, ...], found: DiagnosticsCollector
+    events: EventTable, tracks: tuple[Track, ...], diagnostics: DiagnosticsCollector
 ) -> tuple[EventTable, tuple[Track, ...]]:
     """The same rows; those of too many devices and threads become events that no analysis looks at."""
-    _leave_out(events, events.device, _IS_DEVICE, limits.MOST_DEVICES, found, "devices")
-    _leave_out(events, events.track, _IS_HOST, limits.MOST_THREADS, found, "threads")
-    return _share_rows(events, tracks, found)
+    _leave_out(events, events.device, _IS_DEVICE, limits.MOST_DEVICES, diagnostics, "devices")
+    _leave_out(events, events.track, _IS_HOST, limits.MOST_THREADS, diagnostics, "threads")
+    return _share_rows(events, tracks, diagnostics)
 
 
 def _leave_out(
@@ -32,7 +32,7 @@ def _leave_out(
     key: npt.NDArray[np.int32],
     kinds: npt.NDArray[np.bool_],
     most: int,
-    found: DiagnosticsCollector,
+    diagnostics: DiagnosticsCollector,
     what: str,
 ) -> None:
     """Keep the `most` keys that have the most events of these kinds."""
@@ -47,11 +47,11 @@ def _leave_out(
         f"The trace has {len(keys):,} {what}; only the {most:,} with the most events are in this report. "
         "Is it a trace of one process?"
     )
-    limits.over(found, what, len(keys) - most, message)
+    limits.over(diagnostics, what, len(keys) - most, message)
 
 
 def _share_rows(
-    events: EventTable, tracks: tuple[Track, ...], found: DiagnosticsCollector
+    events: EventTable, tracks: tuple[Track, ...], diagnostics: DiagnosticsCollector
 ) -> tuple[EventTable, tuple[Track, ...]]:
     """Streams beyond those of a device with the most events share one row."""
     rows = np.flatnonzero(_IS_DEVICE[events.category])
@@ -68,16 +68,16 @@ def _share_rows(
         return events, tracks
     events.track[rows[excess[place.ravel()]]] = len(tracks)
     message = f"A device has more than {limits.MOST_STREAMS} streams; the others share one row of the timeline"
-    limits.over(found, "streams", int(excess.sum()), message)
+    limits.over(diagnostics, "streams", int(excess.sum()), message)
     return events, (*tracks, OTHER_STREAMS)
 
 
-def bound_depth(events: EventTable, spans: StageSpans, found: DiagnosticsCollector) -> StageSpans:
+def bound_depth(events: EventTable, spans: StageSpans, diagnostics: DiagnosticsCollector) -> StageSpans:
     """Without the stage spans below the deepest level that is looked at; their time is that of the stage around."""
     start, end, track = events.start_ns[spans.row], events.end_ns[spans.row], events.track[spans.row]
     if most_open(start, end, track) <= limits.MOST_DEPTH:
         return spans
     keep = nest_by_track(start, end, track).depth < limits.MOST_DEPTH
     message = f"Stage spans nested more than {limits.MOST_DEPTH} deep count as part of the stage around them"
-    limits.over(found, "depth", int(np.count_nonzero(~keep)), message)
+    limits.over(diagnostics, "depth", int(np.count_nonzero(~keep)), message)
     return StageSpans(spans.row[keep], spans.stage[keep], spans.stages)

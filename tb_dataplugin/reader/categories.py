@@ -1,4 +1,4 @@
-"""Which spelling of an event's category stands for what, in every era of Kineto.
+"""What each spelling of an event's category means, in every era of Kineto.
 
 `Operator`, `Kernel`, `Memcpy`, `Memset`, `Runtime` in torch 1.8 to 1.11; lower case since 1.12; `cuda_driver`,
 `cuda_sync` and the MTIA and XPU names since 2.1.
@@ -39,7 +39,7 @@ NOT_KEPT: Final = (Category.OTHER, Category.PYTHON, Category.PROFILER)
 """No analysis looks at these. With Python stacks recorded they are most of a trace."""
 
 NO_EXTENT: Final = (Category.OTHER, Category.PROFILER)
-"""These do not tell when something was recorded: the profiler's span covers its own start-up too."""
+"""These do not show when something was recorded: the profiler's span also covers its own startup."""
 
 LINKED: Final = (Category.RUNTIME, *DEVICE_ACTIVITY)
 

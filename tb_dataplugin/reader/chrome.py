@@ -1,7 +1,7 @@
-"""Chrome trace JSON to rows: syntax only, no meaning.
+"""Chrome trace JSON to rows: syntax only.
 
-This is the strict path: whole windows of proper JSON. Damaged elements go to `recovery`, which gives windows as
-well, and this goes on behind them.
+This is the strict path: whole windows of valid JSON. Damaged elements go to `recovery`, which also returns windows;
+reading then continues after them.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ _OTHER_FORMATS = {
 class ChromeReader:
     """Reads one trace. `members` holds the values beside the events, as JSON text, once `windows` is exhausted."""
 
-    def __init__(self, blocks: Iterator[bytes], path: Path, found: DiagnosticsCollector) -> None:
+    def __init__(self, blocks: Iterator[bytes], path: Path, diagnostics: DiagnosticsCollector) -> None:
         self._stream = ElementStream(blocks)
         self._path = path
-        self._found = found
-        self._losses = Losses(found)
+        self._diagnostics = diagnostics
+        self._losses = Losses(diagnostics)
         self._recovery = Recovery(self._stream, self._losses)
         self.members: dict[str, bytes] = {}
 
     def windows(self) -> Iterator[Window]:
-        """The events in file order. Raises UnreadableTrace when the text is no Chrome trace."""
+        """The events in file order. Raises UnreadableTrace when the text is not a Chrome trace."""
         stream = self._stream
         while stream.left < 16 and stream.more():
             pass
@@ -62,9 +62,9 @@ class ChromeReader:
             remedy = "capture again; a profiler that is still running writes at its end"
             raise UnreadableTrace(self._path, "it is empty", remedy)
         if start.startswith(tuple(_OTHER_FORMATS)):
-            told = next(told for magic, told in _OTHER_FORMATS.items() if start.startswith(magic))
-            remedy = "save it as UTF-8" if "UTF" in told else "unpack it and name what was in it"
-            raise UnreadableTrace(self._path, f"it is {told}", remedy)
+            format_name = next(name for magic, name in _OTHER_FORMATS.items() if start.startswith(magic))
+            remedy = "save it as UTF-8" if "UTF" in format_name else "unpack it and name what was in it"
+            raise UnreadableTrace(self._path, f"it is {format_name}", remedy)
         if first not in (b"[", b"{"):
             raise UnreadableTrace(self._path, "it is not JSON", NAME_A_TRACE)
         stream.at += 1
@@ -72,12 +72,12 @@ class ChromeReader:
             yield from self._bare_list() if first == b"[" else self._object()
         except TooMuchJunk:
             limit, place = recovery.MOST_JUNK, stream.place
-            message = f"More than {limit:,} elements cannot be read; what follows byte {place:,} was left out"
-            self._found.add("limit_junk", message)
+            message = f"More than {limit:,} elements are unreadable; everything after byte {place:,} was skipped"
+            self._diagnostics.add("limit_junk", message)
             return
         if stream.skip_blank():
             message = "Text after the end of the trace was ignored; is there a second trace in the file?"
-            self._found.add("trailing_text", message)
+            self._diagnostics.add("trailing_text", message)
 
     def member(self, key: str) -> Any:
         """The value beside the events under `key`; None when there is none, or it cannot be read."""
@@ -86,7 +86,7 @@ class ChromeReader:
             return None
         value = decode_value(text)
         if value is None and text != b"null":
-            self._found.add("bad_member", f"`{key}` is no proper JSON; the trace is read without it")
+            self._diagnostics.add("bad_member", f"`{key}` is not valid JSON; the trace is read without it")
         return value
 
     def _bare_list(self) -> Iterator[Window]:
@@ -96,7 +96,7 @@ class ChromeReader:
             yield from self._elements()
 
     def _object(self) -> Iterator[Window]:
-        """From behind the opening bracket of the object around the events to behind the closing one."""
+        """The object around the events, from after its opening bracket to after its closing bracket."""
         stream, has_events = self._stream, False
         while first := stream.skip_blank():
             if first == b"}":
@@ -125,12 +125,12 @@ class ChromeReader:
             self._no_events()
 
     def _goes_on(self) -> bool:
-        """Whether the closing bracket before this place was one too many."""
+        """Whether the object goes on after its closing bracket, because that bracket was one too many."""
         following = self._stream.skip_blank()
         return following in (b'"', b"]", b"}") or (following == b"{" and self._at_event())
 
     def _to_more_events(self) -> None:
-        """Go to an event nearby, if there is one: the list was ended by a bracket in a damaged element."""
+        """Go to the next event if one is near: a bracket inside a damaged element had ended the list."""
         stream = self._stream
         if stream.skip_blank() == b"{" and self._at_event():
             return
@@ -145,7 +145,7 @@ class ChromeReader:
         return EVENT.match(stream.text, stream.at) is not None
 
     def _key(self, first: bytes) -> str | None:
-        """The name of the value that comes next; None where there is none. Something is taken in any case."""
+        """The name of the next value; None where there is none. Always consumes something."""
         stream = self._stream
         try:
             text = stream.value(LOOK_AHEAD) if first == b'"' else b""
@@ -160,7 +160,7 @@ class ChromeReader:
         return None
 
     def _take_member(self, key: str | None, has_events: bool) -> bool:
-        """Keep the value that comes next. False when it is damaged: it may have swallowed the events."""
+        """Keep the next value. False when it is damaged: it may have swallowed the events."""
         stream = self._stream
         stream.skip_space()
         if key is not None:
@@ -177,16 +177,16 @@ class ChromeReader:
                     return True
             else:
                 stream.at -= len(text)
-        self._found.add("bad_member", "Values beside the events are no proper JSON and were left out")
+        self._diagnostics.add("bad_member", "Values beside the events are not valid JSON and were skipped")
         return False
 
     def _no_events(self) -> None:
-        if self._found.has("truncated") and not self._found.has("bad_member"):
-            raise UnreadableTrace(self._path, "it is cut off before its events", WAIT_OR_RECAPTURE)
+        if self._diagnostics.has("truncated") and not self._diagnostics.has("bad_member"):
+            raise UnreadableTrace(self._path, "it is truncated before its events", WAIT_OR_RECAPTURE)
         raise UnreadableTrace(self._path, "it has no `traceEvents`", NAME_A_TRACE)
 
     def _elements(self) -> Iterator[Window]:
-        """From behind the opening bracket of the events to behind the closing one."""
+        """The list of events, from after its opening bracket to after its closing bracket."""
         stream, size = self._stream, WINDOW_BYTES
         while first := stream.skip_blank():
             if first == b"]":

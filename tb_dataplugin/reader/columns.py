@@ -95,15 +95,15 @@ class _Lookup:
 class ColumnBuilder:
     """Takes windows, gives columns. Times in it are the file's own; `columns` makes them count from the first event."""
 
-    def __init__(self, found: DiagnosticsCollector) -> None:
-        self._found = found
+    def __init__(self, diagnostics: DiagnosticsCollector) -> None:
+        self._diagnostics = diagnostics
         self._names, self._tracks, self._cats = Numbering(), Numbering(), Numbering()
         self._category = _Lookup(self._cats, category_of)
         self._is_stage = _Lookup(self._names, lambda name: parse_span_name(text(name)) is not None)
         self._is_dma = _Lookup(self._names, lambda name: text(name).startswith(MTIA_COPY))
         self._chunks: list[EventTable] = []
         self._row_count = 0
-        self._facts, self._counters, self._pairs = FactTable(), CounterBuilder(found), PairMaker(found)
+        self._facts, self._counters, self._pairs = FactTable(), CounterBuilder(diagnostics), PairMaker(diagnostics)
         self._processes: dict[str, str] = {}
         self._threads: dict[tuple[str, str], str] = {}
         self._reach: list[int] = []  # starts and ends of events that are not kept
@@ -115,14 +115,14 @@ class ColumnBuilder:
         if spans:
             start, readable = nanoseconds([event.ts for event in spans])
             length, has_length = nanoseconds([event.dur for event in spans])
-            self._count("event_without_start", "Events without a readable `ts` were left out", ~readable)
+            self._count("event_without_start", "Events without a readable `ts` were skipped", ~readable)
             timed = has_length & (length >= 0)
-            message = "Events without a readable `dur`, or with one below zero, were left out"
+            message = "Events without a readable `dur`, or with one below zero, were skipped"
             self._count("event_without_duration", message, readable & ~timed)
             self._add_spans(spans, start, length, readable & timed)
 
     def _count(self, code: str, message: str, rows: Mask) -> None:
-        self._found.add(code, message, int(np.count_nonzero(rows)))
+        self._diagnostics.add(code, message, int(np.count_nonzero(rows)))
 
     def _add_others(self, window: RawWindow) -> None:
         notable = [event for event in window.events if event.ph in _NOTABLE]
@@ -147,7 +147,7 @@ class ColumnBuilder:
     def _add_spans(self, spans: list[RawEvent], start: Int64Array, length: Int64Array, good: Mask) -> None:
         category = self._category[self._cats.column([event.cat for event in spans])]
         absurd = good & (length > LONGEST_NS)
-        self._count("absurd_time", "Events with absurd times were left out", absurd)
+        self._count("absurd_time", "Events with absurd times were skipped", absurd)
         good = good & ~absurd
         self._note_reach(good & ~_IS_KEPT[category] & _HAS_EXTENT[category], start, length)
         keep = good & _IS_KEPT[category]
@@ -207,7 +207,7 @@ class ColumnBuilder:
         name = text(key)
         if len(name) <= MOST_NAME:
             return name
-        over(self._found, "names", 1, f"Names of more than {MOST_NAME:,} characters are cut there")
+        over(self._diagnostics, "names", 1, f"Names of more than {MOST_NAME:,} characters are cut there")
         return name[:MOST_NAME]
 
     def _plausible(self, start: Int64Array) -> Mask:
@@ -215,7 +215,7 @@ class ColumnBuilder:
         if not len(start) or int(start.max()) - int(start.min()) <= LONGEST_NS:
             return np.ones(len(start), dtype=np.bool_)
         keep: Mask = np.abs(start - np.int64(np.partition(start, len(start) // 2)[len(start) // 2])) <= LONGEST_NS
-        self._count("absurd_time", "Events with absurd times were left out", ~keep)
+        self._count("absurd_time", "Events with absurd times were skipped", ~keep)
         return keep
 
     def _extent(self, events: EventTable) -> tuple[int, int]:
@@ -268,7 +268,7 @@ def _merge_texts(keys: list[Any], as_text: Callable[[Any], Any], column: Int32Ar
     """The keys as texts, sorted; keys of equal text (1 and "1") become one. `column` then counts among them."""
     texts = [as_text(key) for key in keys]
     ordered = sorted(set(texts))
-    numbers = {one: number for number, one in enumerate(ordered)}
+    numbers = {text: number for number, text in enumerate(ordered)}
     if len(keys):
-        column[:] = np.array([numbers[one] for one in texts], dtype=np.int32)[column]
+        column[:] = np.array([numbers[text] for text in texts], dtype=np.int32)[column]
     return tuple(ordered)

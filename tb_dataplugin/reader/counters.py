@@ -16,10 +16,10 @@ from tb_dataplugin.reader.decoding import RawCounter, Window
 
 
 class CounterBuilder:
-    """Takes windows, gives the series of `trace_format.COUNTERS`; other writers' counters are left out."""
+    """Collects the series of `trace_format.COUNTERS` from windows; counters of other writers are skipped."""
 
-    def __init__(self, found: DiagnosticsCollector) -> None:
-        self._found = found
+    def __init__(self, diagnostics: DiagnosticsCollector) -> None:
+        self._diagnostics = diagnostics
         self._series: dict[tuple[str, str], tuple[list[int], list[float]]] = {}
 
     def add(self, window: Window) -> None:
@@ -35,8 +35,8 @@ class CounterBuilder:
     def _add_value(self, key: tuple[str, str], time: int, value: float) -> None:
         if key not in self._series:
             if len(self._series) >= MOST_SERIES:
-                message = f"The trace has more than {MOST_SERIES:,} series of counters; values of others are left out"
-                over(self._found, "series", 1, message)
+                message = f"The trace has more than {MOST_SERIES:,} series of counters; the rest are skipped"
+                over(self._diagnostics, "series", 1, message)
                 return
             key = key[0], key[1][:MOST_LABEL]
         at, values = self._series.setdefault(key, ([], []))
@@ -45,13 +45,13 @@ class CounterBuilder:
 
     def series(self, origin_ns: int) -> tuple[CounterSeries, ...]:
         """All series, with times that count from `origin_ns`."""
-        found = []
+        known = []
         for (counter, name), (times, values) in sorted(self._series.items()):
             since = [time - origin_ns for time in times]
             near = np.array([abs(time) <= LONGEST_NS for time in since], dtype=np.bool_)
             at, value = int64(np.array(since, dtype=object)[near]), np.asarray(values, dtype=np.float64)[near]
-            self._found.add("absurd_time", "Events with absurd times were left out", int(np.count_nonzero(~near)))
+            self._diagnostics.add("absurd_time", "Events with absurd times were skipped", int(np.count_nonzero(~near)))
             order = np.argsort(at, kind="stable")
             if len(order):
-                found.append(CounterSeries(counter, name, at[order], value[order]))
-        return tuple(found)
+                known.append(CounterSeries(counter, name, at[order], value[order]))
+        return tuple(known)

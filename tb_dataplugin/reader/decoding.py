@@ -1,4 +1,4 @@
-"""JSON text of events to rows, typed: what no analysis uses (call stacks, shapes) is skipped without building it.
+"""JSON text of events to rows, typed: fields that no analysis uses (call stacks, shapes) are skipped.
 
 Every field is typed as loosely as files in the wild are written; times stay text, so that they can be read exactly.
 """
@@ -66,7 +66,7 @@ _PLACE = re.compile(r"\(byte (\d+)\)")
 class Window:
     """Some whole elements of `traceEvents` in file order, and their text as a JSON list.
 
-    `was_mended`: the text is not what the file has. `left_out`: how many elements are no objects.
+    `was_mended`: the text differs from the file's. `left_out`: how many elements are not objects.
     """
 
     events: list[RawEvent]
@@ -79,14 +79,14 @@ class Window:
         try:
             return _counters_decoder.decode(self.text)
         except BAD_JSON:
-            found = map(_counter, _raw_decoder.decode(self.text))
-        return [one for one in found if one is not None]
+            counters = map(_counter, _raw_decoder.decode(self.text))
+        return [counter for counter in counters if counter is not None]
 
 
 class Unsound(Exception):
-    """The text is no JSON list. Lengths count from behind its opening bracket.
+    """The text is not a JSON list. Lengths count from just after its opening bracket.
 
-    `sound`: so many bytes may be sound. `whole`: so many may be whole elements, and only what follows them is wrong.
+    `sound`: this many bytes may be valid. `whole`: this many may be whole elements, so that only what follows is wrong.
     `truncated`: there may be more to come, or it is nested too deeply (`deep`) to tell.
     """
 
@@ -96,7 +96,7 @@ class Unsound(Exception):
         self.deep = isinstance(error, RecursionError)
         self.truncated = "truncated" in message or self.deep
         elements = text[1 : int(place[1])] if place else b""
-        if "trailing characters" in message:  # behind the closing bracket; their place is told as one too high
+        if "trailing characters" in message:  # after the closing bracket; msgspec's place is one too high
             elements = elements[:-1].rstrip().removesuffix(b"]")
         self.sound = len(elements)
         self.whole = elements.rfind(b"}") + 1

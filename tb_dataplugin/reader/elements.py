@@ -2,7 +2,7 @@
 
 A cut is guessed (``}`` and ``,`` and ``{`` in a row; in damaged text also ``,`` and the begin of an event, or the end
 of a list) and then proved by decoding what stands before it. All scanning goes on where it stopped when the next block
-comes, and none looks further ahead than it is told to: damaged text takes time in proportion to its length.
+comes, and none looks further ahead than its limit: damaged text takes time in proportion to its length.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _SPACE = re.compile(rb"\s*")
 
 CUT_TRIES = 64
 LOOK_AHEAD = 1 << 20
-"""The next element begins within so many bytes, or this one is a very long one."""
+"""The next element begins within this many bytes, unless this one is very long."""
 MOST_ELEMENT_BYTES = 1 << 26
-"""A longer element, or a longer value beside the events, is no part of a trace."""
+"""Longer elements, and longer values beside the events, are not part of a trace."""
 MOST_JSON_DEPTH = 2000
-"""The decoder goes no deeper than Python's recursion limit (1000): more brackets cannot become a value."""
+"""The decoder goes no deeper than Python's recursion limit (1000), so deeper nesting cannot be decoded."""
 _OVERLAP = 4096  # blanks may lie across the end of a block
 
 OPENS, CLOSES = b"[{", b"]}"
@@ -37,15 +37,15 @@ class Incomplete(Exception):
 
 
 class ElementStream:
-    """The text that is at hand, and where reading stands in it. `more()` brings the next block."""
+    """The text read so far, and the position in it. `more()` brings the next block."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
         self.text = b""
         self.at = 0
         self._dropped = 0  # bytes before `text`
-        self._clear_to = 0  # no boundary begins between `at` and here; counted from the begin of the stream
-        self._no_cut_at = -_OVERLAP  # no boundary was found just before here, counted likewise
+        self._clear_to = 0  # no boundary begins between `at` and here; counted from the start of the stream
+        self._no_cut_at = -_OVERLAP  # there is no boundary just before here, counted likewise
 
     def more(self) -> bool:
         """Bring at least as many bytes as are left, so that long values are not copied often; False at the end."""
@@ -61,7 +61,7 @@ class ElementStream:
 
     @property
     def place(self) -> int:
-        """Where reading stands, counted from the begin of the stream."""
+        """The position, counted from the start of the stream."""
         return self._dropped + self.at
 
     @property
@@ -87,7 +87,7 @@ class ElementStream:
                 return b""
 
     def take(self, end: int) -> bytes:
-        """The text from here to `end`, which is then behind us."""
+        """The text from here to `end`; the position moves there."""
         taken, self.at = self.text[self.at : end], end
         return taken
 
@@ -98,7 +98,7 @@ class ElementStream:
     def last_boundary(self, limit: int) -> int | None:
         """The end (exclusive) of what may be the last whole element before `limit`, with another one after it.
 
-        Where none was found, none is sought again before the limit has moved on.
+        After a search in vain, the next one waits until the limit has moved on.
         """
         last = end = min(limit, len(self.text))
         if 0 <= self._dropped + last - self._no_cut_at < _OVERLAP:
@@ -116,7 +116,7 @@ class ElementStream:
     def boundary(self, count: int = 1) -> int | None:
         """The end of what may be the next `count` elements, with another one after them; None when none is near.
 
-        An end at a comma or behind a bracket: decoding tells whether it is one.
+        An end at a comma or behind a bracket: decoding decides whether it is.
         """
         end = self._first_boundary()
         for _ in range(count - 1):
@@ -154,7 +154,7 @@ class ElementStream:
         return True
 
     def to_match(self, pattern: re.Pattern[bytes]) -> bool:
-        """Go behind the next match, however far; False at the end of the text."""
+        """Go past the next match, however far; False at the end of the text."""
         while (match := pattern.search(self.text, self.at)) is None:
             self.at = max(self.at, len(self.text) - _OVERLAP)
             if not self.more():
@@ -196,7 +196,7 @@ class ElementStream:
                     raise Incomplete
 
     def _string_end(self, seen: int, most: int) -> int:
-        """Counted from `at`: behind the closing quote of the string whose text goes on at `seen`."""
+        """Counted from `at`: just after the closing quote of the string that continues at `seen`."""
         while True:
             match = _REST_OF_STRING.match(self.text, self.at + seen)
             assert match is not None
@@ -209,5 +209,5 @@ class ElementStream:
 
 
 def _end(match: re.Match[bytes]) -> int:
-    """Of the element before the boundary: behind its bracket, or where the comma stands."""
+    """The end of the element before the boundary: after its bracket, or at the comma."""
     return match.start() + (match[0] == b"}")

@@ -53,16 +53,16 @@ class FactReader:
 
     def __call__(self, rows: Rows) -> SpanFacts:
         """-1 where there is none."""
-        found = np.full((len(rows), self._values.shape[1]), -1, dtype=np.int64)
+        facts = np.full((len(rows), self._values.shape[1]), -1, dtype=np.int64)
         if len(self._rows):
             place = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
             known = self._rows[place] == rows
-            found[known] = self._values[place[known]]
-        return SpanFacts(*(np.ascontiguousarray(column) for column in found.T))
+            facts[known] = self._values[place[known]]
+        return SpanFacts(*(np.ascontiguousarray(column) for column in facts.T))
 
 
 def _or_none(value: Any) -> Any:
-    """None is no number; `integers` takes the quick way without it."""
+    """None is not a number; `integers` is faster without it."""
     return -1 if value is None else value
 
 

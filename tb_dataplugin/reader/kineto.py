@@ -1,4 +1,4 @@
-"""One trace file to one `Trace`: what its columns mean, and what it says of itself."""
+"""One trace file to one `Trace`: the meaning of its columns, and its metadata."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def read_trace(path: Path, name: str | None = None, roots: Roots = ()) -> Trace:
 
     Raises UnreadableTrace.
     """
-    found = DiagnosticsCollector()
-    return _read(source.blocks(path, found, roots), path, name, found)
+    diagnostics = DiagnosticsCollector()
+    return _read(source.blocks(path, diagnostics, roots), path, name, diagnostics)
 
 
 def trace_from_json(json: bytes, path: Path, name: str | None = None) -> Trace:
@@ -37,27 +37,29 @@ def trace_from_json(json: bytes, path: Path, name: str | None = None) -> Trace:
     return _read(iter((json,)), path, name, DiagnosticsCollector())
 
 
-def _read(blocks: Iterator[bytes], path: Path, name: str | None, found: DiagnosticsCollector) -> Trace:
-    reader, builder = ChromeReader(blocks, path, found), ColumnBuilder(found)
+def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: DiagnosticsCollector) -> Trace:
+    reader, builder = ChromeReader(blocks, path, diagnostics), ColumnBuilder(diagnostics)
     for window in reader.windows():
         builder.add(window)
     columns = builder.columns()
-    if columns.extent is None and found.has(*DAMAGE):
-        raise UnreadableTrace(path, "it is damaged or cut off before its first timed event", WAIT_OR_RECAPTURE)
+    if columns.extent is None and diagnostics.has(*DAMAGE):
+        raise UnreadableTrace(path, "it is damaged or truncated before its first timed event", WAIT_OR_RECAPTURE)
     names = columns.names
-    events, tracks = bound_events(columns.events, columns.tracks, found)
+    events, tracks = bound_events(columns.events, columns.tracks, diagnostics)
     meanings = find_meanings(events, names)
-    stage_spans = bound_depth(events, meanings.stage_spans, found)
+    stage_spans = bound_depth(events, meanings.stage_spans, diagnostics)
     info = TraceInfo(
         file=encodable(str(path)),
         name=encodable(discovery.strip_suffix(path.name) if name is None else name),
         devices=_devices(reader.member("deviceProperties")),
-        pipeline=read_pipeline_info(reader.member("dataPipeline"), columns.origin_ns, found),
+        pipeline=read_pipeline_info(reader.member("dataPipeline"), columns.origin_ns, diagnostics),
         single_process_loader=meanings.single_process,
         **_whereabouts(reader),
     )
     if columns.extent is None:
-        found.add("no_events", "The trace has no timed events: the profiler recorded nothing; was a step run in it?")
+        diagnostics.add(
+            "no_events", "The trace has no timed events: the profiler recorded nothing; was a step run in it?"
+        )
     return Trace(
         info=info,
         events=events,
@@ -70,7 +72,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, found: Diagnost
         training_track=meanings.training_track,
         copies=columns.copies,
         counters=columns.counters,
-        diagnostics=found.result(),
+        diagnostics=diagnostics.result(),
     )
 
 
@@ -84,9 +86,9 @@ def _devices(properties: object) -> tuple[DeviceInfo, ...]:
 
 def _whereabouts(reader: ChromeReader) -> dict[str, Any]:
     """Rank, world size and host, where the trace tells them."""
-    told = reader.member("distributedInfo")
-    told = told if isinstance(told, dict) else {}
-    rank, world = integer(told.get("rank"), -1), integer(told.get("world_size"), -1)
+    rank_info = reader.member("distributedInfo")
+    rank_info = rank_info if isinstance(rank_info, dict) else {}
+    rank, world = integer(rank_info.get("rank"), -1), integer(rank_info.get("world_size"), -1)
     return {
         "rank": rank if 0 <= rank < MOST_RANKS else None,
         "world_size": world if 0 < world <= MOST_RANKS else None,

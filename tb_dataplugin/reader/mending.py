@@ -1,4 +1,4 @@
-"""Text that is almost JSON, made JSON: what writers in the field get wrong, one rule each."""
+"""Turns text that is almost JSON into JSON: one rule for each mistake that real writers make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a trace file once, and knowing what was opened: not a device, and not what a link outside leads to.
+"""Opens a trace file once and checks what was opened: not a device, and not the target of a link outside.
 
 A link in a log directory is written by whoever may write there, and read by whoever looks at it, such as a TensorBoard
 that others can reach. So captures are read only where they lie inside of the log directory, unless the user allows
@@ -37,7 +37,7 @@ def roots_of(folders: Sequence[Path], environment: Mapping[str, str] = os.enviro
 
 
 def open_trace(path: Path, roots: Roots = ()) -> BinaryIO:
-    """The file, opened. Raises OSError, and UnreadableTrace for what is no regular file or lies outside of `roots`."""
+    """The file, opened. Raises OSError, and UnreadableTrace for what is not a regular file or lies outside `roots`."""
     try:
         _check_kind(path, path.stat())  # opening some devices does something
         descriptor = os.open(path, _FLAGS)

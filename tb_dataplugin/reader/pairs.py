@@ -19,8 +19,8 @@ Pair = tuple[RawEvent, int, int]
 class PairMaker:
     """Pairs the latest begin of a thread with the next end; asynchronous ones by category, id and process."""
 
-    def __init__(self, found: DiagnosticsCollector) -> None:
-        self._found = found
+    def __init__(self, diagnostics: DiagnosticsCollector) -> None:
+        self._diagnostics = diagnostics
         self._open: dict[Hashable, list[tuple[RawEvent, int]]] = {}
 
     def add(self, events: Sequence[RawEvent]) -> list[Pair]:
@@ -29,7 +29,7 @@ class PairMaker:
         times, good = nanoseconds([event.ts for event in events])
         for event, time, readable in zip(events, times.tolist(), good.tolist(), strict=True):
             if not readable:
-                self._found.add("event_without_start", "Events without a readable `ts` were left out")
+                self._diagnostics.add("event_without_start", "Events without a readable `ts` were skipped")
                 continue
             stack = self._open.setdefault(_key(event), [])
             if event.ph in BEGINS:
@@ -38,13 +38,13 @@ class PairMaker:
                 begin, start = stack.pop()
                 pairs.append((begin, start, time - start))
             else:
-                self._found.add("unpaired_event", "Begin or end events without their counterpart were left out")
+                self._diagnostics.add("unpaired_event", "Begin or end events without their counterpart were skipped")
         return pairs
 
     def close(self) -> None:
         """Count what never ended."""
         left = sum(map(len, self._open.values()))
-        self._found.add("unpaired_event", "Begin or end events without their counterpart were left out", left)
+        self._diagnostics.add("unpaired_event", "Begin or end events without their counterpart were skipped", left)
 
 
 def _key(event: RawEvent) -> Hashable:

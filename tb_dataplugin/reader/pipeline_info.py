@@ -101,105 +101,106 @@ class _Metadata(msgspec.Struct):
     notes: tuple[str, ...] = ()
 
 
-def read_pipeline_info(value: object, origin_ns: int, found: DiagnosticsCollector) -> PipelineInfo | None:
-    """None when the trace was not written by annotate, or says nothing that can be understood.
+def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCollector) -> PipelineInfo | None:
+    """None when the trace was not written by annotate, or its record is not valid.
 
     `origin_ns` is the `ts` of the trace's first event, from which its times are counted.
     """
     if value is None:
         return None
     try:
-        told = msgspec.convert(value, _Metadata)
-        _check_settings(told.loaders, told.host)
+        metadata = msgspec.convert(value, _Metadata)
+        _check_settings(metadata.loaders, metadata.host)
     except msgspec.ValidationError as error:
-        found.add("bad_metadata", f"`{METADATA_KEY}` cannot be understood ({error}); the trace is read without it")
+        message = f"`{METADATA_KEY}` is not valid ({error}); the trace is read without it"
+        diagnostics.add("bad_metadata", message)
         return None
-    if told.version > FORMAT_VERSION:
-        message = f"The capture has format version {told.version}, this is {FORMAT_VERSION}: upgrade tb-dataplugin"
-        found.add("newer_format", message)
-    batches = _batches(told.batches, origin_ns, found) if told.batches else None
-    told.workers = told.workers[: _bounded("workers", len(told.workers), MOST_WORKERS, found)]
-    told.loaders = told.loaders[: _bounded("loaders", len(told.loaders), MOST_SETTINGS, found)]
-    told.notes = told.notes[: _bounded("notes", len(told.notes), MOST_SETTINGS, found)]
-    versions = sorted(told.versions.items())
+    if metadata.version > FORMAT_VERSION:
+        message = f"The capture has format version {metadata.version}, this is {FORMAT_VERSION}: upgrade tb-dataplugin"
+        diagnostics.add("newer_format", message)
+    batches = _batches(metadata.batches, origin_ns, diagnostics) if metadata.batches else None
+    costs = _costs(metadata.batch_costs, len(batches), diagnostics) if metadata.batch_costs and batches else None
+    metadata.workers = metadata.workers[: _bounded("workers", len(metadata.workers), MOST_WORKERS, diagnostics)]
+    metadata.loaders = metadata.loaders[: _bounded("loaders", len(metadata.loaders), MOST_SETTINGS, diagnostics)]
+    metadata.notes = metadata.notes[: _bounded("notes", len(metadata.notes), MOST_SETTINGS, diagnostics)]
+    versions = sorted(metadata.versions.items())
     return PipelineInfo(
-        mode=told.mode,
-        loaders=told.loaders,
-        host=told.host,
-        versions=tuple(versions[: _bounded("versions", len(versions), MOST_SETTINGS, found)]),
-        marker_us=told.overhead.marker_us,
-        marker_count=told.overhead.marker_count,
-        worker_span_us=told.overhead.worker_span_us,
-        worker_span_count=told.overhead.worker_span_count,
-        dropped_spans=told.dropped_spans,
-        workers=tuple(_worker(worker, origin_ns) for worker in told.workers),
+        mode=metadata.mode,
+        loaders=metadata.loaders,
+        host=metadata.host,
+        versions=tuple(versions[: _bounded("versions", len(versions), MOST_SETTINGS, diagnostics)]),
+        marker_us=metadata.overhead.marker_us,
+        marker_count=metadata.overhead.marker_count,
+        worker_span_us=metadata.overhead.worker_span_us,
+        worker_span_count=metadata.overhead.worker_span_count,
+        dropped_spans=metadata.dropped_spans,
+        workers=tuple(_worker(worker, origin_ns) for worker in metadata.workers),
         batches=batches,
-        batch_costs=_costs(told.batch_costs, len(batches), found) if told.batch_costs and batches else None,
-        training_thread=_thread_costs(told.training_thread) if told.training_thread else None,
-        notes=told.notes,
+        batch_costs=costs,
+        training_thread=_thread_costs(metadata.training_thread) if metadata.training_thread else None,
+        notes=metadata.notes,
     )
 
 
-def _bounded(what: str, count: int, most: int, found: DiagnosticsCollector) -> int:
-    """How many are looked at."""
+def _bounded(what: str, count: int, most: int, diagnostics: DiagnosticsCollector) -> int:
+    """How many are read."""
     if count > most:
-        over(
-            found,
-            what,
-            count - most,
-            f"The capture tells of {count:,} {what}; those after the first {most:,} are left out",
-        )
+        message = f"The capture lists {count:,} {what}; only the first {most:,} are read"
+        over(diagnostics, what, count - most, message)
     return most
 
 
-def _thread_costs(told: _ThreadCosts) -> ThreadCosts:
-    collecting = None if told.gc_us is None else round(told.gc_us * 1e3)
-    return ThreadCosts(round(told.cpu_us * 1e3), round(told.run_delay_us * 1e3), collecting)
+def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:
+    collecting = None if costs.gc_us is None else round(costs.gc_us * 1e3)
+    return ThreadCosts(round(costs.cpu_us * 1e3), round(costs.run_delay_us * 1e3), collecting)
 
 
 def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
     """Raises ValidationError for numbers that no machine has."""
-    counts = (one for loader in loaders for one in (loader.batch_size, loader.num_workers, loader.prefetch_factor))
+    counts = (count for loader in loaders for count in (loader.batch_size, loader.num_workers, loader.prefetch_factor))
     for count in (*counts, host.cores, host.torch_threads):
         if count is not None and not 0 <= count < 2**31:
             raise msgspec.ValidationError(f"{count} is out of range")
 
 
-def _worker(told: _Worker, origin_ns: int) -> WorkerProcess:
-    started = round(told.started_us * 1e3) - origin_ns
+def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:
+    started = round(record.started_us * 1e3) - origin_ns
     return WorkerProcess(
-        told.loader,
-        told.worker,
-        told.pid,
+        record.loader,
+        record.worker,
+        record.pid,
         started,
-        told.dropped_spans,
-        ended_ns=None if told.ended_us is None else round(told.ended_us * 1e3) - origin_ns,
-        torch_threads=told.torch_threads,
-        cv2_threads=told.cv2_threads,
-        omp_threads=told.omp_threads,
+        record.dropped_spans,
+        ended_ns=None if record.ended_us is None else round(record.ended_us * 1e3) - origin_ns,
+        torch_threads=record.torch_threads,
+        cv2_threads=record.cv2_threads,
+        omp_threads=record.omp_threads,
     )
 
 
-def _batches(told: _Batches, origin_ns: int, found: DiagnosticsCollector) -> BatchTable | None:
-    count = len(told.loader)
+def _batches(records: _Batches, origin_ns: int, diagnostics: DiagnosticsCollector) -> BatchTable | None:
+    count = len(records.loader)
     columns = [
-        getattr(told, name) or ([None] * count if name in _SINCE_VERSION_2 else []) for name in told.__struct_fields__
+        getattr(records, name) or ([None] * count if name in _SINCE_VERSION_2 else [])
+        for name in records.__struct_fields__
     ]
     if len({len(column) for column in columns}) != 1:
-        found.add("bad_batches", "The columns of the batch records differ in length; the trace is read without them")
+        message = "The columns of the batch records differ in length; the trace is read without them"
+        diagnostics.add("bad_batches", message)
         return None
     numbers, times = columns[:5], columns[5:]
-    return BatchTable(*map(int64, numbers), *(_times(column, origin_ns, found) for column in times))
+    return BatchTable(*map(int64, numbers), *(_times(column, origin_ns, diagnostics) for column in times))
 
 
-def _costs(told: _Costs, count: int, found: DiagnosticsCollector) -> BatchCosts | None:
-    columns = {name: getattr(told, name) for name in told.__struct_fields__}
+def _costs(costs: _Costs, count: int, diagnostics: DiagnosticsCollector) -> BatchCosts | None:
+    columns = {name: getattr(costs, name) for name in costs.__struct_fields__}
     if any(len(column) not in (0, count) for column in columns.values()):
-        found.add("bad_batch_costs", "The columns of the batch costs differ in length; the trace is read without them")
+        message = "The columns of the batch costs differ in length; the trace is read without them"
+        diagnostics.add("bad_batch_costs", message)
         return None
 
     def column(name: str, scale: float = 1) -> Int64Array:
-        return int64([-1 if one is None else round(one * scale) for one in columns[name] or [None] * count])
+        return int64([-1 if cost is None else round(cost * scale) for cost in columns[name] or [None] * count])
 
     return BatchCosts(
         process_cpu_ns=column("process_cpu_us", 1e3),
@@ -213,8 +214,8 @@ def _costs(told: _Costs, count: int, found: DiagnosticsCollector) -> BatchCosts 
     )
 
 
-def _times(column: Times, origin_ns: int, found: DiagnosticsCollector) -> Int64Array:
+def _times(column: Times, origin_ns: int, diagnostics: DiagnosticsCollector) -> Int64Array:
     times = [None if time is None else round(time * 1e3) - origin_ns for time in column]
     absurd = sum(time is not None and abs(time) > LONGEST_NS for time in times)
-    found.add("absurd_batch_time", "Absurd times of batches count as unknown", absurd)
+    diagnostics.add("absurd_batch_time", "Absurd times of batches count as unknown", absurd)
     return int64([UNKNOWN_NS if time is None or abs(time) > LONGEST_NS else time for time in times])

@@ -1,7 +1,7 @@
-"""Elements of the events that are no proper JSON: mended where that is safe, left out and counted where it is not.
+"""Events that are not valid JSON: mended where that is safe, skipped and counted where it is not.
 
-Same interface as the strict path of `chrome`: from the place where the stream stands to a window of events behind it.
-An element that is damaged takes only itself along, and time stays in proportion to the text.
+The same interface as the strict path of `chrome`: from the stream's position to a window of events that follows it.
+A damaged element costs only itself, and time stays proportional to the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FEW_BYTES: Final = 1 << 14
 PATIENCE_BYTES: Final = 1 << 24  # how much may be looked at in vain, and so more than once, beyond the next boundary
 DEEP_TRIES: Final = 64  # how often text that proves to be nested too deeply may be taken for an element
 MOST_JUNK: Final = 20_000
-"""So many elements that cannot be read, beyond one for ten that can, end the reading: each costs up to 0.2 ms."""
+"""Reading ends after this many unreadable elements, one in ten readable ones not counted: each costs up to 0.2 ms."""
 GROUPS: Final = (1, 4, 16)
 """An element may have lists of objects in it, so that it ends at a later boundary: so many are tried."""
 
@@ -31,22 +31,22 @@ class TooMuchJunk(Exception): ...
 
 
 class Losses:
-    """Counts what is left out. Raises TooMuchJunk when that is more than is worth reading on for."""
+    """Counts what is skipped. Raises TooMuchJunk when reading on is no longer worthwhile."""
 
     def __init__(self, diagnostics: DiagnosticsCollector) -> None:
         self._diagnostics = diagnostics
         self._junk_left = float(MOST_JUNK)
 
     def read(self, window: Window) -> Window:
-        """Notes what was read, and what was lost in it."""
+        """Counts what was lost in a window that was read."""
         self._count(window.left_out)
         self._junk_left = min(MOST_JUNK, self._junk_left + len(window.events) / 10)
         if window.was_mended:
-            self._diagnostics.add("mended_json", "Stretches of text that are no proper JSON were mended")
+            self._diagnostics.add("mended_json", "Invalid JSON was mended")
         return window
 
     def element(self) -> None:
-        """One more element is left out."""
+        """One more element is skipped."""
         self._count(1)
         self._junk_left -= 1
         if self._junk_left <= 0:
@@ -55,11 +55,11 @@ class Losses:
     def end_of_file(self) -> None:
         """The text ends before its brackets do."""
         if not self._diagnostics.has("truncated"):
-            message = "The file ends in the middle; what is there was read. If a job is still writing it, wait"
+            message = "The file is truncated; what is there was read. If a job is still writing it, wait"
             self._diagnostics.add("truncated", message)
 
     def _count(self, count: int) -> None:
-        self._diagnostics.add("bad_event", "Elements of `traceEvents` that are no JSON objects were left out", count)
+        self._diagnostics.add("bad_event", "Elements of `traceEvents` that are not JSON objects were skipped", count)
 
 
 class Recovery:
@@ -220,7 +220,7 @@ class Recovery:
             self._losses.element()
 
     def _skip_junk(self) -> None:
-        """Something between the elements that is no object: up to the next comma, object or closing bracket."""
+        """Skip text between the elements that is not an object, up to the next comma, object or closing bracket."""
         stream = self._stream
         self._losses.element()
         while stream.left and stream.text[stream.at] not in b",{]":

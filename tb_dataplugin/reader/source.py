@@ -18,22 +18,22 @@ READ_BYTES = 1 << 16  # of a gzip file: Kineto's traces unzip to about 17 times 
 
 BOMB_BYTES = 1 << 28
 BOMB_RATIO = 150
-"""A gzip file that gives more than both is no trace: real ones unzip to 15 to 40 times their size. What it gives costs
-memory for each event, however small the file."""
+"""A gzip file that unzips to more than both is not a trace: real ones unzip to 15 to 40 times their size. Its events
+cost memory, however small the file."""
 
 _GZIP_WINDOW = 31  # zlib's code for "with a gzip header"
 
 
-def blocks(path: Path, found: DiagnosticsCollector, roots: Roots = ()) -> Iterator[bytes]:
-    """The JSON text in `path` in blocks of about 1 MB, whether gzipped or not (told by its first bytes).
+def blocks(path: Path, diagnostics: DiagnosticsCollector, roots: Roots = ()) -> Iterator[bytes]:
+    """The JSON text in `path` in blocks of about 1 MB, gzipped or not (its first bytes say which).
 
-    Where gzip data are damaged or end too early, what came before is given and `found` says so. Raises
+    Where gzip data are damaged or end too early, what came before is given and `diagnostics` says so. Raises
     UnreadableTrace when the file cannot be opened or read, lies outside of `roots`, or is a gzip bomb.
     """
     try:
         with open_trace(path, roots) as file:
             head = file.read(len(GZIP_MAGIC))
-            yield from _unzipped(file, head, path, found) if head == GZIP_MAGIC else _plain(file, head)
+            yield from _unzipped(file, head, path, diagnostics) if head == GZIP_MAGIC else _plain(file, head)
     except IsADirectoryError:
         raise UnreadableTrace(path, "it is a folder", "name a trace file, or a folder to search") from None
     except FileNotFoundError:
@@ -50,12 +50,12 @@ def _plain(file: BinaryIO, head: bytes) -> Iterator[bytes]:
         block = file.read(BLOCK_BYTES)
 
 
-def _unzipped(file: BinaryIO, head: bytes, path: Path, found: DiagnosticsCollector) -> Iterator[bytes]:
+def _unzipped(file: BinaryIO, head: bytes, path: Path, diagnostics: DiagnosticsCollector) -> Iterator[bytes]:
     member, given = _Member(0), 0
     data, at = head + file.read(READ_BYTES), 0  # and where it stands in the file
     while data:
         if member.begin == at and given and not GZIP_MAGIC.startswith(data[:2]):
-            found.add("trailing_bytes", "Bytes after the end of the gzip data were ignored")
+            diagnostics.add("trailing_bytes", "Bytes after the end of the gzip data were ignored")
             return
         try:
             block = member.unzip.decompress(data, BLOCK_BYTES)
@@ -66,7 +66,9 @@ def _unzipped(file: BinaryIO, head: bytes, path: Path, found: DiagnosticsCollect
             elif not given:
                 reason = f"its gzip data are damaged ({error})"
                 raise UnreadableTrace(path, reason, "copy it again or capture again") from None
-            found.add("damaged_gzip", f"The gzip data are damaged ({error}); what stands before that was read")
+            diagnostics.add(
+                "damaged_gzip", f"The gzip data are damaged ({error}); everything before the damage was read"
+            )
             return
         member.given += len(block)
         given += len(block)
@@ -85,11 +87,11 @@ def _unzipped(file: BinaryIO, head: bytes, path: Path, found: DiagnosticsCollect
             member = _Member(at)
     if not given:
         raise UnreadableTrace(
-            path, "its gzip data are cut off", "if a job is still writing it, wait; else copy it again"
+            path, "its gzip data are truncated", "if a job is still writing it, wait; else copy it again"
         )
     if member.begin < at:
-        message = "The gzip data end too early; what is there was read. If a job is still writing the file, wait"
-        found.add("truncated_gzip", message)
+        message = "The gzip data are truncated; what is there was read. If a job is still writing the file, wait"
+        diagnostics.add("truncated_gzip", message)
 
 
 class _Member:
@@ -102,16 +104,16 @@ class _Member:
     def before_damage(self, file: BinaryIO, begin: int, end: int) -> bytes:
         """What it gives beyond `given`, though its bytes from `begin` to `end` are damaged somewhere.
 
-        A call that fails gives nothing, so they are unzipped again, one by one.
+        A failed call returns nothing, so they are unzipped again, one by one.
         """
         again = isal_zlib.decompressobj(wbits=_GZIP_WINDOW)
-        skip, found = self.given, []
+        skip, pieces = self.given, []
         file.seek(self.begin)
         try:
             while (at := file.tell()) < end:
                 block = again.decompress(file.read(min(READ_BYTES, begin - at) if at < begin else 1))
-                found.append(block[skip:])
+                pieces.append(block[skip:])
                 skip = max(0, skip - len(block))
         except isal_zlib.IsalError:  # type: ignore[misc]
             pass
-        return b"".join(found)
+        return b"".join(pieces)

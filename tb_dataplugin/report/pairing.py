@@ -13,7 +13,7 @@ _WAIT = "wait" + SEPARATOR
 def with_replay(capture: pb.Capture, others: Iterable[pb.Capture]) -> pb.Capture:
     """`capture`, with `replay_mean_us` and `replay_ratio` on its stages when `others` hold a replay of its dataset.
 
-    The last such replay counts. A capture without workers of its own is returned as it is.
+    The last such replay counts. A capture without DataLoader workers is returned unchanged.
     """
     dataset = capture.loader.dataset
     replays = [other for other in others if other.mode == "replay" and other.loader.dataset == dataset]
@@ -32,5 +32,5 @@ def with_replay(capture: pb.Capture, others: Iterable[pb.Capture]) -> pb.Capture
 
 
 def _key(stage: pb.Stage) -> tuple[str, ...]:
-    """The chain of stages without the wait that they stand in where there are no workers."""
+    """The chain of stages without the enclosing wait of captures without workers."""
     return tuple(name for name in stage.path if not name.startswith(_WAIT))

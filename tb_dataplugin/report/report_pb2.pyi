@@ -8,7 +8,7 @@ capture's first event. A field that cannot be known is absent (declared `optiona
 `diagnostics` says why; it is never 0 or NaN. Counts are int32 so that JSON carries them as numbers.
 
 A stage is named "<kind>::<label>" ("transform::RandomCrop"), as in the trace; kinds: wait, sample, read, decode,
-transform, collate, transfer, h2d, user. Data wait by stage may also name what is no stage: "startup" (the DataLoader
+transform, collate, transfer, h2d, user. Data wait by stage may also name parts that no stage caused: "startup" (the DataLoader
 worker was not running yet), "starved" (it had no index in its queue), "transfer", "other" (between stages),
 "unrecorded" (a batch without a record).
 
@@ -2252,7 +2252,7 @@ class Lane(_message.Message):
 
     @_builtins.property
     def merged(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """how many spans the box stands for, 1 = exactly one; empty: all stand for one"""
+        """how many spans the box merges; empty: 1 for all"""
 
     @_builtins.property
     def covered(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -2333,11 +2333,11 @@ class CounterLine(_message.Message):
 
     @_builtins.property
     def low(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """least and greatest of what the point stands for (several samples, several cores);"""
+        """smallest and largest value that the point merges (several samples, several cores);"""
 
     @_builtins.property
     def high(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """both empty when no point stands for more than one value"""
+        """both empty when no point merges several values"""
 
     def __init__(
         self,

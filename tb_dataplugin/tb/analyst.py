@@ -1,6 +1,6 @@
-"""The process that analyses captures for TensorBoard, one after the other, and leaves what it finds in a cache.
+"""The process that analyses captures for TensorBoard, one after the other, and stores the reports in a cache.
 
-A process of its own keeps TensorBoard's interpreter lock free, gives its memory back, and may die alone. Requests and
+A separate process keeps TensorBoard's interpreter lock free, returns its memory, and may die alone. Requests and
 answers are lines on its standard streams. It ends at an empty line, and at the end of its input, which is also how it
 learns that TensorBoard is gone, however that ended. Imports neither TensorBoard nor the routes.
 """
@@ -28,10 +28,10 @@ from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.shown import shown
 
 LEAVE_ABOVE_BYTES = 400 << 20
-"""Having needed more memory than this at once, the process ends and a new one takes over: that gives all of it back."""
+"""After a peak above this, the process ends and a new one takes over, which returns the memory to the system."""
 NICE = 5
 OOM_SCORE = "500"
-"""Where memory runs out, this process is to be ended, not TensorBoard and not a training run."""
+"""When memory runs out, the system should kill this process, not TensorBoard or a training run."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -63,15 +63,15 @@ def main(spare: str, roots: Sequence[str] = ()) -> None:
     """
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # what a library prints is not an answer
     _be_modest()
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, lines.put, Path(spare)), daemon=True).start()
     usual = user_store()
-    told = None if usual is None else usual.distrusted()
-    if told is not None:
-        print(f"tb-dataplugin: {shown(told)}", file=sys.stderr)
-    stores = (*(() if usual is None or told is not None else (usual,)), Store(Path(spare)))
+    distrust = None if usual is None else usual.distrusted()
+    if distrust is not None:
+        print(f"tb-dataplugin: {shown(distrust)}", file=sys.stderr)
+    stores = (*(() if usual is None or distrust is not None else (usual,)), Store(Path(spare)))
     folders = tuple(map(Path, roots))
     while line := lines.get().strip():
         answer = answer_to(msgspec.json.decode(line, type=Request), stores, folders)
@@ -99,7 +99,7 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
     if kept.store is None:
         folders = " and ".join(str(store.folder) for store in stores)
         why = f"{folders} cannot be written; free disk space"
-        return Answer("error", shown(f"cannot keep what was found in {path}: {why}"))
+        return Answer("error", shown(f"cannot keep the report of {path}: {why}"))
     return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key)
 
 

@@ -51,8 +51,8 @@ def _perfetto_version(root: Path) -> str | None:
         page = (root / "index.html").read_text("utf-8")
     except OSError:
         return None
-    found = re.search(r'"stable":"(v[\w.-]+)"', page)
-    return found[1] if found and (root / found[1] / "frontend_bundle.js").is_file() else None
+    version = re.search(r'"stable":"(v[\w.-]+)"', page)
+    return version[1] if version and (root / version[1] / "frontend_bundle.js").is_file() else None
 
 
 def perfetto_file(name: str) -> Asset | None:

@@ -26,6 +26,6 @@ def _load(self: object, context: object) -> object | None:
 
         return DataPipelinePlugin(context)
     except Exception as error:
-        told = "".join(one if one.isprintable() else " " for one in f"{type(error).__name__}: {error}")
-        logging.getLogger("tensorboard").warning("The Data Pipeline tab is not shown: %s", told)
+        reason = "".join(char if char.isprintable() else " " for char in f"{type(error).__name__}: {error}")
+        logging.getLogger("tensorboard").warning("The Data Pipeline tab is not shown: %s", reason)
         return None

@@ -20,18 +20,18 @@ from tb_dataplugin.shown import shown
 from tb_dataplugin.tb.analyst import Answer, Request
 
 LIMIT_S = 900.0
-"""An analysis that takes longer has failed: a 3 GB trace takes about 15 s, and a slow disk has its share."""
+"""An analysis that takes longer has failed: a 3 GB trace takes about 15 s, or more on a slow disk."""
 
 
 class Analyst(Protocol):
     """Analyses captures one at a time."""
 
     def analyse(self, path: Path, name: str) -> Answer:
-        """Never raises: what goes wrong is in the answer."""
+        """Never raises: errors are in the answer."""
         ...
 
     def rest(self) -> None:
-        """Nothing is to be done for a while: give back what is held."""
+        """Nothing to do for a while: release resources."""
         ...
 
 
@@ -55,7 +55,7 @@ class AnalystProcess:
             process = self._running()
         except OSError as error:
             why = f"no process can be started ({error.strerror})"
-            return Answer("error", shown(f"cannot analyse {path}: {why}; end other programs"), passing=True)
+            return Answer("error", shown(f"cannot analyse {path}: {why}; close other programs"), passing=True)
         with contextlib.suppress(OSError):  # it died: the answer tells
             assert process.stdin is not None
             process.stdin.write(msgspec.json.encode(Request(os.fsencode(path), name)) + b"\n")
@@ -85,7 +85,7 @@ class AnalystProcess:
         _wait(process)
 
     def _running(self) -> subprocess.Popen[bytes]:
-        """The process, started if there is none. Raises OSError."""
+        """The process; starts one if there is none. Raises OSError."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._abandon()
@@ -116,7 +116,7 @@ class AnalystProcess:
 
 
 def command_line(spare: Path, roots: Sequence[Path] = ()) -> list[str]:
-    """Runs `analyst.main` in this interpreter's twin, which finds modules exactly where this one does."""
+    """Runs `analyst.main` in a second interpreter with the same module search path."""
     arguments = f"{json.dumps(str(spare))}, {json.dumps([str(root) for root in roots])}"
     script = (
         f"import sys; sys.path[:] = {json.dumps([path for path in sys.path if path])}\n"
@@ -126,7 +126,7 @@ def command_line(spare: Path, roots: Sequence[Path] = ()) -> list[str]:
 
 
 def _pump(stdout: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
-    """A thread of its own reads the answers: only so can the wait for one have an end on every system."""
+    """A separate thread reads the answers, so that waiting for one can time out on every system."""
     with stdout:
         for line in stdout:
             lines.put(line)

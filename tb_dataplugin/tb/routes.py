@@ -34,7 +34,7 @@ JSON = "application/json"
 
 
 def answer(request: Request, route: Callable[[Request, CaptureLibrary], Response], library: CaptureLibrary) -> Response:
-    """Runs a route; whatever goes wrong in it is one line of JSON."""
+    """Runs a route; any error in it becomes one line of JSON."""
     if request.method not in ("GET", "HEAD"):
         return _json(request, {"error": "only GET is served here"}, 405)
     try:
@@ -76,10 +76,10 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def report_route(request: Request, library: CaptureLibrary) -> Response:
-    found = library.capture(_capture_id(request))
-    if isinstance(found, Entry):
-        return _not_ready(request, found)
-    return _respond(request, as_json(as_report([found], library.replays())), JSON)
+    capture = library.capture(_capture_id(request))
+    if isinstance(capture, Entry):
+        return _not_ready(request, capture)
+    return _respond(request, as_json(as_report([capture], library.replays())), JSON)
 
 
 def compare_route(request: Request, library: CaptureLibrary) -> Response:
@@ -88,11 +88,11 @@ def compare_route(request: Request, library: CaptureLibrary) -> Response:
         ids = list(dict.fromkeys(request.args.getlist(side)))
         if not 1 <= len(ids) <= MAX_RUNS:
             raise BadRequest(f"{side} names {len(ids)} captures; name 1 to {MAX_RUNS} as listed by `runs`")
-        found = [library.capture(one) for one in ids]
-        waiting = next((one for one in found if isinstance(one, Entry)), None)
+        captures = [library.capture(capture_id) for capture_id in ids]
+        waiting = next((capture for capture in captures if isinstance(capture, Entry)), None)
         if waiting is not None:
             return _not_ready(request, waiting)
-        sides.append([one for one in found if isinstance(one, Capture)])
+        sides.append([capture for capture in captures if isinstance(capture, Capture)])
     return _respond(request, as_json(compare(*sides)), JSON)
 
 
@@ -100,15 +100,15 @@ def timeline_route(request: Request, library: CaptureLibrary) -> Response:
     start, end, width = _number(request, "start_us"), _number(request, "end_us"), _number(request, "width")
     if width is None or not MIN_WIDTH <= width <= MAX_WIDTH:
         raise BadRequest(f"width must be a number of pixels between {MIN_WIDTH} and {MAX_WIDTH}")
-    found = library.timeline(_capture_id(request))
-    if isinstance(found, Entry):
-        return _not_ready(request, found)
-    window = found.window
+    timeline = library.timeline(_capture_id(request))
+    if isinstance(timeline, Entry):
+        return _not_ready(request, timeline)
+    window = timeline.window
     start = window.start_ns / 1e3 if start is None else start
     end = window.end_ns / 1e3 if end is None else end
     if not start < end:
         raise BadRequest(f"start_us {start:g} is not before end_us {end:g}; swap them")
-    return _respond(request, as_compact_json(slice_timeline(found, start, end, int(width))), JSON)
+    return _respond(request, as_compact_json(slice_timeline(timeline, start, end, int(width))), JSON)
 
 
 def trace_route(request: Request, library: CaptureLibrary) -> Response:

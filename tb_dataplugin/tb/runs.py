@@ -1,6 +1,6 @@
 """The captures below the log directories: found and analysed in the background, answered from memory and the cache.
 
-One daemon thread looks at the log directories. Others wait, each on a process of its own that analyses what is new,
+One daemon thread looks at the log directories. The others each wait for a process that analyses new captures,
 newest first; a capture that the page asks for goes first. Requests read under the lock what these have left, and never
 touch a log directory. A capture that was analysed lies in the cache; what was used last is kept in memory as well.
 """
@@ -35,17 +35,17 @@ from tb_dataplugin.timeline.lanes import TimelineSource
 
 SCAN_EVERY_S = 2.5
 SETTLED_AFTER_S = 2.5
-"""A file that was written to less long ago is looked at again before it is read: it may still grow."""
+"""A file that was written more recently is checked again before it is read: it may still grow."""
 REST_AFTER_S = 20.0
-"""A process with nothing to do for so long is ended: it is back in 0.2 s."""
+"""A process that is idle for this long is ended; starting it again takes 0.2 s."""
 ANALYSTS = 2 if (os.cpu_count() or 1) >= 4 else 1
-"""Analyses at a time. Each takes a core and the memory of one trace."""
+"""Concurrent analyses. Each takes a core and the memory of one trace."""
 CAPTURE_BYTES, TIMELINE_BYTES = 64 << 20, 256 << 20
-"""Reports and timelines that stay in memory; others are read from the cache again."""
+"""Reports and timelines kept in memory; others are read from the cache again."""
 PARSED_PER_BYTE = 5
-"""What a parsed message takes in memory for each byte of it."""
+"""Memory of a parsed message, per byte of its encoding."""
 MAX_LOSSES = 3
-"""A capture whose entry vanished from the cache this often is not analysed again: something deletes it at once."""
+"""A capture whose cache entry disappeared this often is not analysed again: something keeps deleting it."""
 
 State = Literal["queued", "loading", "ready", "error"]
 
@@ -101,7 +101,7 @@ class CaptureLibrary:
         self._timelines: Shelf[TimelineSource] = Shelf(TIMELINE_BYTES)
 
     def start(self) -> None:
-        """Begin to watch; harmless when already begun."""
+        """Start watching; harmless when already started."""
         with self._changed:
             if self._started:
                 return
@@ -141,33 +141,33 @@ class CaptureLibrary:
         entry = self.entry(capture_id)
         if entry.state != "ready":
             return self._want(entry)
-        found = self._timelines.get(entry.key)
-        if found is None:
-            found = Store(Path(entry.folder)).timeline(entry.key)
-            if found is None:
+        timeline = self._timelines.get(entry.key)
+        if timeline is None:
+            timeline = Store(Path(entry.folder)).timeline(entry.key)
+            if timeline is None:
                 return self._lost(entry)
-            self._timelines.put(entry.key, found, found.nbytes)
-        return found
+            self._timelines.put(entry.key, timeline, timeline.nbytes)
+        return timeline
 
     def replays(self) -> list[Capture]:
         """Replays that are ready, oldest first."""
         entries = [
             entry for entry in reversed(self.listing().entries) if entry.state == "ready" and entry.mode == "replay"
         ]
-        found = (self._find_capture(entry) for entry in entries)
-        return [capture for capture in found if capture is not None]
+        captures = (self._find_capture(entry) for entry in entries)
+        return [capture for capture in captures if capture is not None]
 
     def _find_capture(self, entry: Entry) -> Capture | None:
-        found = self._captures.get(entry.id + entry.key)
-        if found is None:
-            found = Store(Path(entry.folder)).capture(entry.key)
-            if found is not None:
-                found.name, found.file = (
+        capture = self._captures.get(entry.id + entry.key)
+        if capture is None:
+            capture = Store(Path(entry.folder)).capture(entry.key)
+            if capture is not None:
+                capture.name, capture.file = (
                     entry.id,
                     encodable(str(entry.trace.path)),
                 )  # a copy of the file has the same entry
-                self._captures.put(entry.id + entry.key, found, PARSED_PER_BYTE * found.ByteSize())
-        return found
+                self._captures.put(entry.id + entry.key, capture, PARSED_PER_BYTE * capture.ByteSize())
+        return capture
 
     def _want(self, entry: Entry) -> Entry:
         with self._changed:
@@ -179,7 +179,7 @@ class CaptureLibrary:
         """Its entry is gone from the cache: analyse it again."""
         again = replace(entry, state="queued", losses=entry.losses + 1)
         if again.losses > MAX_LOSSES:
-            why = f"what was found in {entry.trace.path} vanishes from {entry.folder}"
+            why = f"the report of {entry.trace.path} disappeared from {entry.folder}"
             again = replace(again, state="error", error=f"{why}; set TB_DATAPLUGIN_CACHE to a folder that keeps files")
         with self._changed:
             if self._entries.get(entry.id) == entry:
@@ -189,7 +189,7 @@ class CaptureLibrary:
     # What the thread that looks at the log directories does.
 
     def scan(self) -> None:
-        """Look at the log directories once: new files are queued, changed ones again, vanished ones dropped."""
+        """Scan the log directories once: queue new and changed files, drop deleted ones."""
         problems: list[str] = [logdir.problem for logdir in self.logdirs if logdir.problem]
         traces = [
             (trace, "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or ".")
@@ -197,15 +197,15 @@ class CaptureLibrary:
             if not logdir.problem
             for trace in find_traces(logdir.path, problems.append, self.roots)
         ]
-        found = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
+        met = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
         with self._changed:
-            for gone in self._entries.keys() - found:
+            for gone in self._entries.keys() - met:
                 del self._entries[gone]
             self._problems, self._scanned = tuple(problems), True
             self._changed.notify_all()
 
     def _meet(self, trace: TraceFile, capture_id: str, run: str) -> str:
-        """A file was seen: it is shown at once, and read once it does not change any more."""
+        """A file was seen: it is listed at once, and read once it no longer changes."""
         with self._changed:
             known = self._entries.get(capture_id)
             if trace.refused:
@@ -232,7 +232,7 @@ class CaptureLibrary:
     # What the threads that wait for analyses do.
 
     def analyse_next(self, analyst: Analyst) -> bool:
-        """Analyse the capture that is wanted most; False when there is nothing to do."""
+        """Analyse the most wanted capture; False when there is nothing to do."""
         with self._changed:
             entry = self._take_next()
         if entry is not None:
@@ -268,7 +268,7 @@ class CaptureLibrary:
     def _analyse(self, entry: Entry, analyst: Analyst) -> None:
         try:
             answer = analyst.analyse(entry.trace.path, entry.id)
-        except Exception as error:  # a bug of ours must not stop the other captures
+        except Exception as error:  # an internal error must not stop the other captures
             log_failure(f"analysing {entry.trace.path}")
             answer = Answer("error", str(InternalError(f"analyse {entry.trace.path}", error)))
         self._finish(entry, answer)
@@ -293,13 +293,13 @@ def _with_ids(traces: Sequence[tuple[TraceFile, str]]) -> Iterator[tuple[str, Tr
 
     Two files of one folder may differ in their suffix only, or in bytes that escapes make alike.
     """
-    ordered = sorted(traces, key=lambda one: (one[1], one[0].path))
+    ordered = sorted(traces, key=lambda item: (item[1], item[0].path))
     twins = Counter((run, trace.name) for trace, run in ordered)
     used: set[str] = set()
     for trace, run in ordered:
         name = trace.name if twins[run, trace.name] == 1 else trace.path.name
-        found = encodable(name if run == "." else f"{run}/{name}")
-        while found in used:
-            found += "'"
-        used.add(found)
-        yield found, trace, encodable(run)
+        capture_id = encodable(name if run == "." else f"{run}/{name}")
+        while capture_id in used:
+            capture_id += "'"
+        used.add(capture_id)
+        yield capture_id, trace, encodable(run)

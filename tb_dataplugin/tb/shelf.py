@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 class Shelf(Generic[_T]):
-    """Values by key, at most `limit_bytes` of them: the one that was not asked for longest goes first. Thread-safe."""
+    """Values by key, at most `limit_bytes` of them: the least recently used goes first. Thread-safe."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -20,11 +20,11 @@ class Shelf(Generic[_T]):
 
     def get(self, key: str) -> _T | None:
         with self._lock:
-            found = self._values.get(key)
-            if found is None:
+            entry = self._values.get(key)
+            if entry is None:
                 return None
             self._values.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: str, value: _T, size: int) -> None:
         """The newest stays even where it is larger than the limit: it is about to be used."""

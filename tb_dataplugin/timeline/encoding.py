@@ -37,7 +37,7 @@ class BoxColumns:
 
 @dataclass(frozen=True, slots=True)
 class LineColumns:
-    """One line of a counter. `low` and `high` are empty where no point stands for more than one value."""
+    """One line of a counter. `low` and `high` are empty where no point merges several values."""
 
     name: str
     time_ns: list[int]

@@ -1,7 +1,7 @@
 """Boxes of one row of the timeline at every level of detail, so that a slice costs what it shows, not what there is.
 
 A box narrower than a bucket is joined with its neighbours that are, and that start in the same bucket. The joined box
-says how many spans it stands for, how much of it they cover, and takes the name of the longest.
+says how many spans it merges, how much of it they cover, and takes the name of the longest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Boxes:
     """Equally long columns, sorted by start.
 
     label     index into the timeline's labels
-    count     spans that the box stands for
+    count     spans that the box merges
     busy_ns   summed length of those spans
     longest_ns   length of the longest, whose label the box has
     index     dataset index of a sample, -1 for all else

@@ -27,7 +27,7 @@ import torchvision_cpu  # noqa: F401  (before torchvision)
 import torchvision.io.image  # noqa: F401  # isort: skip
 
 from annotate.capture import session
-from annotate.hooks import patching, registry
+from annotate.hooks import marked, patching
 from annotate.hooks.readers import HOOKS
 from annotate.recording import switch
 from annotate.workers import following
@@ -48,7 +48,7 @@ def installed() -> dict[str, object]:
         "PIL.ImageFile.load": PIL.ImageFile.ImageFile.load,
         "worker info": worker._worker_info,
         "torch threads": torch.get_num_threads(),
-        "listener": registry.listener,
+        "listener": marked.listener,
         "recording": switch.RECORDING,
         "sample": switch.thread.open.sample,
         "batch sample": switch.thread.open.batch_sample,

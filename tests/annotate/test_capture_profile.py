@@ -109,7 +109,7 @@ def test_a_loader_without_batches_keeps_its_conversion(tmp_path: Path) -> None:
 
 
 def test_only_loaders_are_annotated() -> None:
-    with pytest.raises(TypeError, match=r"annotate\.loader takes a DataLoader of torch, and not a list"):
+    with pytest.raises(TypeError, match=r"annotate\.loader takes a torch DataLoader, not a list"):
         annotate.loader([1])
 
 
@@ -184,7 +184,7 @@ def test_async_functions_classes_and_unknown_kinds_are_refused_in_one_line() -> 
         annotate.stage("read")(wait)
     with pytest.raises(TypeError, match="decorates functions"):
         annotate.stage("read")(Stacker)
-    with pytest.raises(ValueError, match=r"'load' \(str\) is no stage kind\. Use one of: wait, sampler, wrapper"):
+    with pytest.raises(ValueError, match=r"'load' \(str\) is not a stage kind\. Use one of: wait, sampler, wrapper"):
         annotate.stage("load")  # type: ignore[arg-type]
 
 
@@ -349,7 +349,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_at_once(tmp_path: Path) -> 
 
 
 def test_counts_out_of_range_and_unknown_keywords_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="active must be at least 1, and is 0"):
+    with pytest.raises(ValueError, match="active must be at least 1, not 0"):
         annotate.profile(tmp_path, active=0)
     with pytest.raises(ValueError, match="wait must not be negative"):
         annotate.profile(tmp_path, wait=-1)

@@ -297,7 +297,7 @@ def test_an_exception_of_a_transform_passes_unchanged_and_ends_its_span(tmp_path
     assert trees(roots) == [("transform::Compose", ["transform::fail"])]
 
 
-def test_registered_pipelines_are_not_kept_alive() -> None:
+def test_marked_pipelines_are_not_kept_alive() -> None:
     import gc
     import weakref
 

@@ -347,7 +347,7 @@ def test_every_is_a_number_of_batches(every: Any) -> None:
 
 
 def test_arguments_of_other_types() -> None:
-    with pytest.raises(TypeError, match="takes a DataLoader of torch, and not a list"):
+    with pytest.raises(TypeError, match="takes a torch DataLoader, not a list"):
         annotate.monitor([1])
     with pytest.raises(TypeError, match="file must be open"):
         annotate.monitor(DataLoader(Quick()), file="lines.txt")  # type: ignore[arg-type]

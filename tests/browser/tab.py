@@ -9,6 +9,11 @@ HARMLESS = ("favicon", "fonts.googleapis", "fonts.gstatic", "google-analytics", 
 """TensorBoard's own page asks for fonts; nothing of ours does."""
 
 
+def plain(text: str) -> str:
+    """With every run of white space, no-break spaces included, as one space."""
+    return " ".join(text.split())
+
+
 class Tab:
     """Opens the tab; collects the errors of its page."""
 

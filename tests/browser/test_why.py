@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import SAWTOOTH, V100, Host, wait_until
-from tests.browser.tab import TIMEOUT_MS, Tab
+from tests.browser.tab import TIMEOUT_MS, Tab, plain
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,8 @@ def causes_of(device: dict[str, Any]) -> dict[str, float]:
 
 def tokens(theme: str) -> dict[str, str]:
     """Colours by token, from the theme's source."""
-    return dict(re.findall(r'"?([\w:-]+)"?: "(#[0-9A-F]{6})"', (THEME / f"{theme}.ts").read_text()))
+    stages = re.findall(rf'(\w+): {{.*{theme}: "(#[0-9A-F]{{6}})"', (THEME / "stage-colors.ts").read_text())
+    return dict(re.findall(r'"?([\w:-]+)"?: "(#[0-9A-F]{6})"', (THEME / f"{theme}.ts").read_text()) + stages)
 
 
 def as_rgb(color: str) -> str:
@@ -153,7 +154,7 @@ def test_the_findings_view_has_all_that_the_report_says(tab: Tab, host: Host, na
     tab.find("finding").first.wait_for(timeout=TIMEOUT_MS)
     items = tab.find("finding").all()
     assert len(items) == len(report["findings"]) == tab.number("number-findings")
-    for item, finding in zip(items, sorted_by_severity(report["findings"]), strict=True):
+    for item, finding in zip(items, report["findings"], strict=True):
         text = plain(item.inner_text())
         assert item.get_attribute("data-rule") == finding["rule"]
         assert plain(finding["title"]) in text and plain(finding["advice"]) in text
@@ -165,15 +166,6 @@ def test_the_findings_view_has_all_that_the_report_says(tab: Tab, host: Host, na
     assert told == [one["rule"] for one in report.get("abstained", [])]
     codes = [row.get_attribute("data-code") for row in tab.find("diagnostic").all()]
     assert codes == [one["code"] for one in report["diagnostics"]]
-
-
-def plain(text: str) -> str:
-    """As a browser lays it out: runs of white space are one space."""
-    return " ".join(text.split())
-
-
-def sorted_by_severity(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(findings, key=lambda finding: ("high", "medium", "low").index(finding["severity"]))
 
 
 def test_the_code_of_a_finding_is_copied(browser: Any, host: Host) -> None:

@@ -31,7 +31,7 @@ MONITOR: Final = Cell("map", "monitor", marks="steps")
 MONITORED_WORKERS: Final = Cell("map_workers", "monitor", marks="steps")
 
 _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
-    "marking": (PARTS, ("hooks.registry:_reference",)),
+    "marking": (PARTS, ("hooks.marked:_reference",)),
     "beginning and ending": (
         CAPTURE,
         (

@@ -45,7 +45,7 @@ export function paintBoxes(
   }
 }
 
-/** A box that stands for several is as pale as what lies between them is empty, but never unseen. */
+/** A box that merges several spans is paler the more empty time it has, but always visible. */
 function inkShare(row: Row, index: number): number {
   return 0.3 + 0.7 * ((row.covered[index] ?? 100) / 100);
 }

@@ -1,4 +1,4 @@
-// Draws a counter's lane: a line per series, and the spread of what its points stand for as a band.
+// Draws a counter's lane: a line per series, and the range of the values that each point merges as a band.
 
 import { valueWords } from "../model/counters";
 import { type PlacedLane, ROW_PX } from "../model/lane-layout";

@@ -846,7 +846,7 @@ export interface Lane {
   duration_ns: number[];
   /** index into Timeline.names */
   name: number[];
-  /** how many spans the box stands for, 1 = exactly one; empty: all stand for one */
+  /** how many spans the box merges; empty: 1 for all */
   merged: number[];
   /** percent of the box's length that its spans cover; empty: 100 all */
   covered: number[];
@@ -885,9 +885,9 @@ export interface CounterLine {
   time_ns: number[];
   /** in the lane's unit, to four digits */
   mean: number[];
-  /** least and greatest of what the point stands for (several samples, several cores); */
+  /** smallest and largest value that the point merges (several samples, several cores); */
   low: number[];
-  /** both empty when no point stands for more than one value */
+  /** both empty when no point merges several values */
   high: number[];
 }
 

@@ -1,6 +1,7 @@
 // The routes, relative to this script: TensorBoard may stand behind any path prefix.
 
-import { type Capture, Comparison, Report } from "../contract/report";
+import type { Capture, Comparison } from "../contract/report";
+import { readCaptures, readComparison } from "./report";
 import { decodeRuns, type Runs, textIn } from "./runs";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 
@@ -65,7 +66,7 @@ export function fetchRuns(): Promise<Answer<Runs>> {
 }
 
 function firstCapture(value: unknown): Capture {
-  const capture = Report.fromJSON(value).captures[0];
+  const capture = readCaptures(value)[0];
   if (capture === undefined) throw new Error("a report without a capture");
   return capture;
 }
@@ -75,7 +76,7 @@ export function fetchReport(id: string): Promise<Answer<Capture>> {
 }
 
 export function fetchComparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>> {
-  return get(routeUrl("compare", { before, after }), Comparison.fromJSON);
+  return get(routeUrl("compare", { before, after }), readComparison);
 }
 
 export type TimelineQuery = {

@@ -1,8 +1,8 @@
 // Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
 
-import { type Capture, Report } from "../contract/report";
+import type { Capture } from "../contract/report";
 import type { Answer, TimelineQuery } from "./api";
-
+import { readCaptures } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
 import type { DataSource } from "./source";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
@@ -28,7 +28,7 @@ export function embeddedSource(document: Document): DataSource | null {
 function read(value: unknown): Embedded {
   return {
     title: textIn(value, "title"),
-    captures: Report.fromJSON(fieldsOf(value).report).captures,
+    captures: readCaptures(fieldsOf(value).report),
     timelines: listIn(value, "timelines").map((one) => listIn(one, "slices").map(decodeTimeline)),
   };
 }
@@ -45,11 +45,11 @@ export function sourceOf({ captures, timelines, title }: Embedded): DataSource {
     timeline: (query) => {
       const slice = finest(timelines[indexOf(query.id)] ?? [], query);
       return slice === null
-        ? failed("The timeline of this capture did not fit into this page; the TensorBoard tab has it.")
+        ? failed("The timeline of this capture was too large for this page; the TensorBoard tab has it.")
         : ready(slice);
     },
     comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
-    trace: () => failed("The trace itself is not in this page."),
+    trace: () => failed("This page does not include the trace itself."),
   };
 }
 

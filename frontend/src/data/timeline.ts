@@ -2,7 +2,7 @@
 
 import { type CounterLine as CounterLineMessage, type Lane, Timeline } from "../contract/report";
 
-/** A line of a counter's chart. `low` and `high` are empty where no point stands for more than one value. */
+/** A line of a counter's chart. `low` and `high` are empty where no point merges several values. */
 export type CounterLine = Omit<CounterLineMessage, "time_ns"> & { readonly time_us: readonly number[] };
 
 /** Columns in the order of the message; an empty `merged`, `covered` or `index` means the same for all: 1, 100, -1. */

@@ -54,7 +54,7 @@ export function batchLines({ consumed_us, wait_us, in_queue_us = 0, head_of_line
   else if (wait_us === 0) lines.push("the training thread did not wait for it");
   else if (wait_us !== undefined) lines.push(`the training thread waited ${formatDuration(wait_us)} for it`);
   if (in_queue_us > 0) lines.push(`time in queue ${formatDuration(in_queue_us)}`);
-  if (head_of_line_us > 0) lines.push(`of it head-of-line wait ${formatDuration(head_of_line_us)}`);
+  if (head_of_line_us > 0) lines.push(`of which head-of-line wait ${formatDuration(head_of_line_us)}`);
   return lines;
 }
 

@@ -106,7 +106,7 @@ function workerRow(gap: Gap): ChainRow {
 }
 
 function stepWords({ step }: Gap): string {
-  return step === undefined ? "outside of all steps" : `in step ${step}`;
+  return step === undefined ? "outside any step" : `in step ${step}`;
 }
 
 function epochWords(epoch: number | undefined): string {
@@ -116,7 +116,7 @@ function epochWords(epoch: number | undefined): string {
 function launchReason({ cause }: Gap): string {
   return cause === "unknown"
     ? "The trace does not show what launched the work that ended this gap."
-    : "The launch of what ended this gap is not in the trace.";
+    : "The launch of the activity that ended this gap is not in the trace.";
 }
 
 function waitReason({ exposed_wait_us: waited = 0 }: Gap): string {
@@ -143,7 +143,7 @@ function stageReason(gap: Gap): string {
     : `The data wait went to ${stageLabel(gap.stage)}, which has no span.`;
 }
 
-/** The gap that a click in the gap lane means: of those in the report, the longest that the box stands for. */
+/** The gap selected by a click in the gap lane: the longest in the report that the box merges. */
 export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
   const endUs = box.startUs + box.durationUs;
   const inside = gaps.filter((gap) => gap.start_us < endUs && endOf(gap) > box.startUs);
@@ -155,8 +155,7 @@ export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
 
 /** Why a click on `box` chooses none of `shown`; `gaps` are all that the report lists, the longest of `count`. */
 export function whyNotChosen(gaps: readonly Gap[], count: number, box: BoxInfo): string {
-  if (gapOfBox(gaps, box) !== null)
-    return "That gap has another main cause than the one chosen above. Show all causes to choose it.";
+  if (gapOfBox(gaps, box) !== null) return "That gap has a different main cause. Show all causes to select it.";
   const what =
     box.merged > 1
       ? `Those ${formatCount(box.merged)} gaps are`

@@ -124,7 +124,7 @@ export function exactUs(us: number): string {
   return `${grouped(us, 0, 3)}${NBSP}µs`;
 }
 
-/** For hover over what is no time. */
+/** For hover over values other than times. */
 export function exactNumber(value: number): string {
   return grouped(value, 0, 6);
 }

@@ -61,7 +61,7 @@ export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo
   const lines = [rounded === exact ? exact : `${rounded} (${exact})`, `starts at ${exactUs(startUs)}`];
   // Of several samples in one box the index would be that of one of them.
   if (box.index !== null && merged === 1) lines.push(`dataset index ${box.index}`);
-  if (merged > 1) lines.push(`stands for ${plural(merged, "span")}, too short to draw one by one`);
+  if (merged > 1) lines.push(`merges ${plural(merged, "span")}, too short to draw separately`);
   if (box.covered < 100) lines.push(`they cover ${box.covered === 0 ? "less than 1" : box.covered}% of it`);
   return { box, title: titleOf(box), lines, token };
 }

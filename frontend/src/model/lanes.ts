@@ -9,7 +9,7 @@ export type Row = {
   /** Largest end of this box and all before it: sorted even where boxes overlap, so it can be searched. */
   readonly reachUs: Float64Array;
   readonly name: Int32Array;
-  /** How many spans a box stands for, and how many percent of it they cover. */
+  /** How many spans a box merges, and the percentage of it that they cover. */
   readonly merged: Int32Array;
   readonly covered: Uint8Array;
   readonly color: Int32Array;

@@ -4,7 +4,7 @@ import type { Device, Evidence, Verdict } from "../contract/report";
 import type { Part } from "./causes";
 import { stageLabel } from "./words";
 
-/** Theme token of what data wait goes to: a stage's kind, or what is no stage. */
+/** Theme token of a part of the data wait: a stage's kind, or a name of NO_STAGES. */
 export function stageToken(name: string): string {
   return name.split("::")[0] ?? name;
 }

@@ -53,7 +53,7 @@ export function stackKeys(items: readonly Step[], waitKnown: boolean): Omit<Step
 
 export type StepBar = { readonly step: Step; readonly of: number };
 
-/** At most `maxBars` bars; a bar that stands for several steps shows the longest, so that a stall is never hidden. */
+/** At most `maxBars` bars; a bar for several steps shows the longest, so that a stall is never hidden. */
 export function stepBars(items: readonly Step[], maxBars: number): StepBar[] {
   const per = Math.ceil(items.length / Math.max(1, maxBars));
   const bars: StepBar[] = [];

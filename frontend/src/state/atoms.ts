@@ -86,7 +86,7 @@ export const FIRST_ROWS = 50;
 /** Rows of the gap list on screen. */
 export const gapRows = signal(FIRST_ROWS);
 
-/** `loader` number of the DataLoader that the Workers view is about; one that the capture lacks stands for its first. */
+/** `loader` number of the DataLoader in the Workers view; the first one where the capture lacks that number. */
 export const loaderNumber = signal(0);
 /** Key of the batch whose arrow is drawn; null = none. */
 export const selectedBatch = signal<string | null>(null);

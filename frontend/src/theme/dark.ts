@@ -1,6 +1,8 @@
+import { stageColors } from "./stage-colors";
 import type { Palette } from "./tokens";
 
 export const dark: Palette = {
+  ...stageColors("dark"),
   paper: "#202225",
   ink: "#E8EAED",
   "ink-muted": "#A9B1BA",
@@ -11,17 +13,6 @@ export const dark: Palette = {
   hover: "#2A2D31",
   selected: "#2B3648",
   "code-paper": "#2A2D31",
-  sampler: "#B79BE0",
-  wrapper: "#7FC4C0",
-  read: "#4FA3D9",
-  decode: "#8CCDF2",
-  transform: "#3CC79B",
-  collate: "#E3A3C6",
-  transfer: "#F2BC4C",
-  h2d: "#F08A45",
-  user: "#D8C94A",
-  wait: "#7A7A7A",
-  sample: "#59626D",
   startup: "#93A1B8",
   starved: "#6A6A6A",
   unrecorded: "#7C7C7C",

@@ -1,6 +1,8 @@
+import { stageColors } from "./stage-colors";
 import type { Palette } from "./tokens";
 
 export const light: Palette = {
+  ...stageColors("light"),
   paper: "#FFFFFF",
   ink: "#1B1F24",
   "ink-muted": "#57606A",
@@ -11,17 +13,6 @@ export const light: Palette = {
   hover: "#F3F5F8",
   selected: "#E8EFFB",
   "code-paper": "#F5F6F8",
-  sampler: "#6C4A9E",
-  wrapper: "#2F6F6F",
-  read: "#0072B2",
-  decode: "#56B4E9",
-  transform: "#009E73",
-  collate: "#CC79A7",
-  transfer: "#E69F00",
-  h2d: "#D55E00",
-  user: "#8C7B00",
-  wait: "#9A9A9A",
-  sample: "#B8C0CA",
   startup: "#5E6C84",
   starved: "#BDBDBD",
   unrecorded: "#A9A9A9",

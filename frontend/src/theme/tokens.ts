@@ -1,7 +1,8 @@
-// The names of every colour the page uses. Raw values live in light.ts and dark.ts and nowhere else.
+// The names of every colour the page uses. Raw values live in light.ts, dark.ts and stage-colors.ts and nowhere else.
 
-export const TOKENS = [
-  // page
+import { CAUSES, NO_STAGES, STAGE_KINDS } from "../contract/words";
+
+const PAGE = [
   "paper",
   "ink",
   "ink-muted",
@@ -12,44 +13,33 @@ export const TOKENS = [
   "hover",
   "selected",
   "code-paper",
-  // stage kinds; "startup", "starved", "unrecorded" and "other" are data wait that no stage caused
-  "sampler",
-  "wrapper",
-  "read",
-  "decode",
-  "transform",
-  "collate",
-  "transfer",
-  "h2d",
-  "user",
-  "wait",
-  "sample",
-  "startup",
-  "starved",
-  "unrecorded",
-  "other",
-  // device activity, steps and the batches of DataLoader workers
-  "kernel",
-  "copy",
-  "step",
-  "batch",
-  // causes of idle time
-  "idle:data_wait",
-  "idle:h2d",
-  "idle:launch",
-  "idle:sync",
-  "idle:host",
-  "idle:comm",
-  "idle:unknown",
 ] as const;
 
-export type Token = (typeof TOKENS)[number];
+const ACTIVITY = ["kernel", "copy", "step", "batch"] as const;
+
+export type StageKind = (typeof STAGE_KINDS)[number]["id"];
+type NoStage = (typeof NO_STAGES)[number]["id"];
+type CauseToken = `idle:${(typeof CAUSES)[number]["id"]}`;
+
+/** A word of Python's tables without a colour does not compile: a palette has all of these. */
+export type Token = (typeof PAGE)[number] | (typeof ACTIVITY)[number] | StageKind | NoStage | CauseToken;
 export type Palette = Readonly<Record<Token, string>>;
+
+/** In the order of legends: stages, data wait that no stage caused, activity, causes of idle time. */
+export const TOKENS: readonly Token[] = [
+  ...new Set<Token>([
+    ...PAGE,
+    ...STAGE_KINDS.map(({ id }) => id),
+    ...NO_STAGES.map(({ id }) => id),
+    ...ACTIVITY,
+    ...CAUSES.map(({ id }) => `idle:${id}` as const),
+  ]),
+];
 
 /** Loud on purpose: a token nobody defined must be seen, not guessed. */
 export const MISSING_COLOR = "#FF1493";
 
-const HATCHED: ReadonlySet<string> = new Set(["wait", "idle:unknown", "starved", "unrecorded", "other"]);
+const HATCHED: ReadonlySet<string> = new Set<Token>(["wait", "idle:unknown", "starved", "unrecorded", "other"]);
 
 export function isHatched(token: string): boolean {
   return HATCHED.has(token);

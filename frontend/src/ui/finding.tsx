@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
 import type { Finding } from "../contract/report";
+import { SEVERITIES } from "../contract/words";
 import { confidenceWords } from "../model/findings";
 import { exactUs, formatDuration, formatPercent, formatRatio } from "../model/format";
+import { meaningOf } from "../model/words";
 import { Code } from "./code";
 import { Exact } from "./numbers";
 
@@ -19,18 +21,16 @@ export function FindingItem({ finding, level, showStage }: Props) {
     <li class="finding" data-testid="finding" data-rule={finding.rule} data-severity={finding.severity}>
       <div class="finding-side">
         <Gain finding={finding} />
-        {level === "brief" && (
-          <p class="muted">
-            <span class="severity" data-severity={finding.severity}>
-              {finding.severity}
-            </span>
-            {finding.confidence !== "" && (
-              <>
-                , <span title={confidence}>{finding.confidence}</span>
-              </>
-            )}
-          </p>
-        )}
+        <p class="muted">
+          <span class="severity" data-severity={finding.severity} title={meaningOf(SEVERITIES, finding.severity)}>
+            {finding.severity}
+          </span>
+          {finding.confidence !== "" && (
+            <>
+              , <span title={confidence}>{finding.confidence}</span>
+            </>
+          )}
+        </p>
       </div>
       <div class="finding-body">
         <h3>{finding.title}</h3>
@@ -80,7 +80,7 @@ function StageLink({ name, show }: { name: string; show: (() => void) | null }) 
   );
 }
 
-const BOUND = "An upper bound: all the data wait that it causes is gone, and nothing else has changed (Amdahl)";
+const BOUND = "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed";
 
 /** The bound, and as a bar how much of a step it is. */
 function Gain({ finding }: { finding: Finding }) {

@@ -4,7 +4,7 @@ import { lengthUs, niceStep, type TimeRange } from "../model/time-scale";
 
 type Props = { readonly window: TimeRange; readonly shown: TimeRange; readonly act: (action: TimelineAction) => void };
 
-/** Always says how much time is on screen, in words and as a piece of the whole. */
+/** Always says how much time is on screen, in words and as a part of the whole. */
 export function RangeBar({ window, shown, act }: Props) {
   const whole = lengthUs(window);
   const isWhole = lengthUs(shown) >= whole * (1 - 1e-9);

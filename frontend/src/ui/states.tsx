@@ -72,10 +72,10 @@ export function EmptyState({ logdir, problems }: { logdir: string; problems: rea
           </>
         )}
       </p>
-      <p class="muted">Put these lines around your training loop; the capture appears here when it is written.</p>
+      <p class="muted">Put these lines around your training loop; the capture appears here once it is written.</p>
       <Code text={snippet(logdir)} testId="empty-code" />
       <p class="muted">
-        A trace that torch.profiler wrote (<span class="mono">*.pt.trace.json</span>, also gzipped) is shown as well.
+        Traces written by torch.profiler (<span class="mono">*.pt.trace.json</span>, also gzipped) are shown, too.
       </p>
       <Problems problems={problems} />
     </section>
@@ -113,7 +113,7 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
     if (message === null) return this.props.children;
     return (
       <ErrorState
-        title="This view failed to draw."
+        title="This view could not be drawn."
         message={`${message}. Please report this, with the capture if you can.`}
       />
     );

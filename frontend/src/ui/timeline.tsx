@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type TimelineInput, TimelineView } from "../canvas/timeline-view";
-import { CAUSES } from "../contract/words";
+import { CAUSES, STAGE_KINDS } from "../contract/words";
 import { causeToken } from "../model/causes";
 import type { BoxInfo, HoverInfo } from "../model/hover";
 import { type LaneRows, type TimelineModel, tokensIn } from "../model/lanes";
@@ -141,10 +141,9 @@ function FoldSwitch({ lanes, folded, foldAll }: FoldProps) {
   );
 }
 
-const LEGEND: ReadonlyMap<string, string> = new Map([
+const LEGEND: ReadonlyMap<string, string> = new Map<string, string>([
   ["copy", "device copy"],
-  ["wait", "data wait"],
-  ["h2d", "host-to-device"],
+  ...STAGE_KINDS.map(({ id, label }) => [id, label] as const),
   ...CAUSES.map(({ id, label }) => [causeToken(id), `idle: ${label}`] as const),
 ]);
 

@@ -90,7 +90,7 @@ export function App() {
 function Content({ known }: { known: Runs | null }): ComponentChildren {
   if (known === null) {
     if (runsError.value !== null)
-      return <ErrorState title="The log directory cannot be shown." message={runsError.value} />;
+      return <ErrorState title="The log directory cannot be read." message={runsError.value} />;
     return <LoadingState title="Looking for captures" />;
   }
   if (known.captures.length === 0) {
@@ -125,12 +125,12 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   return queued ? (
     <LoadingState
       title={`${fullName(item)} is queued`}
-      detail={`Other captures are read first; this one${size} follows.`}
+      detail={`Other captures are read first; this one${size} is next in line.`}
     />
   ) : (
     <LoadingState
       title={`Reading ${fullName(item)}`}
-      detail={`The trace${size} is read and analysed; this page goes on by itself.`}
+      detail={`The trace${size} is read and analysed; this page then updates by itself.`}
     />
   );
 }

@@ -81,7 +81,7 @@ it("tells on hover how long a batch was waited for, stood in the queue and was h
   const said = (one: typeof first): string => batchLines(one).join("; ").replaceAll("\u00a0", " ");
   expect(said(first)).toBe("the training thread waited 12.0 µs for it");
   expect(said(batch({ consumed_us: 9, wait_us: 0, in_queue_us: 4, head_of_line_us: 3 }))).toBe(
-    "the training thread did not wait for it; time in queue 4.00 µs; of it head-of-line wait 3.00 µs",
+    "the training thread did not wait for it; time in queue 4.00 µs; of which head-of-line wait 3.00 µs",
   );
   expect(said(second)).toBe("not received before the window closed");
 });

@@ -110,7 +110,7 @@ it("says why a click chooses no gap", () => {
     "That gap of 2.00\u00a0µs (launch) is not among the 1 longest of 5,000, and the report keeps the chain for those only.",
   );
   expect(whyNotChosen(gaps, 5000, at(100, 12))).toMatch(/^Those 12 gaps are not among/);
-  expect(whyNotChosen(gaps, 5000, at(20))).toMatch(/another main cause/);
+  expect(whyNotChosen(gaps, 5000, at(20))).toMatch(/a different main cause/);
 });
 
 it("filters gaps by their main cause", () => {

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { STAGE_KINDS } from "../../src/contract/words";
 import { contrast } from "../../src/theme/contrast";
 import { dark } from "../../src/theme/dark";
 import css from "../../src/theme/index.css?raw";
@@ -14,6 +15,14 @@ it("uses only tokens that exist in the style sheet, and no raw colours", () => {
 });
 
 it("draws a missing token in hot pink", () => expect(colorOf(light, "no such token")).toBe(MISSING_COLOR));
+
+it("gives every token a colour in both palettes, and stage kinds colours of their own", () => {
+  for (const palette of [light, dark]) {
+    for (const token of TOKENS) expect(palette[token], token).toMatch(/^#[0-9A-F]{6}$/);
+    const colors = STAGE_KINDS.map(({ id }) => palette[id]);
+    expect(new Set(colors).size).toBe(STAGE_KINDS.length);
+  }
+});
 
 it.each([
   ["light", light],

@@ -40,12 +40,13 @@ it("says so where the gain is unknown", () => {
   expect(find("number-largest-gain").textContent).toBe("–");
 });
 
-it("groups findings by severity and lists inconclusive checks in words", () => {
+it("lists findings in the report's order with their severity, and inconclusive checks in words", () => {
   const findings = [finding({ severity: "low" }), finding({ severity: "high" })];
   const abstained = [{ rule: "too_few_workers", title: "Too few DataLoader workers", reason: "No records." }];
   open({ findings, abstained, findings_sentence: "2 things to change." }, "findings");
   expect(find("findings-sentence").textContent).toBe("2 things to change.");
-  expect(all("finding-group").map((group) => group.dataset.severity)).toEqual(["high", "low"]);
+  expect(all("finding").map((item) => item.dataset.severity)).toEqual(["low", "high"]);
+  expect(find("finding").querySelector(".severity")?.textContent).toBe("low");
   expect(find("abstention").textContent).toBe("Too few DataLoader workersNo records.");
 });
 

@@ -67,7 +67,7 @@ it("carries the report's exact numbers beside the rounded ones", () => {
 it("writes an en dash with its reason for what no worker tells", () => {
   open({ workers: [worker({})], worker_summaries: [{ workers: 1 }] });
   expect(find("number-workers-starved").textContent).toBe("–");
-  expect(find("number-workers-starved").title).toContain("had no index in their queues");
+  expect(find("number-workers-starved").title).toContain("when indices were put into");
   expect(find("worker-row").querySelector('[data-column="skew"] abbr')?.getAttribute("title")).toContain(
     "no other DataLoader worker",
   );

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.sequence import containers
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.thresholds import TINY_CALL_US, TINY_TOGETHER
@@ -21,7 +23,9 @@ DataLoader(..., collate_fn=annotate.collate(collate))"""
 def check(signals: Signals) -> Finding | None:
     if not signals.wait_cost_us:
         return None
-    tiny = sorted(filter(_is_tiny, signals.stages), key=lambda calls: -calls.self_us)
+    held = containers(signals.stages)
+    tiny = [calls for calls in signals.stages if _is_tiny(calls) and calls.path not in held]
+    tiny.sort(key=lambda calls: -calls.self_us)
     cost = signals.cost_of(tiny)
     share = cost / signals.wait_cost_us
     if share < TINY_TOGETHER:
@@ -31,9 +35,9 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
         title=f"Small transforms that run once per sample caused {percent(share)} of the data wait: {names}",
-        advice="Apply those that do the same to every sample to the whole batch, in collate or on the device: the "
+        advice="Apply those that treat every sample alike to the whole batch, in collate or on the device: the "
         "overhead of a call is then paid once per batch.",
-        stage=tiny[0].stage.name,
+        stage=most_waited_for(signals, tiny),
         evidence=tuple(
             time(
                 "call_self_time",

@@ -22,8 +22,8 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=wait.cost_us),
         title=f"{wait.name} caused {percent(wait.share)} of the data wait",
-        advice="Let the samples be tensors of one shape and type, so that collate only stacks them, into one piece of "
-        "shared memory; pad or convert per sample, or once on the device.",
+        advice="Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one "
+        "block of shared memory; pad or convert per sample, or once on the device.",
         stage=wait.name,
         evidence=tuple(
             time(

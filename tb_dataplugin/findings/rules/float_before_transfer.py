@@ -38,7 +38,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saved),
         title=f"{step.calls.stage.label} makes {ratio(factor)} the bytes before the batch travels",
-        advice="Leave the numbers as they are until the batch is on the device, and convert there.",
+        advice="Keep the original dtype until the batch is on the device, and convert it there.",
         stage=step.calls.stage.name,
         evidence=_evidence(signals, moved, copied),
         gain_us_per_step=gain,
@@ -51,8 +51,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 
 def _evidence(signals: Signals, moved: float, copied: float) -> tuple[Evidence, ...]:
-    text = f"collate and the way to the training thread caused {duration(moved)} of data wait"
-    idle = f"device idle for {duration(copied)} while the host was in a copy"
+    text = f"collate and the transfer to the training thread caused {duration(moved)} of data wait"
+    idle = f"device idle for {duration(copied)} while the host was copying"
     return (time("moving", moved, text), *((time("idle_h2d", copied, idle),) if signals.has_device else ()))
 
 

@@ -32,9 +32,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
     starved_text = f"DataLoader workers are starved for {percent(starved)} of the window"
     return Finding(
         severity=severity(signals, gain, otherwise_us=lost),
-        title=f"For {percent(held_back)} of the data wait a later batch was finished, behind an earlier one",
-        advice="If the order of batches does not matter, take whichever is finished first (torch 2.6 or later). Runs "
-        "are then no longer reproducible batch by batch. See also which samples are slow.",
+        title=f"For {percent(held_back)} of the data wait, a later batch was finished but held back by an earlier one",
+        advice="If the order of batches does not matter, take whichever finishes first (torch 2.6 or later). Runs "
+        "are then no longer reproducible batch by batch. Look for slow samples, too.",
         evidence=(
             time(
                 "head_of_line",
@@ -46,5 +46,5 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         code="DataLoader(..., in_order=False)",
         confidence="likely",
-        confidence_reason="It helps as far as starved workers are starved because the queue is full.",
+        confidence_reason="It helps only where workers are starved because the queue is full.",
     )

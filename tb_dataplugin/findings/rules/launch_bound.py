@@ -30,8 +30,8 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=late),
         title=f"The device waits for launches for {percent(late_share)} of the window, not for data",
-        advice="Leave the DataLoader alone for this part. Launch less, or all at once: CUDA graphs or torch.compile, "
-        "fused or foreach optimizers, larger batches.",
+        advice="The DataLoader is not the cause of this part. Launch fewer operators, or many at once: CUDA graphs or "
+        "torch.compile, fused or foreach optimizers, larger batches.",
         evidence=_evidence(signals, launch, python),
         gain_us_per_step=gain,
         code=CODE,
@@ -52,8 +52,8 @@ def _once(signals: Signals, late: float) -> Finding:
     return Finding(
         severity="low",
         title=f"A single launch kept the device waiting for {duration(longest)}",
-        advice="First use initialises the device, loads kernels, compiles or tunes. Capture after a few warm-up steps "
-        "to see what remains.",
+        advice="The first use initialises the device, loads kernels, compiles or tunes. Capture after a few warm-up "
+        "steps to see what remains.",
         evidence=(
             share(
                 "longest_launch",
@@ -63,5 +63,5 @@ def _once(signals: Signals, late: float) -> Finding:
             ),
         ),
         confidence="likely",
-        confidence_reason="That it was a first use follows from its length, not from a record.",
+        confidence_reason="That it was a first use is inferred from its length.",
     )

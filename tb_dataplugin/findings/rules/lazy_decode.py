@@ -28,7 +28,7 @@ def check(signals: Signals) -> Finding | None:
         severity="low",
         title=f"{percent(worst.total_us / whole)} of {transform.name} is decoding, not {transform.label}",
         advice=f"PIL decodes when pixels are first needed, here inside {transform.label}. Replacing {transform.label} "
-        "would save only the rest; a faster or smaller decode saves the decode.",
+        "would save only the rest; for this part, decode faster or decode less.",
         stage=worst.stage.name,
         evidence=(time("decode_time", worst.total_us, text, whole=transform.name, stage=worst.stage.name),),
         code=CODE,

@@ -9,21 +9,25 @@ from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
+from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.rules import small_reads
+from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, LEADING_STAGE, ONE_CALL
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, ONE_CALL
 from tb_dataplugin.units import duration, percent, plural
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
     "decode": "Decode less: a smaller image, a faster decoder, or data decoded once and stored.",
-    "transform": "Make it cheaper: apply it to a smaller input (crop first), replace it by array operations, do it "
-    "once per batch after collate, or on the device.",
-    "sample": "Time passes in the dataset's own __getitem__, outside all marked stages: mark its parts with "
-    "annotate.stage to see which.",
+    "transform": "Replace it with array operations, or apply it once per batch, after collate or on the device.",
+    "sample": "This is time in the dataset's own __getitem__, outside all marked stages: mark its parts with "
+    "annotate.stage to see which part is slow.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
 }
+
+ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
+"""Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
 
 OUTLIER_ADVICE: Final = (
     "One call dominates: the first call of a stage often pays for imports, compilation or a cold cache. Capture more "
@@ -32,16 +36,16 @@ OUTLIER_ADVICE: Final = (
 
 LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
     "cpu": "",
-    "no_cpu": " Part of its time it only waits for a CPU, so its own cost is less than its time.",
-    "blocked": " Part of its time it is blocked, by storage, a lock or another process, which more DataLoader workers "
-    "can be at the same time.",
+    "no_cpu": " For part of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
+    "blocked": " For part of its time it is blocked by storage, a lock or another process; more DataLoader workers can "
+    "wait for those at the same time.",
     None: "",
 }
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
-    "cpu": "of its time it was running on a CPU",
-    "no_cpu": "of its time it was waiting for a CPU (estimated)",
-    "blocked": "of its time it was blocked by storage, a lock or another process",
+    "cpu": "running on a CPU",
+    "no_cpu": "waiting for a CPU (estimated)",
+    "blocked": "blocked by storage, a lock or another process",
 }
 
 DECODER_CODE: Final = {
@@ -53,8 +57,8 @@ DECODER_CODE: Final = {
 
 @rule(title="Leading stage", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | None:
-    leader = next((wait for wait in signals.waits_by_stage or () if wait.stage is not None), None)
-    if leader is None or leader.stage is None or leader.share < LEADING_STAGE or leader.stage.kind not in ADVICE:
+    leader = leading_place(signals)
+    if leader is None or leader.stage is None or leader.stage.kind not in ADVICE:
         return None
     if leader.stage.kind == "read" and isinstance(small_reads.check(signals), Finding):
         return None
@@ -66,7 +70,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=_severity(signals, outlier),
         title=_title(signals, leader, calls if outlier else None),
-        advice=OUTLIER_ADVICE if outlier else ADVICE[leader.stage.kind] + LIMIT_ADVICE[limit],
+        advice=OUTLIER_ADVICE if outlier else _advice(signals, leader.stage) + LIMIT_ADVICE[limit],
         stage=leader.name,
         gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(gain),
         evidence=(
@@ -81,7 +85,7 @@ def check(signals: Signals) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class _AllCalls:
-    """All calls of a stage, wherever it stands in the tree."""
+    """All calls of a stage, anywhere in the tree."""
 
     count: int
     total_us: float  # of the calls, with nested stages
@@ -105,6 +109,31 @@ def _cpu_use(rows: list[StageCalls]) -> CpuUse | None:
     known = [calls for calls in rows if calls.cpu_use is not None]
     most = max(known, key=lambda calls: calls.self_us, default=None)
     return None if most is None else most.cpu_use
+
+
+def _advice(signals: Signals, stage: Stage) -> str:
+    """What the order and the sizes of the transforms, as recorded, allow to say."""
+    advice = ADVICE[stage.kind]
+    if stage.kind != "transform":
+        return advice
+    if any(path[-1] == stage for path in containers(signals.stages)):
+        return (
+            f"This is time in {stage.label} itself, outside the transforms inside it: mark its parts with "
+            "annotate.stage to see which part is slow."
+        )
+    steps = [step for sequence in sequences(signals.stages) for step in sequence]
+    own = next((step for step in steps if step.calls.stage == stage), None)
+    if own is None:
+        return advice
+    if own.shrinks:
+        return (
+            f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
+            "while it decodes, or use a faster implementation."
+        )
+    later = next((step for step in steps if step.shrinks and own.calls in step.before), None)
+    if later is None:
+        return advice
+    return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input. {advice}"
 
 
 def _severity(signals: Signals, outlier: bool) -> Severity:
@@ -145,7 +174,7 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     parents = {calls.path[-2].name for calls in rows if len(calls.path) > 1 and calls.path[-2].kind == "transform"}
     if stage.kind != "decode" or not parents:
         return ()
-    return (Evidence("inside", f"it happens inside {', '.join(sorted(parents))}", stage=stage.name),)
+    return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
 
 
 def _limit_evidence(use: CpuUse | None, leader: StageWait) -> tuple[Evidence, ...]:
@@ -153,5 +182,5 @@ def _limit_evidence(use: CpuUse | None, leader: StageWait) -> tuple[Evidence, ..
         return ()
     parts = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
     part = parts[use.limited_by] / sum(parts.values())
-    text = f"{percent(part)} {LIMIT_WORDS[use.limited_by]}"
+    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time"
     return (share(f"limited_by_{use.limited_by}", part, "self time", text, leader.name),)

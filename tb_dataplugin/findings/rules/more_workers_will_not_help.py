@@ -22,7 +22,7 @@ def check(signals: Signals) -> Finding | None:
     cpus = signals.cpus
     fewer = cpus is not None and workers > cpus
     less = (
-        f" {plural(int(cpus), 'DataLoader worker')} would do the same work with fewer switches."
+        f" {plural(int(cpus), 'DataLoader worker')} would do the same work with fewer context switches."
         if cpus and fewer
         else ""
     )
@@ -30,7 +30,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity="medium",
         title=f"More DataLoader workers will not help: none of the {f'{cpus:g} ' if cpus else ''}CPUs is free",
-        advice="Only less work per sample helps, or work moved elsewhere: to the device, into the data on disk, or to "
+        advice="Do less work per sample, or move work elsewhere: to the device, into the data on disk, or to "
         f"more CPUs.{less}",
         evidence=(share("workers_busy", busy.busy, "window", text), *capacity.evidence),
         code=f"DataLoader(..., num_workers={int(cpus)})" if cpus and fewer and cpus >= 1 else "",

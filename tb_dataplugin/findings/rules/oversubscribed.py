@@ -39,7 +39,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         severity=severity(signals, gain, otherwise_us=cost),
         title=f"Libraries run hidden threads in {plural(num_workers, 'DataLoader worker')}{cpus}, "
         "and they compete for CPUs",
-        advice="Let each DataLoader worker compute in one thread; the workers themselves are the parallelism.",
+        advice="Limit each DataLoader worker to one thread: the workers already run in parallel.",
         evidence=(
             number("threads", costs.threads, "ratio", used),
             share("run_delay", costs.run_delay, "build time", delayed),
@@ -48,7 +48,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         code=CODE,
         confidence="likely",
-        confidence_reason="A thread that finishes work sooner also costs CPU time; measure with one thread each.",
+        confidence_reason="The extra threads may also finish the work sooner: measure again with one thread each.",
     )
 
 

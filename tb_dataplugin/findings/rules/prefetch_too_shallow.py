@@ -29,8 +29,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=steady),
         title=f"DataLoader workers are {starved}, yet batches come late",
-        advice="Build times differ from batch to batch, and the queue is too short to even that out: let the workers "
-        "run further ahead. Each additional batch per DataLoader worker needs its memory.",
+        advice="Build times differ from batch to batch, and the queue is too short to smooth that out: let the "
+        "workers prefetch more. Each additional batch per DataLoader worker takes memory.",
         evidence=(
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
             share("workers_starved", workers.starved, "window", starved),
@@ -39,5 +39,5 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         code=f"DataLoader(..., prefetch_factor={2 * factor})",
         confidence="likely",
-        confidence_reason="It helps as far as slow batches are followed by fast ones.",
+        confidence_reason="It helps only where slow batches are followed by fast ones.",
     )

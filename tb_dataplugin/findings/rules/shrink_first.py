@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
-from tb_dataplugin.findings.thresholds import EARLIER_WORTH, SHRINKS
+from tb_dataplugin.findings.thresholds import EARLIER_WORTH
 from tb_dataplugin.units import duration, percent
 
 
@@ -31,12 +32,12 @@ def check(signals: Signals) -> Finding | Abstention | None:
         severity=severity(signals, gain, otherwise_us=saved),
         title=f"{label} keeps {kept} of each {after}",
         advice=_advice(label, before, kept, bounded=gain is not None),
-        stage=step.calls.stage.name,
+        stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         evidence=_evidence(step),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason="The time of the earlier transforms is assumed to grow with the size of their input, and "
-        "their result on a part to be the same.",
+        confidence_reason="This assumes that the time of the earlier transforms grows with the size of their input, "
+        "and that their result does not depend on what is cut away.",
     )
 
 
@@ -50,7 +51,7 @@ def _evidence(step: Step) -> tuple[Evidence, ...]:
             time(
                 "self_time",
                 calls.self_us,
-                f"{calls.stage.label} before it: {duration(calls.self_us)} self time",
+                f"{calls.stage.name} before it: {duration(calls.self_us)} self time",
                 stage=calls.stage.name,
             )
             for calls in step.before
@@ -73,7 +74,7 @@ def _advice(label: str, before: str, kept: str, *, bounded: bool) -> str:
 
 def _saved(signals: Signals, step: Step) -> float | None:
     """Of the cost, at most: decoding and transforms before it, as far as they work on what is thrown away."""
-    if step.ratio is None or step.ratio > SHRINKS or step.calls.stage.kind != "transform":
+    if step.ratio is None or not step.shrinks:
         return None
     rows, cost = _with_inner(signals.stages, step.before), signals.wait_cost_us
     if not cost or signals.cost_of(rows) * (1 - step.ratio) < EARLIER_WORTH * cost:

@@ -27,7 +27,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=repeated),
         title=f"Epochs begin with a wait for new DataLoader workers: {percent(share)} of the window",
-        advice="Keep the workers from epoch to epoch; they then also prefetch the next epoch's first batches at once.",
+        advice="Keep the workers alive between epochs: they then also prefetch the next epoch's first batches at once.",
         evidence=(
             time(
                 "repeated_epoch_starts",
@@ -39,7 +39,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         code="DataLoader(..., persistent_workers=True)",
         confidence="likely",
-        confidence_reason="Building the first batch remains; only the start of the processes goes.",
+        confidence_reason="Only the start of the processes is saved: the first batch still has to be built.",
     )
 
 

@@ -36,7 +36,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason="At most the excess of the slowest samples is counted; the queue may hide part of it.",
+        confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
     )
 
 

@@ -33,8 +33,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     each = sum(calls.total_us for calls in sized) / count
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"Reading caused {percent(read_share)} of the data wait, in pieces of {data_size(size / count)}",
-        advice="Opening and seeking cost more than the bytes: pack the samples into a few large files that are read in "
+        title=f"Reading caused {percent(read_share)} of the data wait, in reads of {data_size(size / count)}",
+        advice="Opening and seeking cost more than reading: pack the samples into a few large files that are read in "
         "order, or keep them on a local disk or in memory.",
         stage=reads[0].name,
         evidence=(
@@ -44,7 +44,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         code=CODE,
         confidence="likely",
-        confidence_reason="How long the same bytes take in large files was not measured.",
+        confidence_reason="How long it takes to read the same bytes from large files was not measured.",
     )
 
 

@@ -32,8 +32,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} of the window"
     return Finding(
         severity=severity(signals, gain, otherwise_us=signals.wait_cost_us),
-        title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and there are CPUs free",
-        advice=f"Use num_workers={wanted} and measure again. Batches are then built at most "
+        title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and CPUs are free",
+        advice=f"Use num_workers={wanted} and measure again. That builds batches at most "
         f"{ratio(wanted / num_workers)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(
             share("workers_busy", workers.busy, "window", busy),

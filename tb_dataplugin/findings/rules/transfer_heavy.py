@@ -15,14 +15,14 @@ from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, WAY_BYTE
 from tb_dataplugin.units import data_size, duration, percent, plural
 
 SMALLER: Final = (
-    "Send fewer and smaller things: one tensor per field rather than lists of objects, uint8 rather than float, and "
+    "Send fewer and smaller objects: one tensor per field rather than lists of objects, uint8 rather than float, and "
     "convert on the device. Anything that is not a tensor is pickled."
 )
 
 LOCKED: Final = (
-    "Its bytes do not explain that. The thread that sends a batch needs the interpreter's lock, which code in pure "
-    "Python holds for 5 ms at a time while the next batch is built: do such work in numpy, PIL or torch, which release "
-    "it. Or the batch holds many small objects, which are pickled one by one: make them tensors."
+    "The size of a batch does not explain this. The thread that sends a batch needs the interpreter's lock, which pure "
+    "Python code holds for 5 ms at a time while the next batch is built: do such work in numpy, PIL or torch, which "
+    "release it. Or the batch holds many small objects, which are pickled one by one: make them tensors."
 )
 
 

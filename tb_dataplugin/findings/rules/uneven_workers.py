@@ -26,7 +26,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     skew = f"{ratio(workers.skew)} the mean busy time"
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"DataLoader worker {workers.slowest} is busy {ratio(workers.skew)} as long as the mean of all",
+        title=f"DataLoader worker {workers.slowest} is busy {ratio(workers.skew)} as long as the average",
         advice="Batches go to the DataLoader workers in turn, so one slow worker holds back all. Look at its samples "
         "and at what else runs on its CPU; with in_order=False the others need not wait for it.",
         evidence=(
@@ -36,5 +36,5 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         code="DataLoader(..., in_order=False)  # torch 2.6 or later",
         confidence="likely",
-        confidence_reason="A short window may have caught it with the slow samples by chance.",
+        confidence_reason="In a short window it may have had the slow samples by chance.",
     )

@@ -14,8 +14,8 @@ CODE = """loader = DataLoader(..., pin_memory=True)
 x = x.to(device, non_blocking=True)"""
 
 PIN = (
-    "Let the loader pin its batches in a separate thread, and copy them without blocking: the copy then runs while "
-    "kernels do."
+    "Let the loader pin its batches in a separate thread, and copy them without blocking: copies then overlap with "
+    "kernels."
 )
 
 PINNED_LOADER = (

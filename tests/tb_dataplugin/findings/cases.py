@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.run import run_analyses
+from tb_dataplugin.analyses.steps import find_window
+from tb_dataplugin.findings.read_signals import read_signals
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.options import DEFAULT_OPTIONS
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report.report_pb2 import Capture, Finding
 from tests.trace_builder import TraceBuilder
@@ -15,6 +22,17 @@ STEP = 10_000.0  # microseconds
 
 def capture_of(builder: TraceBuilder) -> Capture:
     return analyse(builder.trace()).capture
+
+
+def results_of(builder: TraceBuilder) -> Results:
+    trace = builder.trace()
+    window = find_window(trace)
+    assert isinstance(window, Window)
+    return run_analyses(trace, window, DEFAULT_OPTIONS)
+
+
+def signals_of(builder: TraceBuilder) -> Signals:
+    return read_signals(results_of(builder))
 
 
 def finding_of(builder: TraceBuilder, rule: str) -> Finding | None:

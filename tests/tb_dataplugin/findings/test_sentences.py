@@ -46,7 +46,7 @@ def test_three_nearly_equal_numbers_are_related_in_one_line() -> None:
     builder = TraceBuilder().step(0, 1000).call("cudaLaunchKernel", 100, 5, 7).wait(105, 400)
     sentence = capture_of(builder.kernel(600, 400, correlation=7)).loader.wait_sentence
     assert "400 µs exposed (device idle) and 0 µs hidden (device busy)" in sentence
-    assert "0 µs is what kept the device idle; during the other 400 µs something else kept it idle" in sentence
+    assert "0 µs kept the device idle; during the other 400 µs, something else did" in sentence
 
 
 def test_the_stage_with_the_highest_self_time_is_named_with_its_whole() -> None:

@@ -454,19 +454,19 @@ def test_a_gzip_bomb_is_refused_with_its_limit(tmp_path: Path) -> None:
         (document(events()).decode().encode("utf-16"), "it is UTF-16 text"),
         (document(events()).decode().encode("utf-16-le"), "it is UTF-16 text"),
         (document(events()).decode().encode("utf-16-be"), "it is UTF-16 text"),
-        (b"\x1f\x8b", "its gzip data are cut off"),
+        (b"\x1f\x8b", "its gzip data are truncated"),
         (b"\x1f\x8b\x08\0" + bytes(40), "its gzip data are"),
-        (gzip.compress(b""), "its gzip data are cut off"),
+        (gzip.compress(b""), "its gzip data are truncated"),
         (gzip.compress(gzip.compress(document(events()))), "it is not JSON"),
         (b"\0" * 5000, "it is not JSON"),
         (b"<html></html>", "it is not JSON"),
         (b'"traceEvents": []', "it is not JSON"),
         (b"{}", "it has no `traceEvents`"),
-        (b'{"a": 1', "it is cut off before its events"),
+        (b'{"a": 1', "it is truncated before its events"),
         (b'{"traceEvents": {"a": 1}}', "it has no `traceEvents`"),
-        (b"[" * 100_000, "cut off before its first timed event"),
-        (b'{"a":' * 100_000, "it is cut off before its events"),
-        (b'{"traceEvents": [' + b"{" * 100_000, "cut off before its first timed event"),
+        (b"[" * 100_000, "truncated before its first timed event"),
+        (b'{"a":' * 100_000, "it is truncated before its events"),
+        (b'{"traceEvents": [' + b"{" * 100_000, "truncated before its first timed event"),
     ],
 )
 def test_what_is_no_trace_gets_one_line(read: Reads, tmp_path: Path, content: bytes, reason: str) -> None:
@@ -510,7 +510,7 @@ def test_a_file_that_is_still_being_written_is_read_as_far_as_it_goes(tmp_path: 
     assert "truncated" in counts(read_trace(path))
 
 
-COMMAND_CASES = [(b"", "it is empty"), (b"\x1f\x8b\x08", "cut off"), (b"PK\x03\x04", "zip"), (b"[[[[", "cut off")]
+COMMAND_CASES = [(b"", "it is empty"), (b"\x1f\x8b\x08", "truncated"), (b"PK\x03\x04", "zip"), (b"[[[[", "truncated")]
 
 
 @pytest.mark.parametrize(("content", "reason"), COMMAND_CASES)

@@ -127,11 +127,11 @@ def test_metadata_that_cannot_be_understood_is_said_and_survived() -> None:
     [
         (b"", "it is empty"),
         (b"hello", "it is not JSON"),
-        (b'{"traceEvents": [{"ph": "X"', "damaged or cut off"),
+        (b'{"traceEvents": [{"ph": "X"', "damaged or truncated"),
         (b'{"other": 1}', "no `traceEvents`"),
         (b'{"traceEvents": 3}', "no `traceEvents`"),
         (b"\x1f\x8b\x08\x00" + b"\xff" * 40, "gzip data are"),
-        (gzip.compress(b'{"traceEvents": [{"ph": "X", "name": "' + bytes(range(99)))[:40], "damaged or cut off"),
+        (gzip.compress(b'{"traceEvents": [{"ph": "X", "name": "' + bytes(range(99)))[:40], "damaged or truncated"),
     ],
 )
 def test_what_is_no_trace_gets_one_line_with_file_reason_and_remedy(

@@ -1,14 +1,12 @@
 import type { Capture } from "../../contract/report";
-import { SEVERITIES } from "../../contract/words";
-import { bySeverity, findingKey, type SeverityGroup } from "../../model/findings";
-import { formatCount, formatPercent, plural } from "../../model/format";
+import { findingKey } from "../../model/findings";
+import { formatCount, formatPercent } from "../../model/format";
 import type { Reason } from "../../model/reasons";
-import { meaningOf } from "../../model/words";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { Finding } from "../shared/finding";
 import { MissingData } from "./missing-data";
 
-/** All that should be changed, most severe first; then what data is missing. */
+/** All that should be changed, in the report's order, which is by gain; then what data is missing. */
 export function Findings({ capture }: { capture: Capture }) {
   const testId = capture.findings.length === 0 ? "no-findings" : "findings-sentence";
   return (
@@ -17,9 +15,11 @@ export function Findings({ capture }: { capture: Capture }) {
         {capture.findings_sentence}
       </p>
       <FindingNumbers capture={capture} />
-      {bySeverity(capture.findings).map((group) => (
-        <Group key={group.severity} group={group} capture={capture} />
-      ))}
+      <ol class="findings">
+        {capture.findings.map((finding) => (
+          <Finding key={findingKey(finding)} finding={finding} capture={capture} level="full" />
+        ))}
+      </ol>
       <MissingData capture={capture} />
     </>
   );
@@ -57,26 +57,5 @@ function FindingNumbers({ capture: { findings, abstained } }: { capture: Capture
         note={abstained.length === 0 ? "all checks were conclusive" : "their reasons are at the end"}
       />
     </NumberRow>
-  );
-}
-
-function Group({ group: { severity, findings }, capture }: { group: SeverityGroup; capture: Capture }) {
-  const id = `severity-${severity}`;
-  const meaning = meaningOf(SEVERITIES, severity);
-  return (
-    <section aria-labelledby={id} data-testid="finding-group" data-severity={severity}>
-      <h2 id={id} class="severity">
-        {severity}{" "}
-        <span class="muted note">
-          {plural(findings.length, "finding")}
-          {meaning !== "" && `, ${meaning}`}
-        </span>
-      </h2>
-      <ol class="findings">
-        {findings.map((finding) => (
-          <Finding key={findingKey(finding)} finding={finding} capture={capture} level="full" />
-        ))}
-      </ol>
-    </section>
   );
 }

@@ -141,7 +141,7 @@ function GapLine({ gap, units, idleUs, current }: LineProps) {
       <td class="mono gap-stage">
         {gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={stageLabel(gap.stage)}>{gap.stage}</span>}
       </td>
-      <td class="num">{gap.step ?? <Unknown reason="The gap starts outside of all steps." />}</td>
+      <td class="num">{gap.step ?? <Unknown reason="The gap starts outside any step." />}</td>
     </tr>
   );
 }

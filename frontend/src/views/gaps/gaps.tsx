@@ -27,8 +27,7 @@ import { GapDetail } from "./gap-detail";
 import { GapTable } from "./gap-table";
 import { chooseGap } from "./show-gap";
 
-const LABEL =
-  "Timeline of steps, data waits, stages and device activity. The table of gaps below has the same gaps as text.";
+const LABEL = "Timeline of steps, data waits, stages and device activity. The table of gaps below lists the same gaps.";
 
 export function Gaps({ capture, id }: { capture: Capture; id: string }) {
   const device = capture.devices[deviceIndex.value] ?? capture.devices[0];
@@ -90,7 +89,7 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
         marked={marked}
         only={cause === null ? null : causeToken(cause)}
         onPick={pick}
-        pickWords="a click on a gap shows its chain of causes"
+        pickWords="click a gap to see its chain of causes"
         below={missed.value?.before === selectedGapUs.value && <MissedLine why={missed.value.why} />}
       />
       {gap !== null && <GapDetail {...{ capture, gaps, gap, laneId }} />}

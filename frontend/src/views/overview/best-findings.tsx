@@ -33,6 +33,6 @@ export function BestFindings({ capture }: { capture: Capture }) {
 }
 
 function linkWords(findings: number, notes: number): string {
-  const all = findings > BEST ? `All ${formatCount(findings)} findings` : "Findings in full";
+  const all = findings > BEST ? `All ${formatCount(findings)} findings` : "All details";
   return notes === 0 ? all : `${all}, missing data and warnings (${formatCount(notes)})`;
 }

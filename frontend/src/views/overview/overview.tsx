@@ -45,7 +45,7 @@ function Verdict({ capture }: { capture: Capture }) {
   return (
     <section>
       <p class="sentence" data-testid="verdict" data-value={verdict?.bound}>
-        {sentence === "" ? "What limits this run is not known." : sentence}
+        {sentence === "" ? "What limits this run is unknown." : sentence}
       </p>
       {evidence.length > 0 && (
         <ul class="evidence" data-testid="verdict-evidence">

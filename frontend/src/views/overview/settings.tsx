@@ -94,7 +94,7 @@ export function Settings({ capture }: { capture: Capture }) {
   ].filter((group) => group.rows.length > 0);
   return (
     <section data-testid="settings">
-      <h2>How it ran</h2>
+      <h2>Settings and environment</h2>
       <div class="columns narrow">
         {groups.map((group) => (
           <table key={group.title} class="settings">

@@ -21,7 +21,7 @@ export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boole
     geometry.bars.map((bar) => bar.step),
     waitKnown,
   );
-  // Where a bar stands for several steps, a tooth has no bar.
+  // Where a bar is for several steps, a tooth has no bar.
   const sawtooth = first.of === 1 ? steps.sawtooth : undefined;
   const hovered = hover.value === null ? undefined : geometry.bars[hover.value.index];
   return (

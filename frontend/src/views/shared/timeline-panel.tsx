@@ -53,8 +53,7 @@ export function TimelinePanel(props: Props) {
 /** Asks for the timeline, and says what there is instead of one. */
 function Missing({ id, error, known }: { id: string; error: string | null; known: boolean }) {
   useLoader(id, 1000);
-  if (known)
-    return <UnavailableState title="There is no timeline to draw." reason="The capture's window has no length." />;
+  if (known) return <UnavailableState title="There is no timeline." reason="The capture's window is empty." />;
   if (error !== null) return <ErrorState title="The timeline cannot be shown." message={error} />;
   return <LoadingState title="Drawing the timeline" />;
 }

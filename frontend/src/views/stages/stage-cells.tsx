@@ -10,7 +10,7 @@ import { fillClass, fillStyle } from "../../ui/swatch";
 
 const NO_LIMIT = "Its CPU time was not recorded, or its calls are too short.";
 const NO_BYTES = "The size of this stage's results was not recorded.";
-const NOT_REPLAYED = "The replay has no such stage.";
+const NOT_REPLAYED = "This stage is not in the replay.";
 
 /** The word, and how the self time divides as a thin bar: dark running, grey waiting for a CPU, hatched blocked. */
 export function LimitCell({ stage }: { stage: Stage }) {

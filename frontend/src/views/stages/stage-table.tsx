@@ -50,7 +50,7 @@ function NestSwitch({ flat }: { flat: boolean }) {
     stagesFlat.value = next;
   };
   return (
-    <div class="toggle" role="group" aria-label="How the stages stand">
+    <div class="toggle" role="group" aria-label="Order of the stages">
       <button type="button" aria-pressed={!flat} data-testid="stages-nested" onClick={set(false)}>
         nested
       </button>

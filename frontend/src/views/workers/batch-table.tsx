@@ -12,7 +12,7 @@ const MORE_ROWS = 200;
 type TimeColumn = Exclude<BatchColumn, "number">;
 type Column = { readonly column: TimeColumn; readonly label: string; readonly title: string; readonly absent: string };
 
-const NOT_RECEIVED = "The training thread did not get this batch within the window.";
+const NOT_RECEIVED = "The training thread did not receive this batch in the window.";
 const TIMES: readonly Column[] = [
   {
     column: "build_us",
@@ -115,7 +115,7 @@ function BatchLine({ batch, unit }: { batch: Batch; unit: TimeUnit }) {
       data-epoch={batch.epoch}
       aria-current={selectedBatch.value === batchKey(batch) ? "true" : undefined}
       onClick={() => showBatch(batch)}>
-      <td class="num" title={batch.number < 0 ? "Its number is not known." : undefined}>
+      <td class="num" title={batch.number < 0 ? "Its number is unknown." : undefined}>
         <button type="button" class="link tabular" aria-label={`Show batch ${name} of epoch ${batch.epoch}`}>
           {name}
         </button>

@@ -12,7 +12,7 @@ export function Costs({ costs }: { costs: WorkerCosts | undefined }) {
   return (
     <section data-testid="worker-costs">
       <div class="table-head">
-        <h2>Cost of a batch to its DataLoader worker</h2>
+        <h2>Cost of a batch in its DataLoader worker</h2>
         <span class="muted">
           {plural(costs.batches, "batch")} of all DataLoader workers, begun and finished in the window
         </span>

@@ -10,7 +10,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
   if (rows.length === 0) return null;
   return (
     <section>
-      <h2>Load of the host and its devices</h2>
+      <h2>Host and device load</h2>
       <div class="scroll-x">
         <table class="host-load" data-testid="host-load">
           <thead>

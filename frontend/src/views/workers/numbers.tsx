@@ -7,20 +7,19 @@ import { asDuration, asShare, BigNumber, NumberRow } from "../../ui/numbers";
 
 const NO_STARVED: Reason = {
   title: "Not recorded",
-  message:
-    "When the DataLoader workers had no index in their queues is not known: the capture has no record of when indices were put there.",
+  message: "The capture does not record when indices were put into the DataLoader workers' queues.",
 };
 const NO_OWN_WAIT: Reason = {
   title: "Unknown for a single DataLoader",
-  message: "Several DataLoaders share the data wait; which part is this one's is not known.",
+  message: "Several DataLoaders share the data wait; the part of this one is unknown.",
 };
 const NO_STARTUP: Reason = {
-  title: "None started within the window",
-  message: "No DataLoader worker was started within the window.",
+  title: "None started in the window",
+  message: "No DataLoader worker was started in the window.",
 };
 const NO_HEAD_OF_LINE: Reason = {
   title: "Not recorded",
-  message: "The capture has no record of finished batches behind one that the training thread waited for.",
+  message: "The capture has no record of finished batches that were held back by an earlier one.",
 };
 
 /** "5.87 s of the 10.3 s window". */

@@ -10,8 +10,8 @@ type Column = "busy_us" | "idle_us" | "starved_us" | "startup_us";
 const ABSENT: Readonly<Record<Column, string>> = {
   busy_us: "",
   idle_us: "",
-  starved_us: "When it had no index in its queue was not recorded.",
-  startup_us: "It was not started within the window.",
+  starved_us: "Whether it had an index in its queue was not recorded.",
+  startup_us: "It was not started in the window.",
 };
 
 export function WorkerTable({ part }: { part: LoaderPart }) {
@@ -50,10 +50,7 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
               <th scope="col" class="num" title="Busy over the mean busy of this DataLoader's workers; 1.0x is even">
                 Skew
               </th>
-              <th
-                scope="col"
-                class="num"
-                title="Spans that did not fit into its limit; its stages are that much too short">
+              <th scope="col" class="num" title="Spans beyond its limit; its stage times are too low by that much">
                 Dropped spans
               </th>
             </tr>

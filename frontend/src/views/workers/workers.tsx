@@ -19,7 +19,7 @@ import { SlowSamples } from "./slow-samples";
 import { WorkerTable } from "./worker-table";
 
 const LABEL =
-  "Timeline of steps, the training thread and every DataLoader worker with its batches. The table of batches below has the same batches as text.";
+  "Timeline of steps, the training thread and every DataLoader worker with its batches. The table of batches below lists the same batches.";
 
 export function Workers({ capture, id }: { capture: Capture; id: string }) {
   const part = loaderPart(capture, loaderNumber.value);
@@ -56,7 +56,7 @@ function NoWorkers({ capture }: { capture: Capture }) {
     return (
       <BuiltByTrainingThread
         why="A replay runs without DataLoader workers"
-        note="It runs the loader alone: its stage times are free of contention."
+        note="It runs the loader alone, so its stage times are free of contention."
       />
     );
   if (loader.num_workers === 0)
@@ -136,7 +136,7 @@ function Picture({ capture, id, part }: { capture: Capture; id: string; part: Lo
       linkOf={arrow}
       describe={(box) => linesOf(part, box)}
       onPick={pick}
-      pickWords="a click on a batch shows who received it, Esc clears"
+      pickWords="click a batch to see where it was received, Esc clears"
       below={queue !== undefined && <QueueChart queue={queue} />}
     />
   );

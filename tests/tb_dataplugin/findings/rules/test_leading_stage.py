@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, reading
+import annotate.trace_format as trace_format
+from tb_dataplugin.findings.rules.leading_stage import ADVICE, ELSEWHERE
+from tests.tb_dataplugin.findings.cases import CHAIN, evidence_of, finding_in, finding_of, input_bound, reading
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -8,7 +10,7 @@ def test_a_leading_stage_tells_whether_it_computes_or_waits() -> None:
     builder = reading(10**7)
     builder.costs = {"run_delay_us": [0.0]}
     said = finding_in(builder, "leading_stage")
-    assert any("was blocked by storage" in line for line in evidence_of(said))
+    assert any(line.startswith("blocked by storage") and "of its self time" in line for line in evidence_of(said))
 
 
 def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
@@ -31,3 +33,53 @@ def test_the_decoder_in_use_gets_its_own_advice() -> None:
 
 def test_the_gain_never_exceeds_the_data_wait_of_the_stage() -> None:
     assert finding_in(training_run(), "leading_stage").gain_us_per_step == 30
+
+
+def test_a_transform_after_the_crop_is_not_told_to_come_after_it() -> None:
+    chain = {
+        "sample::Pets": (0.0, 1.0, 1.0),
+        "decode::PIL.Image": (0.0, 0.2, 0.2, 1_200_000),
+        "transform::RandomCrop": (0.2, 0.1, 0.1, 200_000),
+        "transform::Blur": (0.3, 0.7, 0.7, 200_000),
+    }
+    said = finding_in(input_bound(stages=chain), "leading_stage")
+    assert said.stage == "transform::Blur"
+    assert "crop" not in said.advice.lower() and "smaller" not in said.advice
+
+
+def test_a_transform_before_the_crop_is_told_which_crop_and_what_it_keeps() -> None:
+    said = finding_in(input_bound(stages=CHAIN), "leading_stage")
+    assert said.stage == "transform::Blur"
+    assert said.advice.startswith("Apply it after RandomCrop, which keeps 16.7% of its input.")
+
+
+def test_a_leading_crop_has_its_own_advice() -> None:
+    chain = {
+        "sample::Pets": (0.0, 1.0, 1.0),
+        "decode::PIL.Image": (0.0, 0.2, 0.2, 1_200_000),
+        "transform::RandomResizedCrop": (0.2, 0.8, 0.8, 72_000),
+    }
+    said = finding_in(input_bound(stages=chain), "leading_stage")
+    assert said.advice.startswith("It keeps 6.00% of its input: decode only that part")
+
+
+def test_time_in_a_container_itself_is_not_called_a_slow_transform() -> None:
+    chain = {
+        "sample::Pets": (0.0, 1.0, 1.0),
+        "transform::Compose": (0.0, 1.0, 1.0),
+        "transform::ToTensor": (0.0, 0.1, 0.1),
+    }
+    said = finding_in(input_bound(stages=chain), "leading_stage")
+    assert said.stage == "transform::Compose" and "outside the transforms inside it" in said.advice
+
+
+def test_below_a_quarter_of_the_data_wait_nothing_leads() -> None:
+    fifths = {f"transform::T{place}": (place / 5, 0.2, 0.2) for place in range(5)}
+    assert finding_of(input_bound(stages={"sample::Pets": (0.0, 1.0, 1.0), **fifths}), "leading_stage") is not None
+    builder = input_bound(busy=0.4, stages={"sample::Pets": (0.0, 1.0, 1.0), **fifths})
+    assert finding_of(builder, "leading_stage") is None
+
+
+def test_every_stage_kind_has_advice_here_or_elsewhere() -> None:
+    assert not ADVICE.keys() & ELSEWHERE
+    assert ADVICE.keys() | ELSEWHERE == set(trace_format.STAGE_KINDS)

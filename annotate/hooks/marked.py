@@ -1,7 +1,7 @@
-"""Which objects the user asked to have timed. Registering changes nothing about an object.
+"""The objects that the user marked. Marking changes nothing about an object.
 
-Objects are remembered by identity and weakly where they allow it. A session (`capture.session`) times them while it is
-on; what is registered during a session is timed at once.
+Objects are remembered by identity, weakly where they allow it. A session (`capture.session`) times them while it is
+on; an object marked during a session is timed at once.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ Role = Literal["transform", "dataset", "loader"]
 
 _Reference = Callable[[], object | None]
 
-_registered: Final[dict[tuple[Role, int], _Reference]] = {}
+_marked: Final[dict[tuple[Role, int], _Reference]] = {}
 
 listener: Callable[[Role, object], None] | None = None
-"""The session that is on, told of every new object."""
+"""Called with every object that is marked while a session is on."""
 
 
-def register(role: Role, obj: object) -> None:
-    """Remember `obj`; harmless when it is known already."""
+def remember(role: Role, obj: object) -> None:
+    """Remember `obj`; marking it again is harmless."""
     with guard(f"annotate does not time {in_short(obj)}"):
         key = (role, id(obj))
-        known = _registered.get(key)
+        known = _marked.get(key)
         if known is None or known() is not obj:
-            _registered[key] = _reference(key, obj)
+            _marked[key] = _reference(key, obj)
         if listener is not None:
             listener(role, obj)
 
 
 def _reference(key: tuple[Role, int], obj: object) -> _Reference:
     def forget(dead: object) -> None:
-        if _registered.get(key) is dead:
-            del _registered[key]
+        if _marked.get(key) is dead:
+            del _marked[key]
 
     try:
         return weakref.ref(obj, forget)
@@ -44,9 +44,9 @@ def _reference(key: tuple[Role, int], obj: object) -> _Reference:
         return lambda: obj
 
 
-def registered() -> Iterator[tuple[Role, object]]:
-    """What is still alive, in the order of registration."""
-    known = _registered.copy()  # in one go: a list of its items may run the garbage collector, and that `forget`
+def objects() -> Iterator[tuple[Role, object]]:
+    """The marked objects that are still alive, in the order in which they were marked."""
+    known = _marked.copy()  # in one go: a list of its items may run the garbage collector, and that `forget`
     for (role, _), reference in known.items():
         obj = reference()
         if obj is not None:

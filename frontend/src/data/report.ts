@@ -1,0 +1,25 @@
+// Reports and comparisons as read from JSON, their sentences ready to be set: a number stays on the line of its unit.
+
+import { type Capture, Comparison, Report } from "../contract/report";
+
+const SENTENCES = /(^|_)(sentence|text|title|advice|message|reason)$/;
+const NUMBER_AND_UNIT = /(\d) (?=(?:µs|ms|s|min|B|kB|MB|GB|TB)(?!\w))/g;
+
+export function readCaptures(value: unknown): readonly Capture[] {
+  return keptTogether(Report.fromJSON(value)).captures;
+}
+
+export function readComparison(value: unknown): Comparison {
+  return keptTogether(Comparison.fromJSON(value));
+}
+
+/** Every sentence in `message` with a no-break space between number and unit; names, code and numbers as they are. */
+function keptTogether<T extends object>(message: T): T {
+  for (const [key, value] of Object.entries(message)) {
+    if (typeof value === "object" && value !== null) keptTogether(value);
+    else if (typeof value === "string" && SENTENCES.test(key)) {
+      Object.assign(message, { [key]: value.replace(NUMBER_AND_UNIT, "$1\u00a0") });
+    }
+  }
+  return message;
+}

@@ -1,0 +1,59 @@
+"""DataLoader workers of one loader together, on captures with known answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tests.tb_dataplugin.findings.cases import results_of
+from tests.trace_builder import TraceBuilder
+
+
+def two_workers() -> TraceBuilder:
+    """1000 us. Worker 0 builds batch 0 until 600; worker 1 has built batch 1 at 100, and batch 2 from 600 to 900."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1}]).worker(0).worker(1, started=30)
+    builder.step(0, 1000).wait(0, 600, "wait::DataLoader").wait(700, 10, "wait::DataLoader")
+    builder.batch(0, 0, 0, 0, 600, 599).batch(1, 1, 0, 50, 100, 705)
+    return builder.batch(2, 1, 600, 600, 900, None)
+
+
+def summaries(builder: TraceBuilder) -> tuple[WorkerSummary, ...]:
+    return results_of(builder).worker_summaries
+
+
+def test_busy_and_starved_are_means_per_worker_and_startup_is_the_longest() -> None:
+    [summary] = summaries(two_workers())
+    assert (summary.workers, summary.processes, summary.batches) == (2, 2, 3)
+    assert summary.busy_ns == (600 + 350) * 1000 / 2
+    assert summary.starved_ns == (400 + 600) * 1000 / 2  # 600 to 1000; 100 to 600 and 900 to 1000
+    assert summary.startup_ns == 30_000
+
+
+def test_waits_for_finished_batches_are_a_share_of_the_data_wait() -> None:
+    [summary] = summaries(two_workers())
+    assert summary.wait_ns == 610_000
+    assert summary.ready_wait_share == pytest.approx(10 / 610)
+    assert summary.head_of_line_ns == 500_000  # batch 1 was finished at 100, batch 0 at 600
+
+
+def test_the_worker_with_most_work_is_named() -> None:
+    [summary] = summaries(two_workers())
+    assert summary.most_skewed == 0 and summary.skew == pytest.approx(600 / 475)
+
+
+def test_each_loader_has_the_data_wait_for_its_own_batches() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}, {"num_workers": 1}]).worker(0).worker(1, loader=1)
+    builder.step(0, 1000).wait(0, 300, "wait::DataLoader").wait(500, 100, "wait::DataLoader")
+    builder.batch(0, 0, 0, 0, 290, 299).batch(0, 1, 0, 0, 590, 599)
+    builder.batches["loader"][-1] = 1
+    assert [(summary.loader, summary.wait_ns) for summary in summaries(builder)] == [(0, 300_000), (1, 100_000)]
+
+
+def test_without_a_wait_the_data_wait_is_not_known() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).worker(0).step(0, 1000)
+    [summary] = summaries(builder.batch(0, 0, 0, 0, 600, None))
+    assert summary.wait_ns is None and summary.ready_wait_share is None
+
+
+def test_without_workers_there_is_no_summary() -> None:
+    assert summaries(TraceBuilder().annotated().step(0, 100).wait(0, 40)) == ()

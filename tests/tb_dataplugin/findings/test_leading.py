@@ -1,0 +1,109 @@
+"""Verdict, data wait by stage and the first finding name one stage; findings stand by gain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tb_dataplugin.findings.finding import Finding, NamedFinding, Severity
+from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.leading import in_order, leading_place
+from tb_dataplugin.pipeline import analyse_file
+from tb_dataplugin.report.report_pb2 import Capture
+from tests.conftest import GOLDEN
+from tests.tb_dataplugin.findings.cases import CHAIN, capture_of, handed_over, held_up, input_bound, reading, signals_of
+from tests.trace_builder import TraceBuilder, training_run
+
+TRACES = sorted(path for folder in ("traces", "quirks") for path in (GOLDEN.parent / folder).glob("*.*s*[nz]"))
+PLANTED = (
+    training_run(),
+    input_bound(),
+    input_bound(stages=CHAIN),
+    input_bound(stages=CHAIN, cores=2),
+    input_bound(stages=CHAIN).annotated(mode="replay", loaders=[{"num_workers": 2}]),
+    handed_over(4000),
+    handed_over(100, 3000),
+    held_up(),
+    reading(1000),
+    reading(10**7),
+)
+
+
+def said_stages(capture: Capture) -> set[str]:
+    return {fact.stage for fact in capture.verdict.evidence if fact.in_sentence}
+
+
+def agree(capture: Capture) -> None:
+    said = said_stages(capture)
+    assert len(said) <= 1
+    named = [finding.stage for finding in capture.findings if finding.stage]
+    if said and named and said <= set(named):
+        assert said == {named[0]}
+    if said and capture.findings and capture.findings[0].stage:
+        assert said == {capture.findings[0].stage}
+        assert capture.verdict.evidence and said == {max_wait(capture)}
+
+
+def max_wait(capture: Capture) -> str:
+    waits = {fact.stage: fact.value for fact in capture.verdict.evidence if fact.kind == "wait_by_stage"}
+    return max((stage for stage in waits if stage not in ("other", "unrecorded")), key=lambda stage: waits[stage])
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name.split(".")[0])
+def test_verdict_and_first_finding_agree_on_traces(path: Path) -> None:
+    agree(analyse_file(path).capture)
+
+
+@pytest.mark.parametrize("number", range(len(PLANTED)))
+def test_verdict_and_first_finding_agree_on_planted_trouble(number: int) -> None:
+    capture = capture_of(PLANTED[number])
+    assert capture.findings
+    agree(capture)
+
+
+def finding(title: str, stage: str, gain: float | None, severity: Severity = "low") -> NamedFinding:
+    made = Finding(severity=severity, title=title, advice="Do.", stage=stage, evidence=(), gain_us_per_step=gain)
+    return NamedFinding(title, made, gain_of(gain, signals_of(input_bound())))
+
+
+def titles(*findings: NamedFinding) -> str:
+    return " ".join(named.rule for named in in_order(findings, signals_of(input_bound())))
+
+
+def test_the_largest_gain_comes_first_and_no_gain_last_by_severity() -> None:
+    unknown = finding("e", "", None), finding("d", "", None, "high")
+    assert titles(*unknown, finding("c", "", 1.0, "high"), finding("a", "", 3.0), finding("b", "", 2.0)) == "a b c d e"
+
+
+def test_nothing_about_another_stage_stands_before_the_leading_one() -> None:
+    leader = leading_place(signals_of(input_bound()))
+    assert leader is not None and leader.name == "transform::Slow"
+    other, own, whole = finding("other", "x", 5.0), finding("own", leader.name, 4.0), finding("whole", "", 6.0)
+    assert titles(other, own, whole) == "whole own other"
+
+
+def test_the_largest_gain_stays_first_where_it_is_about_the_leading_stage() -> None:
+    findings = capture_of(input_bound(stages=CHAIN)).findings
+    gains = [one.gain_us_per_step for one in findings if one.HasField("gain_us_per_step")]
+    assert gains == sorted(gains, reverse=True)
+    assert {one.rule: one.stage for one in findings if one.rule in ("leading_stage", "shrink_first")} == {
+        "leading_stage": "transform::Blur",
+        "shrink_first": "transform::Blur",
+    }
+
+
+def test_a_stage_leads_where_more_passes_between_stages_and_is_not_called_the_largest() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 90).stage("user::half", 1, 35)
+    builder.stage("user::half", 50, 1)
+    capture = capture_of(builder)
+    assert "part of it for user::half (40.0% of the data wait)" in capture.verdict.sentence
+    agree(capture)
+
+
+def test_below_the_threshold_no_stage_is_named() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 100)
+    for number in range(5):
+        builder.stage(f"user::{number}", 20 * number, 20)
+    sentence = capture_of(builder).verdict.sentence
+    assert sentence.endswith("no stage caused more than 20.0% of the data wait.") and "user::" not in sentence
