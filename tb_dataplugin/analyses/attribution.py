@@ -19,9 +19,10 @@ import numpy as np
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import Cause, IdleCauses, find_idle_causes
 from tb_dataplugin.analyses.launches import NONE, GapEnds
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree, groups, stage_pieces
-from tb_dataplugin.analyses.workers import Workers, WorkerTimes, known
+from tb_dataplugin.analyses.workers import Workers, WorkerTimes
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 from tb_dataplugin.model.trace import Trace
@@ -155,8 +156,8 @@ def _share_of_worker(tree: StageTree, track: int, times: WorkerTimes, made: Inte
     """Divides the waits `made` by what the worker was in."""
     parts = [part for part in _share_of_track(tree, track, made) if part[0] != OTHER]
     rest = made.minus(Intervals.union_of(part for _, part in parts))
-    startup = rest.intersect(times.startup)
-    starved = rest.intersect(times.starved).minus(startup)
+    startup = rest.minus(Intervals.union([times.process.started_ns], [int(rest.end[-1])])) if len(rest) else EMPTY
+    starved = rest.minus(startup).minus(times.outstanding)
     return [*parts, (STARTUP, startup), (STARVED, starved), (OTHER, rest.minus(startup).minus(starved))]
 
 

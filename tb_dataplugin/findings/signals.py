@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from annotate.trace_format import Stage
 from tb_dataplugin.analyses.host_load import HostLoad
@@ -81,22 +82,37 @@ class StageCalls:
         return self.path[-1]
 
 
+LIVED_THROUGH: Final = 0.98
+"""Share of the window from which workers count as alive all the time."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerSignals:
-    """DataLoader workers of the loader with most batches. Shares are of the window, means over the workers."""
+    """DataLoader workers of the loader with most batches. Shares are of their lifetimes, all of them together."""
 
-    processes: int
-    """Worker processes."""
+    workers: int
+    """Worker ids."""
+    alive: float
+    """How many were alive at once, on average over the window."""
     batches: float
     """Batches that each finished in the window, on average."""
     busy: float
-    """Share in which a worker builds batches."""
+    """Share in which they build batches."""
     starved: float
-    """Share in which a worker has no index in its queue although the loader still has indices to give."""
+    """Share in which they have no index in their queue although the loader still has indices to give."""
     slowest: int
     """The worker with the largest skew."""
     skew: float
-    """Its busy time over the mean of all."""
+    """Its busy share over that of all."""
+
+    @property
+    def whole(self) -> str:
+        """What shares are of, as a sentence has it."""
+        return "window" if self.alive >= LIVED_THROUGH * self.workers else "their lifetimes"
+
+    @property
+    def of_whole(self) -> str:
+        return f"of {'the ' if self.whole == 'window' else ''}{self.whole}"
 
 
 @dataclass(frozen=True, slots=True)

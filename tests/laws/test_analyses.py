@@ -120,7 +120,8 @@ def test_steps_are_busy_waiting_or_idle_for_another_reason(builder: TraceBuilder
 def test_workers_are_busy_or_idle_and_starved_only_while_idle(builder: TraceBuilder) -> None:
     found = capture_of(builder)
     for worker in found["workers"]:
-        assert worker["busy_us"] + worker["idle_us"] == pytest.approx(found["window_us"])
+        assert worker["busy_us"] + worker["idle_us"] == pytest.approx(worker["alive_us"])
+        assert worker["alive_us"] <= len(worker["pids"]) * found["window_us"] + 1e-9
         assert 0 <= worker["starved_us"] + worker["startup_us"] <= worker["idle_us"] + 1e-9
     blamed = sum(row.get("blame_us", 0) for row in found["stages"])
     stages = [time for name, time in found.get("loader", {}).get("wait_by_stage_us", {}).items() if "::" in name]

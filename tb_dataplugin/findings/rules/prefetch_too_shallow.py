@@ -25,7 +25,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     factor = signals.loader.prefetch_factor or 2
     gain = signals.per_step(min(steady, workers.starved * signals.window_us))
-    starved = f"starved for {percent(workers.starved)} of the window"
+    starved = f"starved for {percent(workers.starved)} {workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=steady),
         title=f"DataLoader workers are {starved}, yet batches come late",
@@ -33,7 +33,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         "run further ahead. Each additional batch per DataLoader worker needs its memory.",
         evidence=(
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
-            share("workers_starved", workers.starved, "window", starved),
+            share("workers_starved", workers.starved, workers.whole, starved),
             time("steady_wait", steady, f"{duration(steady)} of data wait without epoch starts"),
         ),
         gain_us_per_step=gain,
