@@ -134,7 +134,7 @@ class TraceBuilder:
         return self
 
     def moments(self, **columns: float) -> TraceBuilder:
-        """Columns of the last batch: serialise_us, serialised_us, deserialise_us; arrived_us, which is finished_us else."""
+        """Columns of the last batch: serialise_us, serialised_us, deserialise_us; arrived_us (as finished_us)."""
         for name, value in columns.items():
             self.batches.setdefault(name, [None] * len(self.batches["batch"]))[-1] = value
         return self

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from annotate.trace_format import Stage
+from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import StageLimit
@@ -36,6 +36,10 @@ class StageWait:
     """Its part of `Signals.wait_cost_us`."""
     share: float
     """`data_wait_us` as a share of the data wait."""
+
+
+def _kind_of(wait: StageWait) -> StageKind | None:
+    return wait.stage.kind if wait.stage else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +278,14 @@ class Signals:
     def wait_for(self, name: str) -> StageWait | None:
         """The data wait that stage `name` caused."""
         return next((wait for wait in self.waits_by_stage or () if wait.name == name), None)
+
+    def wait_for_kinds(self, *kinds: StageKind) -> StageWait | None:
+        """The data wait that all stages of these kinds caused, and what is named as such a kind ("transfer")."""
+        waits = [wait for wait in self.waits_by_stage or () if wait.name in kinds or _kind_of(wait) in kinds]
+        if not waits:
+            return None
+        wait, cost = sum(one.data_wait_us for one in waits), sum(one.cost_us for one in waits)
+        return StageWait(kinds[0], None, wait, cost, sum(one.share for one in waits))
 
     def cost_of(self, calls: Iterable[StageCalls]) -> float:
         """The part of `wait_cost_us` that these calls caused: in proportion to the data wait that they caused."""

@@ -7,14 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from annotate.trace_format import StageKind
-from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
+from tb_dataplugin.analyses.wait_parts import STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals, StageWait
 from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, ONE_REASON, WORTH_A_WORD
 from tb_dataplugin.units import duration, percent
 
-BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {"read": "read", "transfer": "transfer"}
+BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
+    "read": "read",
+    "transfer": "transfer",
+    "sampler": "sampler",
+    "wrapper": "wrapper",
+}
 
 NAMED: Final[dict[str, Bound]] = {TRANSFER: "transfer", STARTUP: "cpu", STARVED: "host"}
 """Data wait that no stage caused but that says something: a slow way home, workers not running, workers starved."""

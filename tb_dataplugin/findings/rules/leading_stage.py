@@ -22,6 +22,10 @@ ADVICE: Final[dict[StageKind, str]] = {
     "once per batch after collate, or on the device.",
     "sample": "Time passes in the dataset's own __getitem__, outside all marked stages: mark its parts with "
     "annotate.stage to see which.",
+    "sampler": "Indices are drawn in the training thread, one batch per batch received, so more DataLoader workers do not "
+    "help. Draw the order of an epoch at once with numpy or torch, and only step through it.",
+    "wrapper": "This code of the iterator around the DataLoader runs in the training thread, so more DataLoader workers do "
+    "not help. Let the workers do it, in the dataset or in collate_fn, or run it ahead in a thread of its own.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
 }
 
@@ -53,7 +57,8 @@ DECODER_CODE: Final = {
 
 @rule(title="Leading stage", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | None:
-    leader = next((wait for wait in signals.waits_by_stage or () if wait.stage is not None), None)
+    stages = (wait for wait in signals.waits_by_stage or () if wait.stage is not None and wait.stage.kind != "transfer")
+    leader = next(stages, None)
     if leader is None or leader.stage is None or leader.share < LEADING_STAGE or leader.stage.kind not in ADVICE:
         return None
     if leader.stage.kind == "read" and isinstance(small_reads.check(signals), Finding):

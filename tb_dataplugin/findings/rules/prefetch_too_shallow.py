@@ -15,7 +15,8 @@ from tb_dataplugin.units import duration, percent
 def check(signals: Signals) -> Finding | Abstention | None:
     if signals.loader is None or signals.wait_cost_us is None:
         return None
-    steady = signals.wait_cost_us - signals.epoch_starts_us
+    here = signals.wait_for_kinds("sampler", "wrapper")  # work of the training thread, which no queue shortens
+    steady = signals.wait_cost_us - signals.epoch_starts_us - (here.cost_us if here else 0.0)
     steady_share, workers = signals.share(steady), signals.workers
     if steady_share is None or steady_share < INPUT_BOUND:
         return None
