@@ -22,10 +22,10 @@ ADVICE: Final[dict[StageKind, str]] = {
     "once per batch after collate, or on the device.",
     "sample": "Time passes in the dataset's own __getitem__, outside all marked stages: mark its parts with "
     "annotate.stage to see which.",
-    "sampler": "Indices are drawn in the training thread, one batch per batch received, so more DataLoader workers do not "
-    "help. Draw the order of an epoch at once with numpy or torch, and only step through it.",
-    "wrapper": "This code of the iterator around the DataLoader runs in the training thread, so more DataLoader workers do "
-    "not help. Let the workers do it, in the dataset or in collate_fn, or run it ahead in a thread of its own.",
+    "sampler": "Indices are drawn in the training thread, so more DataLoader workers do not help. Draw the order of an "
+    "epoch at once with numpy or torch, and only step through it.",
+    "wrapper": "This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. Let "
+    "the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
 }
 
