@@ -62,6 +62,44 @@ def zero_workers() -> TraceBuilder:
     return ended_by_kernel(builder, 650, 660)
 
 
+def around_a_loader(*inner: tuple[float, float], wait: str = "wait::Packer") -> TraceBuilder:
+    """A wait from 0 to 600 in an iterator around a loader without workers, whose own waits are `inner`."""
+    builder = step().annotated(loaders=[{"name": "DataLoader", "num_workers": 0}]).wait(0, 600, wait)
+    for start, end in inner:
+        builder.wait(start, end - start).stage("sample::Pets", start + 10, end - start - 20)
+    return ended_by_kernel(builder, 650, 660)
+
+
+def slow_sampler() -> TraceBuilder:
+    """The batch was ready; after it has arrived the next indices are drawn for 500 us."""
+    builder = step().annotated(loaders=[{"name": "DataLoader", "num_workers": 1}]).worker(0)
+    builder.wait(0, 600, "wait::DataLoader").wait(5, 590).stage("sampler::BySize", 50, 500)
+    builder.batch(0, 0, -300, -300, -200, 599, {"sample::Pets": (-300, 100)})
+    return ended_by_kernel(builder, 650, 660)
+
+
+def on_its_way(pins: bool, **moments: float) -> TraceBuilder:
+    """Finished at 100, consumed at 590 of a wait from 0 to 600."""
+    settings = {"name": "DataLoader", "num_workers": 1, "pin_memory": pins}
+    builder = step().annotated(loaders=[settings]).wait(0, 600, "wait::DataLoader").worker(0)
+    builder.batch(0, 0, 0, 0, 100, 590, {"sample::Pets": (0, 100)}).moments(**moments)
+    return ended_by_kernel(builder, 650, 660)
+
+
+def limited_by(next_start: float) -> TraceBuilder:
+    """Batch 2 of worker 0 takes 6 ms from the end of its batch 0: 1 ms between stages, 1 ms reading, 4 ms decoding. It
+    is finished 5 ms before the end of a wait of 600 us and is on its way since. The worker's next batch begins then.
+    """
+    builder = step().annotated(loaders=[{"name": "DataLoader", "num_workers": 2}]).wait(0, 600, "wait::DataLoader")
+    builder.worker(0, started=-30_000).worker(1, started=-30_000)
+    builder.batch(0, 0, -20_000, -15_000, -10_400, -9_000)
+    builder.batch(
+        2, 0, -20_000, -10_400, -4_400, 599, {"read::file": (-9_400, 1000), "decode::PIL.Image": (-8_400, 4000)}
+    )
+    builder.batch(4, 0, -20_000, next_start, 9_000, None)
+    return ended_by_kernel(builder, 650, 660)
+
+
 def read_back() -> TraceBuilder:
     builder = step().kernel(0, 100).call("cudaMemcpyAsync", 50, 200, 3)
     return builder.memcpy(100, 50, name=DTOH, correlation=3)
@@ -107,6 +145,60 @@ CASES = (
         zero_workers,
         {"data_wait": 600, "host": 50, "launch": 10},
         {"other": 100, "sample::Pets": 100, "transform::Crop": 100, "decode::PIL.Image": 300},
+    ),
+    Planted(
+        "sampler in the training thread, beside a worker",
+        slow_sampler,
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"sampler::BySize": 500, "transfer": 100},
+    ),
+    Planted(
+        "iterator that packs two batches of a loader",
+        lambda: around_a_loader((0, 200), (300, 500)),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"wrapper::Packer": 200, "sample::Pets": 360, "other": 40},
+    ),
+    Planted(
+        "the same, before and after its first batch",
+        lambda: around_a_loader((100, 300), wait="wait::Packer (first batch)"),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"other": 100 + 20, "sample::Pets": 180, "wrapper::Packer": 300},
+    ),
+    Planted(
+        "recorded code of a generator around a loader",
+        lambda: around_a_loader((100, 300)).stage("wrapper::pack", 50, 500),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"wrapper::pack": 50 + 250, "wrapper::Packer": 50 + 50, "sample::Pets": 180, "other": 20},
+    ),
+    Planted(
+        "way to the training thread, every moment recorded",
+        lambda: on_its_way(True, serialise_us=150, serialised_us=350, deserialise_us=380, arrived_us=480),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {
+            "sample::Pets": 100,
+            "transfer::serialise": 200,
+            "transfer::queue": 50 + 30,
+            "transfer::deserialise": 100,
+            "transfer::pin": 120,
+        },
+    ),
+    Planted(
+        "the same without pinning, its end not seen in the worker",
+        lambda: on_its_way(False, deserialise_us=380, arrived_us=480),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"sample::Pets": 100, "transfer": 280 + 120, "transfer::deserialise": 100},
+    ),
+    Planted(
+        "throughput: the worker had its next index queued",
+        lambda: limited_by(-4_300),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"decode::PIL.Image": 400, "read::file": 100, "other": 100},
+    ),
+    Planted(
+        "latency: the worker waited 2 ms for its next index",
+        lambda: limited_by(-2_400),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"transfer": 600},
     ),
     Planted(
         "wait after the launch: exposed, not the cause",

@@ -30,6 +30,8 @@ class TraceBuilder:
         self.workers: list[dict[str, Any]] = []
         self.batches: dict[str, list[Any]] = {name: [] for name in BATCH_COLUMNS}
         self.costs: dict[str, list[float | None]] = {}
+        self.epoch = 0
+        self.pids: dict[int, int] = {}
         self._steps = 0
 
     def add(
@@ -87,10 +89,15 @@ class TraceBuilder:
         self.top_level[METADATA_KEY] = {"version": 1, "mode": mode, **metadata}
         return self
 
-    def worker(self, worker: int, started: float = 0, loader: int = 0) -> TraceBuilder:
-        """A DataLoader worker, whose pid is 100 + its number."""
-        pid = 100 + worker
+    def worker(
+        self, worker: int, started: float = 0, loader: int = 0, pid: int = 0, ended: float | None = None
+    ) -> TraceBuilder:
+        """A DataLoader worker, whose pid is 100 + its number unless given. Its later batches are of that process."""
+        pid = pid or 100 + worker
+        self.pids[worker] = pid
         entry = {"loader": loader, "worker": worker, "pid": pid, "started_us": started, "dropped_spans": 0}
+        if ended is not None:
+            entry["ended_us"] = ended
         self.workers.append(entry)
         self.events.append(
             {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"DataLoader worker {worker}"}}
@@ -112,15 +119,29 @@ class TraceBuilder:
 
         `costs` are columns of `dataPipeline.batch_costs`.
         """
-        row = (0, 0, number, worker, 100 + worker, drawn, started, finished, finished, consumed)
+        epoch, pid = self.epoch, self.pids.get(worker, 100 + worker)
+        row = (0, epoch, number, worker, pid, drawn, started, finished, finished, consumed)
+        for name in self.batches.keys() - BATCH_COLUMNS:
+            self.batches[name].append(None)
         for name, value in zip(BATCH_COLUMNS, row, strict=True):
             self.batches[name].append(value)
         for name, (ts, dur, *more) in (stages or {}).items():
             told = dict(zip(("cpu_us", "bytes"), more, strict=False))
-            args = {"batch": number, "index": number, "epoch": 0, **told}
-            self.add("user_annotation", name, ts, dur, pid=100 + worker, tid=100 + worker, **args)
+            args = {"batch": number, "index": number, "epoch": epoch, **told}
+            self.add("user_annotation", name, ts, dur, pid=pid, tid=pid, **args)
         for column, cost in costs.items():
             self.costs.setdefault(column, [None] * (len(self.batches["batch"]) - 1)).append(cost)
+        return self
+
+    def moments(self, **columns: float) -> TraceBuilder:
+        """Columns of the last batch: serialise_us, serialised_us, deserialise_us; arrived_us (as finished_us)."""
+        for name, value in columns.items():
+            self.batches.setdefault(name, [None] * len(self.batches["batch"]))[-1] = value
+        return self
+
+    def next_epoch(self) -> TraceBuilder:
+        """Later batches are of the next epoch."""
+        self.epoch += 1
         return self
 
     def counter(self, name: str, ts: Number, **series: float) -> TraceBuilder:

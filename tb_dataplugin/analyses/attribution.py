@@ -1,8 +1,6 @@
 """Data wait by stage, idle time by cause: every waiting nanosecond gets one stage, every idle nanosecond one cause.
 
-A wait for a batch that a DataLoader worker made is passed on to what that worker was in, until it had the batch ready:
-its deepest stage, ``startup`` while the process was not ready, ``starved`` while it had no index to work on, ``other``
-between stages; after that it is ``transfer``. Any other wait is passed on to the stages in the waiting thread itself.
+Which stage has the data wait: `wait_shares`. Which cause has the idle time: `idle_causes`.
 
 Laws, exact: causes sum to idle, per gap and per device; stages sum to the data wait; the stages of a device's idle time
 sum to its cause `data_wait`. That cause goes by launch order (`idle_causes`) and is at most the exposed wait, which is
@@ -20,17 +18,12 @@ from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import Cause, IdleCauses, find_idle_causes
 from tb_dataplugin.analyses.launches import NONE, GapEnds
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.stages import StageTree, groups, stage_pieces
-from tb_dataplugin.analyses.workers import Workers, WorkerTimes, known
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.wait_shares import share_out
+from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 from tb_dataplugin.model.trace import Trace
-
-OTHER, STARTUP, STARVED, TRANSFER = "other", "startup", "starved", "transfer"
-"""Data wait that no stage caused."""
-
-UNRECORDED = "unrecorded"
-"""Waits for a batch whose worker left no record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +57,12 @@ class DeviceAttribution:
 class Attribution:
     """`wait_by_stage_ns` is None when the stages that built the batches are not in the trace; `why_not` says so.
 
-    `waits_by_track`: per row of the trace, the waiting time that was passed on to what that row did.
+    `wait_by_span_ns`: per stage span, the data wait that it caused, without the spans inside it; None as above.
     """
 
     wait_by_stage_ns: dict[str, int] | None
     why_not: Unavailable | None
-    waits_by_track: Mapping[int, Intervals]
+    wait_by_span_ns: Int64Array | None
     devices: tuple[DeviceAttribution, ...]
 
 
@@ -81,97 +74,16 @@ def attribute(
     workers: Workers | None,
 ) -> Attribution:
     waits = None if loader is None else loader.waits
-    shares = _share_out(trace, tree, waits or EMPTY, workers)
+    shares = share_out(trace, tree, waits or EMPTY, workers)
     known = None if isinstance(shares, Unavailable) else shares
     causes = find_idle_causes(trace, devices, waits)
     by_stage = known.by_stage if known else {}
     return Attribution(
         wait_by_stage_ns=_totals(known.by_stage) if known else None,
         why_not=shares if isinstance(shares, Unavailable) else None,
-        waits_by_track=known.by_track if known else {},
+        wait_by_span_ns=known.by_span_ns if known else None,
         devices=tuple(_attribute_device(device, idle, by_stage) for device, idle in zip(devices, causes, strict=True)),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Shares:
-    """The data wait, divided: the sets are disjoint and their union is the data wait."""
-
-    by_stage: dict[str, Intervals]
-    by_track: dict[int, Intervals]
-
-
-def _share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | None) -> _Shares | Unavailable:
-    if not len(waits) or trace.training_track is None:
-        return Unavailable("wait_by_stage", "no_data_wait", "There is no data wait to pass on to stages")
-    parts: list[tuple[str, Intervals]] = []
-    by_track: dict[int, Intervals] = {}
-    own = waits
-    if workers is not None:
-        for track, times in _by_track(trace, workers).items():
-            made, moved = _waits_for(workers, times)
-            made = made.intersect(own)  # a wait may have received several batches: its time is given away once
-            moved = moved.intersect(own).minus(made)
-            by_track[track] = made
-            own = own.minus(made).minus(moved)
-            parts += [(TRANSFER, moved), *_share_of_worker(tree, track, times, made)]
-    by_track[trace.training_track] = own
-    here = _share_of_track(tree, trace.training_track, own)
-    if not any(name != OTHER for name, _ in (*parts, *here)):
-        return _no_stages()
-    if workers is not None and all(name == OTHER for name, _ in here):
-        here = [(UNRECORDED, own)]
-    by_stage: dict[str, list[Intervals]] = {}
-    for name, part in (*parts, *here):
-        by_stage.setdefault(name, []).append(part)
-    return _Shares({name: Intervals.union_of(sets) for name, sets in by_stage.items()}, by_track)
-
-
-def _no_stages() -> Unavailable:
-    message = (
-        "No stage stands inside the data wait, so the wait cannot be passed on to a stage: annotate the loader with "
-        "annotate.loader(loader) and capture again with annotate.profile"
-    )
-    return Unavailable("wait_by_stage", "no_stages_in_wait", message)
-
-
-def _by_track(trace: Trace, workers: Workers) -> dict[int, WorkerTimes]:
-    """Row of the trace -> the worker's times. A worker without any span has a row number below zero."""
-    rows = {process.pid: track for track, process in trace.worker_tracks().items()}
-    return {rows.get(one.process.pid, -1 - number): one for number, one in enumerate(workers.times)}
-
-
-def _waits_for(workers: Workers, times: WorkerTimes) -> tuple[Intervals, Intervals]:
-    """Waits for this worker's batches: until a batch was finished, and from there until it was there."""
-    batches, process = workers.batches, times.process
-    mine = (batches.table.pid == process.pid) & (batches.table.loader == process.loader)
-    mine &= known(batches.wait_start_ns) & known(batches.table.finished_ns)
-    start, end, finished = batches.wait_start_ns[mine], batches.wait_end_ns[mine], batches.table.finished_ns[mine]
-    ready = np.clip(finished, start, end)
-    return Intervals.union(start, ready), Intervals.union(ready, end)
-
-
-def _share_of_worker(tree: StageTree, track: int, times: WorkerTimes, made: Intervals) -> list[tuple[str, Intervals]]:
-    """Divides the waits `made` by what the worker was in."""
-    parts = [part for part in _share_of_track(tree, track, made) if part[0] != OTHER]
-    rest = made.minus(Intervals.union_of(part for _, part in parts))
-    startup = rest.intersect(times.startup)
-    starved = rest.intersect(times.starved).minus(startup)
-    return [*parts, (STARTUP, startup), (STARVED, starved), (OTHER, rest.minus(startup).minus(starved))]
-
-
-def _share_of_track(tree: StageTree, track: int, waits: Intervals) -> list[tuple[str, Intervals]]:
-    """Divides waiting time by the deepest stage that the row was in; time in a wait span itself is `other`."""
-    start, end, node = stage_pieces(tree, track)
-    touched = np.flatnonzero(waits.overlap(start, end) > 0)
-    start, end, node = start[touched], end[touched], node[touched]
-    pieces: dict[str, list[Intervals]] = {}
-    for number, rows in groups(node, np.arange(len(node))):
-        stage = tree.paths[number][-1]
-        if stage.kind != "wait":
-            pieces.setdefault(stage.name, []).append(Intervals.union(start[rows], end[rows]))
-    parts = [(name, waits.intersect(Intervals.union_of(sets))) for name, sets in sorted(pieces.items())]
-    return [*parts, (OTHER, waits.minus(Intervals.union_of(part for _, part in parts)))]
 
 
 def _totals(by_stage: dict[str, Intervals]) -> dict[str, int]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotate.trace_format import FIRST_BATCH
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.workers import BatchTimes, Workers, known
+from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import Trace
 
@@ -27,14 +28,15 @@ class EpochStart:
 
 @dataclass(frozen=True, slots=True)
 class WorkerFlow:
-    """Of the loader with most batches. Shares are of the window, means over its workers. `starved` counts only while
-    the loader still had indices to give: from the first to the last that it drew in an epoch.
+    """Of the loader with most batches. Shares are of the lifetime of its workers, all of them together.
 
-    `slowest` is the worker with the largest skew (its busy time over the mean of all); `batches` is how many each
-    worker finished in the window, on average.
+    `workers` counts worker ids, `alive` is how many lived at once, on average over the window. `slowest` is the worker
+    with the largest skew (its busy share over that of all); `batches` is how many each worker finished in the window,
+    on average.
     """
 
-    processes: int
+    workers: int
+    alive: float
     batches: float
     busy: float
     starved: float
@@ -61,32 +63,21 @@ def find_flow(trace: Trace, window: Window, loader: LoaderWait | None, workers: 
 def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFlow | None:
     loaders = workers.batches.table.loader
     main = int(np.bincount(loaders).argmax()) if len(loaders) else 0
-    times = [worker for worker in workers.times if worker.process.loader == main]
-    if not times or not window.duration_ns:
+    rows = [row for row in workers.rows if row.loader == main]
+    whole = sum(row.alive_ns for row in rows)
+    if not whole or not window.duration_ns:
         return None
-    slowest = max(times, key=lambda worker: (worker.skew or 0.0, -worker.process.worker))
-    whole = len(times) * window.duration_ns
-    drawing = _drawing(workers.batches, main)
+    slowest = max(rows, key=lambda row: (row.skew or 0.0, -row.worker))
     return WorkerFlow(
-        processes=len(times),
-        batches=sum(worker.batches for worker in times) / len(times),
-        busy=sum(worker.busy.total_ns for worker in times) / whole,
-        starved=sum(worker.starved.intersect(drawing).total_ns for worker in times) / whole,
-        slowest=slowest.process.worker,
+        workers=len(rows),
+        alive=whole / window.duration_ns,
+        batches=sum(row.batches for row in rows) / len(rows),
+        busy=sum(row.busy_ns for row in rows) / whole,
+        starved=sum(row.starved_ns for row in rows) / whole,
+        slowest=slowest.worker,
         skew=slowest.skew or 0.0,
         head_of_line=_head_of_line(workers.batches, waits, main),
     )
-
-
-def _drawing(batches: BatchTimes, loader: int) -> Intervals:
-    """Per epoch, from the first to the last index that the loader put into a queue."""
-    table = batches.table
-    rows = (table.loader == loader) & known(table.drawn_ns)
-    drawn, (epochs, place) = table.drawn_ns[rows], np.unique(table.epoch[rows], return_inverse=True)
-    first, last = np.full(len(epochs), drawn.max(initial=0)), np.full(len(epochs), drawn.min(initial=0))
-    np.minimum.at(first, place, drawn)
-    np.maximum.at(last, place, drawn)
-    return Intervals.union(first, last)
 
 
 def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:

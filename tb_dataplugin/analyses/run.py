@@ -63,7 +63,7 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
     workers = reasons.known("workers", find_workers(trace, window, loader))
     attribution = attribute(trace, tree, loader, devices, workers)
-    stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, window, attribution.waits_by_track)) or ()
+    stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, window, attribution.wait_by_span_ns)) or ()
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
     load = reasons.known("load", find_host_load(trace, window))
     rates = find_throughput(trace, tree, window, loader, devices, attribution, workers)

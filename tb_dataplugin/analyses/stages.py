@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH, Stage
+from tb_dataplugin.analyses.inner_waits import without_inner_waits
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.limits import MOST_STAGES
-from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
+from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.nesting import Nesting, nest_by_track
 from tb_dataplugin.model.trace import SpanFacts, Trace
 
@@ -29,7 +30,8 @@ class StageTree:
     Per span: times, `node` (index into `paths`, the chain of stages from the outermost to its own), `parent` (the
     enclosing span, -1 at the top), self time, depth.
     Per piece of time: `piece_span`, the deepest span that thread was in. Pieces stand by thread, then by time; those
-    of one thread are disjoint. `merged` counts spans whose stage is beyond the limit and counts as `FURTHER`.
+    of one thread are disjoint. In a wait inside a stage the training thread is in no stage. `merged` counts spans
+    whose own stage is one too many: `FURTHER` stands for it.
     """
 
     paths: tuple[Path, ...]
@@ -56,7 +58,7 @@ class StageTree:
 def build_stage_tree(trace: Trace) -> StageTree:
     spans, events = trace.stage_spans, trace.events
     start, end, track = events.start_ns[spans.row], events.end_ns[spans.row], events.track[spans.row]
-    nesting = nest_by_track(start, end, track)
+    nesting = without_inner_waits(nest_by_track(start, end, track), trace, start, end)
     paths, node, merged = _number_paths(trace, nesting)
     return StageTree(
         paths=paths,
@@ -134,12 +136,11 @@ class StageRow:
 
 
 def tabulate_stages(
-    tree: StageTree, facts: SpanFacts, window: Window, waits_by_track: Mapping[int, Intervals]
+    tree: StageTree, facts: SpanFacts, window: Window, waited: Int64Array | None
 ) -> tuple[StageRow, ...] | Unavailable:
     """Rows in depth-first order, the largest total first among siblings. Spans that start in the window count.
 
-    `waits_by_track`: the data wait that each row of the trace caused; empty when the producing stages
-    are not in it.
+    `waited`: the data wait that each span caused, without the spans inside it; None when it is not known.
     """
     inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     if not (inside & ~_is_wait(tree)).any():
@@ -148,7 +149,6 @@ def tabulate_stages(
             "the loop uses, enter annotate.profile before iter(loader), and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
-    waited = _data_wait_per_span(tree, waits_by_track)
     cpu_below, place = _cpu_of_children(tree, facts), _places(tree)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
@@ -167,16 +167,6 @@ def _is_wait(tree: StageTree) -> npt.NDArray[np.bool_]:
     waits = [number for number, path in enumerate(tree.paths) if path[-1].kind == "wait"]
     is_wait: npt.NDArray[np.bool_] = np.isin(tree.node, waits)
     return is_wait
-
-
-def _data_wait_per_span(tree: StageTree, waits_by_track: Mapping[int, Intervals]) -> Int64Array | None:
-    if not waits_by_track:
-        return None
-    waited = np.zeros(len(tree.start_ns), dtype=np.int64)
-    for track, waits in waits_by_track.items():
-        mine = tree.pieces_of_track(track)
-        np.add.at(waited, tree.piece_span[mine], waits.overlap(tree.piece_start[mine], tree.piece_end[mine]))
-    return waited
 
 
 def _row(
@@ -256,9 +246,3 @@ def _depth_first(rows: dict[Path, StageRow]) -> list[StageRow]:
         return [nested for row in ordered for nested in (row, *below(row.path))]
 
     return below(())
-
-
-def stage_pieces(tree: StageTree, track: int) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """The time of one thread, cut up by its deepest stage: starts, ends, numbers of the stages' `paths`."""
-    mine = tree.pieces_of_track(track)
-    return tree.piece_start[mine], tree.piece_end[mine], tree.node[tree.piece_span[mine]]

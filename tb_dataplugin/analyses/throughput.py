@@ -18,7 +18,7 @@ from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.analyses.workers import Workers, workers_alive
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
@@ -64,8 +64,8 @@ def find_throughput(
     if not samples or not window.duration_ns or loader is None:
         message = "The number of samples is not in the trace, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
-    making = _making_in_workers(trace, tree, window)
-    made, processes = (samples, 1) if making is None else (making.samples, making.processes)
+    making = _making_in_workers(trace, tree, window, workers)
+    made, alive = (samples, 1.0) if making is None else (making.samples, making.alive)
     spent = _spent_waiting(attribution) if making is None else (making.read_ns, making.prepare_ns)
     busy = devices[0].busy.total_ns if devices else 0
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
@@ -73,9 +73,9 @@ def find_throughput(
     return Throughput(
         samples=samples,
         reached=_rate(samples, window.duration_ns) or 0.0,
-        read=_rate(made * processes, spent[0]) if spent else None,
-        prepare=_rate(made * processes, spent[1]) if spent else None,
-        load=_rate(made * processes, sum(spent)) if spent else None,
+        read=_rate(made * alive, spent[0]) if spent else None,
+        prepare=_rate(made * alive, spent[1]) if spent else None,
+        load=_rate(made * alive, sum(spent)) if spent else None,
         device=None if replaying else _rate(samples, consumer),
     )
 
@@ -126,15 +126,15 @@ def _starts_in(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """What all DataLoader workers together spent on `samples` samples."""
+    """What all DataLoader workers together spent on `samples` samples; `alive` of them at once, on average."""
 
     samples: int
-    processes: int
+    alive: float
     read_ns: int
     prepare_ns: int
 
 
-def _making_in_workers(trace: Trace, tree: StageTree, window: Window) -> _Making | None:
+def _making_in_workers(trace: Trace, tree: StageTree, window: Window, workers: Workers | None) -> _Making | None:
     tracks = trace.worker_tracks()
     mine = np.isin(tree.track, list(tracks)) & _starts_in(tree, window)
     samples = int((_sample_spans(tree, window) & mine).sum())
@@ -143,7 +143,7 @@ def _making_in_workers(trace: Trace, tree: StageTree, window: Window) -> _Making
     reading = np.isin(tree.node, [number for number, path in enumerate(tree.paths) if path[-1].kind == "read"])
     return _Making(
         samples=samples,
-        processes=len(tracks),
+        alive=(workers_alive(workers.times) if workers else 0.0) or float(len(tracks)),
         read_ns=int(tree.self_ns[mine & reading].sum()),
         prepare_ns=int(tree.self_ns[mine & ~reading].sum()),
     )
@@ -159,5 +159,5 @@ def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
     return reading, sum(time for _, time in spent) - reading
 
 
-def _rate(samples: int, spent_ns: int) -> float | None:
+def _rate(samples: float, spent_ns: int) -> float | None:
     return samples / spent_ns * 1e9 if spent_ns > 0 else None

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.workers import known
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import BatchTable, Trace

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.workers import BatchTimes, Workers, WorkerTimes, known
+from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import Int64Array
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSummary:
-    """`busy_ns` and `starved_ns` are means per DataLoader worker; `startup_ns` is the longest of its processes.
+    """`alive_ns`, `busy_ns` and `starved_ns` are means per DataLoader worker, all its processes together; `startup_ns`
+    is the longest of its processes. Shares of the workers' time are of `alive_ns`.
 
     `workers` counts worker ids, `processes` the processes behind them. `wait_ns` is the data wait for this loader's
     batches, `ready_wait_share` the part of it that was spent on batches which were finished before. `most_skewed` is
-    the worker with most work, `skew` its busy time over the mean. None: not known.
+    the worker with most work, `skew` its busy share over that of all. None: not known.
     """
 
     loader: int
     workers: int
     processes: int
     batches: int
+    alive_ns: float
     busy_ns: float
     starved_ns: float
     startup_ns: int
@@ -36,15 +40,15 @@ class WorkerSummary:
 
 def summarise_workers(workers: Workers, loader: LoaderWait | None) -> tuple[WorkerSummary, ...]:
     """By loader."""
-    numbers = sorted({times.process.loader for times in workers.times})
+    numbers = sorted({row.loader for row in workers.rows})
     only = loader if len(numbers) == 1 else None
     return tuple(_summarise(workers, number, only) for number in numbers)
 
 
 def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> WorkerSummary:
     """`only`: the data wait where it is for this loader alone."""
-    times = [worker for worker in workers.times if worker.process.loader == number]
-    count = len({worker.process.worker for worker in times})
+    rows = [row for row in workers.rows if row.loader == number]
+    processes = [times for row in rows for times in row.processes]
     batches = workers.batches
     waits = _of_loader(batches, number, batches.wait_end_ns) - _of_loader(batches, number, batches.wait_start_ns)
     in_queue = _of_loader(batches, number, batches.in_queue_ns)
@@ -53,19 +57,20 @@ def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> Worker
     waited = known(_of_loader(batches, number, batches.wait_start_ns))
     whole = int(waits[waited].sum())
     ready = int(waits[waited & (in_queue > 0)].sum())
-    skewed = _most_skewed(times)
+    skewed = rows[int(np.argmax([row.skew or 0.0 for row in rows]))]
     return WorkerSummary(
         loader=number,
-        workers=count,
-        processes=len(times),
-        batches=sum(worker.batches for worker in times),
-        busy_ns=sum(worker.busy.total_ns for worker in times) / count,
-        starved_ns=sum(worker.starved.total_ns for worker in times) / count,
-        startup_ns=max(worker.startup.total_ns for worker in times),
+        workers=len(rows),
+        processes=len(processes),
+        batches=sum(row.batches for row in rows),
+        alive_ns=_mean(row.alive_ns for row in rows),
+        busy_ns=_mean(row.busy_ns for row in rows),
+        starved_ns=_mean(row.starved_ns for row in rows),
+        startup_ns=max(times.startup.total_ns for times in processes),
         head_of_line_ns=int(head_of_line.sum()) if len(head_of_line) else None,
         wait_ns=only.waits.total_ns if only else whole if waited.any() else None,
         ready_wait_share=ready / whole if whole else None,
-        most_skewed=skewed.process.worker,
+        most_skewed=skewed.worker,
         skew=skewed.skew,
     )
 
@@ -75,5 +80,5 @@ def _of_loader(batches: BatchTimes, number: int, column: Int64Array) -> Int64Arr
     return rows
 
 
-def _most_skewed(times: list[WorkerTimes]) -> WorkerTimes:
-    return times[int(np.argmax([worker.skew or 0.0 for worker in times]))]
+def _mean(times: Iterable[int]) -> float:
+    return float(np.mean(list(times)))

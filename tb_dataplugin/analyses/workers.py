@@ -1,17 +1,21 @@
-"""DataLoader workers: what each did, and what became of every batch that they made.
+"""DataLoader workers: what each did while it lived, and what became of every batch that they made.
 
-*busy* is building batches, from a batch's start to its finish. *starved* is idle time without an index to work on: no
-batch of that worker was drawn and unfinished. *in queue* is a finished batch until the training thread asks for it;
-*head of line* is the part of that in which the training thread waits for an earlier batch.
+*alive* is the process's lifetime within the window (`lifetimes`). *busy* is building batches, from a batch's start to
+its finish. *starved* is idle time without an index to work on (no batch of that worker was drawn and unfinished) while
+the loader still had indices to give: before the first and after the last index of an epoch nothing is missing.
+*in queue* is a finished batch until the training thread asks for it; *head of line* is the part of that in which the
+training thread waits for an earlier batch.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.lifetimes import known, lifetimes
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
@@ -22,19 +26,66 @@ MAX_QUEUE_POINTS: Final = 4000
 
 @dataclass(frozen=True, slots=True)
 class WorkerTimes:
-    """One worker within the window: ``busy + idle = window``; `starved` and `startup` are parts of idle.
+    """One process of a DataLoader worker within the window: ``busy + idle = alive``.
 
-    `outstanding` is when it had an index to work on. `skew` is its busy time over the mean of its loader's workers.
+    `starved` and `startup` are parts of idle. `outstanding` is when it had an index to work on.
     """
 
     process: WorkerProcess
     batches: int
+    alive: Intervals
     busy: Intervals
     idle: Intervals
     outstanding: Intervals
     starved: Intervals
     startup: Intervals
-    skew: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """One DataLoader worker id: all processes that were this worker, oldest first, usually one after the other.
+
+    `skew` is its busy share of its lifetime over that of all its loader's workers together; None where none was busy.
+    """
+
+    processes: tuple[WorkerTimes, ...]
+    skew: float | None = None
+
+    @property
+    def loader(self) -> int:
+        return self.processes[0].process.loader
+
+    @property
+    def worker(self) -> int:
+        return self.processes[0].process.worker
+
+    @property
+    def batches(self) -> int:
+        return sum(times.batches for times in self.processes)
+
+    @property
+    def alive_ns(self) -> int:
+        return sum(times.alive.total_ns for times in self.processes)
+
+    @property
+    def busy_ns(self) -> int:
+        return sum(times.busy.total_ns for times in self.processes)
+
+    @property
+    def idle_ns(self) -> int:
+        return sum(times.idle.total_ns for times in self.processes)
+
+    @property
+    def starved_ns(self) -> int:
+        return sum(times.starved.total_ns for times in self.processes)
+
+    @property
+    def startup_ns(self) -> int:
+        return sum(times.startup.total_ns for times in self.processes)
+
+    @property
+    def dropped_spans(self) -> int:
+        return sum(times.process.dropped_spans for times in self.processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +127,15 @@ class QueueDepth:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """`clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then.
+    """`times` by process, `rows` by worker id.
+
+    `clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then.
 
     `from_before`: batches of a loader that were handed out in the window, when all had been finished before it; else 0.
     """
 
     times: tuple[WorkerTimes, ...]
+    rows: tuple[WorkerRow, ...]
     batches: BatchTimes
     queues: tuple[QueueDepth, ...]
     clock_violations: int
@@ -93,10 +147,16 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Wor
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
     batches = _match_waits(pipeline.batches, loader)
-    times = tuple(_one_worker(worker, pipeline.batches, window) for worker in pipeline.workers)
     numbers = sorted({worker.loader for worker in pipeline.workers})
+    lives = lifetimes(pipeline.workers, pipeline.batches, window)
+    given = {number: drawing(pipeline.batches, number) for number in numbers}
+    times = tuple(
+        _one_worker(worker, pipeline.batches, life, given[worker.loader], window)
+        for worker, life in zip(pipeline.workers, lives, strict=True)
+    )
     return Workers(
-        times=_with_skew(times),
+        times=times,
+        rows=_rows(times),
         batches=batches,
         queues=tuple(_queue(pipeline.batches, number, window) for number in numbers),
         clock_violations=_clock_violations(pipeline.batches),
@@ -118,10 +178,20 @@ def _no_records(trace: Trace) -> Unavailable:
     return Unavailable("workers", "no_workers", message)
 
 
-def known(times: Int64Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which times happened and were seen."""
-    mask: np.ndarray[tuple[int], np.dtype[np.bool_]] = times != UNKNOWN_NS
-    return mask
+def workers_alive(times: Sequence[WorkerTimes]) -> float:
+    """How many were alive at once, on average over the time in which any was; 0.0 without any."""
+    together = Intervals.union_of(worker.alive for worker in times).total_ns
+    return sum(worker.alive.total_ns for worker in times) / together if together else 0.0
+
+
+def drawing(table: BatchTable, loader: int) -> Intervals:
+    """Per epoch, from the first to the last index that the loader put into a queue."""
+    rows = (table.loader == loader) & known(table.drawn_ns)
+    drawn, (epochs, place) = table.drawn_ns[rows], np.unique(table.epoch[rows], return_inverse=True)
+    first, last = np.full(len(epochs), drawn.max(initial=0)), np.full(len(epochs), drawn.min(initial=0))
+    np.minimum.at(first, place, drawn)
+    np.maximum.at(last, place, drawn)
+    return Intervals.union(first, last)
 
 
 def _between(start: Int64Array, end: Int64Array) -> Int64Array:
@@ -157,40 +227,46 @@ def _match_waits(table: BatchTable, loader: LoaderWait | None) -> BatchTimes:
     return BatchTimes(table, start, end, in_queue, head_of_line)
 
 
-def _one_worker(process: WorkerProcess, table: BatchTable, window: Window) -> WorkerTimes:
+def _one_worker(
+    process: WorkerProcess, table: BatchTable, life: Window, given: Intervals, window: Window
+) -> WorkerTimes:
+    """`given`: when its loader had indices to give."""
     mine = (table.pid == process.pid) & (table.loader == process.loader)
     drawn, started = table.drawn_ns[mine], table.started_ns[mine]
     finished, arrived = table.finished_ns[mine], table.arrived_ns[mine]
-    until = np.where(known(finished), finished, np.where(known(arrived), arrived, window.end_ns))
+    until = np.where(known(finished), finished, np.where(known(arrived), arrived, life.end_ns))
     begun, asked = known(started), known(drawn)
     busy = Intervals.union(started[begun], until[begun]).clip(window)
     outstanding = Intervals.union_of((Intervals.union(drawn[asked], until[asked]), busy)).clip(window)
-    idle = busy.complement(window)
-    first = int(drawn[asked].min()) if asked.any() else window.start_ns
-    startup = idle.intersect(Intervals.union([first], [process.started_ns]))
+    alive = Intervals.union_of((Intervals.union([life.start_ns], [life.end_ns]).clip(window), busy))
+    idle = alive.minus(busy)
+    startup = idle.intersect(Intervals.union([life.start_ns], [process.started_ns]))
     return WorkerTimes(
         process=process,
         batches=int((known(finished) & (finished >= window.start_ns) & (finished < window.end_ns)).sum()),
+        alive=alive,
         busy=busy,
         idle=idle,
         outstanding=outstanding,
-        starved=idle.minus(outstanding).minus(startup),
+        starved=idle.intersect(given).minus(outstanding).minus(startup),
         startup=startup,
-        skew=None,
     )
 
 
-def _with_skew(times: tuple[WorkerTimes, ...]) -> tuple[WorkerTimes, ...]:
-    def mean_busy(loader: int) -> float:
-        return float(np.mean([worker.busy.total_ns for worker in times if worker.process.loader == loader]))
+def _rows(times: tuple[WorkerTimes, ...]) -> tuple[WorkerRow, ...]:
+    """By loader and worker id."""
+    by_worker: dict[tuple[int, int], list[WorkerTimes]] = {}
+    for worker in sorted(times, key=lambda worker: (worker.process.started_ns, worker.process.pid)):
+        by_worker.setdefault((worker.process.loader, worker.process.worker), []).append(worker)
+    rows = [WorkerRow(tuple(by_worker[key])) for key in sorted(by_worker)]
+    return tuple(WorkerRow(row.processes, _skew(row, rows)) for row in rows)
 
-    means = {loader: mean_busy(loader) for loader in {worker.process.loader for worker in times}}
 
-    def skewed(worker: WorkerTimes) -> WorkerTimes:
-        mean = means[worker.process.loader]
-        return replace(worker, skew=worker.busy.total_ns / mean) if mean else worker
-
-    return tuple(map(skewed, times))
+def _skew(row: WorkerRow, rows: list[WorkerRow]) -> float | None:
+    """The busy share of its lifetime over that of all workers of its loader."""
+    busy = sum(other.busy_ns for other in rows if other.loader == row.loader)
+    alive = sum(other.alive_ns for other in rows if other.loader == row.loader)
+    return row.busy_ns * alive / (row.alive_ns * busy) if busy and row.alive_ns else None
 
 
 def _queue(table: BatchTable, loader: int, window: Window) -> QueueDepth:

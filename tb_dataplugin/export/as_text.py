@@ -77,7 +77,8 @@ def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
         share = f"{percent(_share(cost.recorder_overhead_us, window))} of the window"
         yield line("recording cost", duration(cost.recorder_overhead_us), share, plural(cost.marker_count, "marker"))
     if cost.worker_span_count:
-        share = f"{percent(_share(cost.worker_overhead_us, window * max(1, len(capture.workers))))} of their time"
+        lived = sum(worker.alive_us for worker in capture.workers) or window
+        share = f"{percent(_share(cost.worker_overhead_us, lived))} of their time"
         yield line(
             "  DataLoader workers", duration(cost.worker_overhead_us), share, plural(cost.worker_span_count, "span")
         )
@@ -215,17 +216,17 @@ def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:
 def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
     if not capture.workers:
         return
-    window = capture.window_us
     several = len({worker.loader for worker in capture.workers}) > 1
-    yield from _heading("DataLoader workers   shares of the window", style)
+    yield from _heading("DataLoader workers   shares of their lifetime in the window", style)
     yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'startup':>10}{'skew':>7}"
     for worker in capture.workers:
         name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
         shares = (worker.busy_us, worker.starved_us, worker.startup_us)
-        busy, starved, startup = (percent(_share(time, window)) for time in shares)
+        busy, starved, startup = (percent(_share(time, worker.alive_us)) for time in shares)
         skew = ratio(worker.skew) if worker.HasField("skew") else UNKNOWN
-        bar = _bar([(worker.busy_us, style.full)], window, WIDTH - 70)
-        yield f"  {name:<10}{worker.pid:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
+        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, WIDTH - 70)
+        process = str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids"
+        yield f"  {name:<10}{process:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
     for summary in capture.worker_summaries:
         yield from _wrap(summary.sentence, "  ")
         if summary.head_of_line_us:

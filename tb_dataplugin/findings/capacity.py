@@ -69,7 +69,7 @@ def _by_demand(signals: Signals) -> Vote | None:
     used = costs.process_cpu if costs.process_cpu is not None else costs.cpu
     if used is None:
         return None
-    demand = used * workers.busy * workers.processes
+    demand = used * workers.busy * workers.alive
     text = f"the DataLoader workers use {significant(demand)} of {cpus:g} CPUs"
     return True if demand >= CPU_SATURATED * cpus else None, number("cpu_demand", demand, "cores", text)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tb_dataplugin.analyses.attribution import STARTUP, STARVED, TRANSFER
+from tb_dataplugin.analyses.wait_parts import STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
@@ -23,9 +23,20 @@ def leading_place(signals: Signals) -> StageWait | None:
 
     Time between stages has no name: where it is the largest part, the largest stage leads.
     """
-    named = (wait for wait in signals.waits_by_stage or () if wait.stage is not None or wait.name in NAMED)
-    largest = next(named, None)
+    largest = max(_places(signals), key=lambda wait: wait.data_wait_us, default=None)
     return largest if largest is not None and largest.share >= LEADING_STAGE else None
+
+
+def _places(signals: Signals) -> Iterator[StageWait]:
+    """All that has a name; the parts of the transfer are one place."""
+    transfer = signals.wait_for_kinds("transfer")
+    if transfer is not None:
+        yield transfer
+    for wait in signals.waits_by_stage or ():
+        if (wait.stage is not None and wait.stage.kind != "transfer") or (
+            wait.stage is None and wait.name in (STARTUP, STARVED)
+        ):
+            yield wait
 
 
 def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:

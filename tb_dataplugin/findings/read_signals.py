@@ -140,7 +140,15 @@ def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
 
 
 def _workers(flow: WorkerFlow) -> WorkerSignals:
-    return WorkerSignals(flow.processes, flow.batches, flow.busy, flow.starved, flow.slowest, flow.skew)
+    return WorkerSignals(
+        workers=flow.workers,
+        alive=flow.alive,
+        batches=flow.batches,
+        busy=flow.busy,
+        starved=flow.starved,
+        slowest=flow.slowest,
+        skew=flow.skew,
+    )
 
 
 def _copies(copies: CopyFigures) -> CopySignals:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from tb_dataplugin.analyses.idle_causes import Cause
 
-Bound = Literal["read", "cpu", "transfer", "host", "device", "comm", "balanced", "unknown"]
+Bound = Literal["read", "cpu", "transfer", "sampler", "wrapper", "host", "device", "comm", "balanced", "unknown"]
 ReasonName = Literal["data_wait", "h2d", "sync", "launch", "host", "comm", "queued", "unknown"]
 
 

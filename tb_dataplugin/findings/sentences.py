@@ -107,8 +107,14 @@ def _stage_waits(results: Results) -> str:
     if summary is None or waits is None or summary.caused_ns is None or results.loader is None:
         return ""
     whole = results.loader.waits.total_ns
-    rest = sorted(((name, time) for name, time in waits.items() if "::" not in name), key=lambda part: -part[1])
-    others = ", ".join(f"{label_of(NO_STAGES, name)} {percent(time / whole)}" for name, time in rest)
+    rows = {row.stage.name for row in results.stages}
+    rest: dict[str, int] = {}
+    for name, time in waits.items():
+        if name not in rows:
+            group = "transfer" if name.startswith("transfer::") else name
+            rest[group] = rest.get(group, 0) + time
+    ranked = sorted(rest.items(), key=lambda part: -part[1])
+    others = ", ".join(f"{label_of(NO_STAGES, name)} {percent(time / whole)}" for name, time in ranked)
     stages = f"{percent(summary.caused_ns / whole)} caused by stages"
     return f"{stages}, {others}" if others else stages
 

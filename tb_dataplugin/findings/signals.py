@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from annotate.trace_format import Stage
+from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import StageLimit
@@ -35,6 +36,10 @@ class StageWait:
     """Its part of `Signals.wait_cost_us`."""
     share: float
     """`data_wait_us` as a share of the data wait."""
+
+
+def _kind_of(wait: StageWait) -> StageKind | None:
+    return wait.stage.kind if wait.stage else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +86,37 @@ class StageCalls:
         return self.path[-1]
 
 
+LIVED_THROUGH: Final = 0.98
+"""Share of the window from which workers count as alive all the time."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerSignals:
-    """DataLoader workers of the loader with most batches. Shares are of the window, means over the workers."""
+    """DataLoader workers of the loader with most batches. Shares are of their lifetimes, all of them together."""
 
-    processes: int
-    """Worker processes."""
+    workers: int
+    """Worker ids."""
+    alive: float
+    """How many were alive at once, on average over the window."""
     batches: float
     """Batches that each finished in the window, on average."""
     busy: float
-    """Share in which a worker builds batches."""
+    """Share in which they build batches."""
     starved: float
-    """Share in which a worker has no index in its queue although the loader still has indices to give."""
+    """Share in which they have no index in their queue although the loader still has indices to give."""
     slowest: int
     """The worker with the largest skew."""
     skew: float
-    """Its busy time over the mean of all."""
+    """Its busy share over that of all."""
+
+    @property
+    def whole(self) -> str:
+        """What shares are of, as a sentence has it."""
+        return "window" if self.alive >= LIVED_THROUGH * self.workers else "their lifetimes"
+
+    @property
+    def of_whole(self) -> str:
+        return f"of {'the ' if self.whole == 'window' else ''}{self.whole}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +280,14 @@ class Signals:
     def wait_for(self, name: str) -> StageWait | None:
         """The data wait that stage `name` caused."""
         return next((wait for wait in self.waits_by_stage or () if wait.name == name), None)
+
+    def wait_for_kinds(self, *kinds: StageKind) -> StageWait | None:
+        """The data wait that all stages of these kinds caused, and what is named as such a kind ("transfer")."""
+        waits = [wait for wait in self.waits_by_stage or () if wait.name in kinds or _kind_of(wait) in kinds]
+        if not waits:
+            return None
+        wait, cost = sum(one.data_wait_us for one in waits), sum(one.cost_us for one in waits)
+        return StageWait(kinds[0], None, wait, cost, sum(one.share for one in waits))
 
     def cost_of(self, calls: Iterable[StageCalls]) -> float:
         """The part of `wait_cost_us` that these calls caused: in proportion to the data wait that they caused."""

@@ -14,7 +14,12 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, LEADING_STAGE, ONE_REASON, WORTH_A_WORD
 from tb_dataplugin.units import duration, percent
 
-BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {"read": "read", "transfer": "transfer"}
+BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
+    "read": "read",
+    "transfer": "transfer",
+    "sampler": "sampler",
+    "wrapper": "wrapper",
+}
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
 

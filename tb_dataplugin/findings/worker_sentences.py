@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.findings.signals import LIVED_THROUGH
 from tb_dataplugin.findings.thresholds import (
     INPUT_BOUND,
     LEAST_BATCHES,
@@ -16,19 +17,22 @@ from tb_dataplugin.units import percent, plural, ratio
 
 
 def worker_sentence(summary: WorkerSummary, window: Window) -> str:
-    busy = summary.busy_ns / window.duration_ns
+    busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
     who = plural(summary.workers, "DataLoader worker")
+    lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
+    whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"
-    return f"{who} {are} busy {percent(busy)} of the window{_balance(summary, busy, wait)}.{_uneven(summary)}"
+    balance = _balance(summary, busy, wait, "it" if lived_through else "the window")
+    return f"{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
 
 
-def _balance(summary: WorkerSummary, busy: float, wait: float | None) -> str:
+def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str) -> str:
     """How busy they are against how long the training thread waits: the four corners, and what lies between."""
     if wait is None:
         return ""
     they, keep = ("it", "keeps") if summary.workers == 1 else ("they", "keep")
-    waits = f"waits {percent(wait)} of it"
+    waits = f"waits {percent(wait)} of {whole}"
     if wait < INPUT_BOUND:
         if busy >= WORKERS_BUSY:
             return f" and the training thread {waits}: {they} {keep} up, with little to spare"
@@ -45,6 +49,6 @@ def _balance(summary: WorkerSummary, busy: float, wait: float | None) -> str:
 
 
 def _uneven(summary: WorkerSummary) -> str:
-    if summary.batches < LEAST_BATCHES * summary.processes or summary.skew is None or summary.skew < UNEVEN:
+    if summary.batches < LEAST_BATCHES * summary.workers or summary.skew is None or summary.skew < UNEVEN:
         return ""
     return f" DataLoader worker {summary.most_skewed} has {ratio(summary.skew)} the mean work."

@@ -95,10 +95,7 @@ class Intervals:
         """What is in both sets."""
         if not len(self) or not len(other):
             return EMPTY
-        first = np.searchsorted(other.end, self.start, side="right")
-        count = np.searchsorted(other.start, self.end, side="left") - first
-        mine = np.repeat(np.arange(len(self)), count)
-        theirs = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        mine, theirs = other.touching(self.start, self.end)
         start = np.maximum(self.start[mine], other.start[theirs])
         end = np.minimum(self.end[mine], other.end[theirs])
         return Intervals.union(start, end)
@@ -116,6 +113,29 @@ class Intervals:
         index = np.searchsorted(self.start, times, side="right") - 1
         is_inside: npt.NDArray[np.bool_] = (index >= 0) & (times < self.end[np.maximum(index, 0)])
         return is_inside
+
+    def touching(self, start: Int64Array, end: Int64Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """All pairs of a stretch ``[start[i], end[i])`` and an interval of the set that overlaps it, by stretch and
+        time: numbers of the stretches, numbers of the intervals.
+        """
+        first = np.searchsorted(self.end, start, side="right")
+        count = np.maximum(np.searchsorted(self.start, end, side="left") - first, 0)
+        stretch = np.repeat(np.arange(len(start)), count)
+        interval = np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+        return stretch, interval
+
+    def at_measure(self, start: Int64Array, end: Int64Array) -> Intervals:
+        """The part of the set between two amounts of its time, counted from its start: ``[start[i], end[i])`` of each.
+        ``at_measure([0], [total_ns])`` is the set.
+        """
+        if not len(self) or not len(start):
+            return EMPTY
+        after = np.cumsum(self.durations)
+        before = after - self.durations
+        part, interval = Intervals(before, after).touching(start, end)
+        shift = self.start[interval] - before[interval]
+        first = np.maximum(start[part], before[interval]) + shift
+        return Intervals.union(first, np.minimum(end[part], after[interval]) + shift)
 
     def covered_before(self, times: Int64Array) -> Int64Array:
         """For each time, how much of the set lies before it (ns). Its differences are overlaps."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from annotate.trace_format import Stage
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
-from tb_dataplugin.model.intervals import Int64Array, Window
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 
 Mode = Literal["train", "replay", "unannotated"]
 
@@ -230,11 +230,15 @@ class SpanFacts:
 
 @dataclass(frozen=True, slots=True)
 class StageSpans:
-    """Spans that are stages: row of the event table, and index into `stages`. Waits are stages of kind `wait`."""
+    """Spans that are stages: row of the event table, and index into `stages`. Waits are stages of kind `wait`.
+
+    A wait inside another is no stage of its own; `inner_waits` are the times of those on the training thread.
+    """
 
     row: npt.NDArray[np.intp]
     stage: npt.NDArray[np.int32]
     stages: tuple[Stage, ...]
+    inner_waits: Intervals = EMPTY
 
     def is_kind(self, kind: str) -> npt.NDArray[np.bool_]:
         matches = np.array([stage.kind == kind for stage in self.stages], dtype=np.bool_)

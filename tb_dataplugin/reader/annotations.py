@@ -46,7 +46,7 @@ def find_meanings(events: EventTable, names: tuple[str, ...]) -> Meanings:
         named = _with_foreign_markers(events, names, host, named, training)
     return Meanings(
         steps=_on_track(events, steps, training),
-        stage_spans=_outermost_waits(events, named),
+        stage_spans=_outermost_waits(events, named, training),
         training_track=training,
         single_process=any(_SINGLE_PROCESS.fullmatch(name) for name in names),
     )
@@ -128,10 +128,14 @@ def _is_marker(name: str, separate: bool) -> bool:
     return not _STEP.fullmatch(name) and (separate or not _OPERATOR.fullmatch(name))
 
 
-def _outermost_waits(events: EventTable, spans: StageSpans) -> StageSpans:
-    """Drops waits inside waits: torch's own span stands inside the marker that `annotate` put around `next()`."""
+def _outermost_waits(events: EventTable, spans: StageSpans, training: int | None) -> StageSpans:
+    """Without waits inside waits, of which only the time is kept: torch's own span stands inside the marker that
+    `annotate` put around `next()`, at once or inside of whatever the user's iterator does around the loader.
+    """
     wait = spans.is_kind("wait")
     keep = np.ones(len(spans.row), dtype=np.bool_)
     rows = spans.row[wait]
     keep[wait] = nest_by_track(events.start_ns[rows], events.end_ns[rows], events.track[rows]).depth == 0
-    return StageSpans(spans.row[keep], spans.stage[keep], spans.stages)
+    inner = spans.row[~keep & (events.track[spans.row] == (-1 if training is None else training))]
+    inner_waits = Intervals.union(events.start_ns[inner], events.end_ns[inner])
+    return StageSpans(spans.row[keep], spans.stage[keep], spans.stages, inner_waits)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -80,4 +82,4 @@ def bound_depth(events: EventTable, spans: StageSpans, diagnostics: DiagnosticsC
     keep = nest_by_track(start, end, track).depth < limits.MOST_DEPTH
     message = f"Stage spans nested more than {limits.MOST_DEPTH} deep count as part of the stage around them"
     limits.over(diagnostics, "depth", int(np.count_nonzero(~keep)), message)
-    return StageSpans(spans.row[keep], spans.stage[keep], spans.stages)
+    return replace(spans, row=spans.row[keep], stage=spans.stage[keep])

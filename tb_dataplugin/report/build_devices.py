@@ -70,7 +70,7 @@ def _chain(chain: Chain, lanes: LaneIds) -> pb.Chain:
     if batch is not None:
         report.MergeFrom(
             pb.Chain(
-                batch=_span(batch.span, worker_lane_id(batch.pid)) if batch.span else None,
+                batch=_span(batch.span, worker_lane_id(batch.loader, batch.worker)) if batch.span else None,
                 batch_number=batch.number if batch.number >= 0 else None,
                 epoch=batch.epoch,
                 loader=batch.loader,

@@ -10,7 +10,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
-from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, WorkerTimes
+from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, WorkerRow
 from tb_dataplugin.findings import Sentences
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS
@@ -37,7 +37,7 @@ def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     if workers is None:
         return {}
     return {
-        "workers": map(_worker, workers.times),
+        "workers": map(_worker, workers.rows),
         "batches": _batches(workers.batches),
         "batch_count": len(workers.batches.table),
         "queues": map(_queue, workers.queues),
@@ -46,19 +46,21 @@ def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     }
 
 
-def _worker(times: WorkerTimes) -> pb.Worker:
-    process = times.process
+def _worker(row: WorkerRow) -> pb.Worker:
+    pids = [times.process.pid for times in row.processes]
     return pb.Worker(
-        worker=process.worker,
-        pid=process.pid,
-        loader=process.loader,
-        batches=times.batches,
-        busy_us=us(times.busy.total_ns),
-        idle_us=us(times.idle.total_ns),
-        starved_us=us(times.starved.total_ns),
-        startup_us=us(times.startup.total_ns),
-        skew=times.skew,
-        dropped_spans=process.dropped_spans,
+        worker=row.worker,
+        pid=pids[-1],
+        pids=pids,
+        loader=row.loader,
+        batches=row.batches,
+        alive_us=us(row.alive_ns),
+        busy_us=us(row.busy_ns),
+        idle_us=us(row.idle_ns),
+        starved_us=us(row.starved_ns),
+        startup_us=us(row.startup_ns),
+        skew=row.skew,
+        dropped_spans=row.dropped_spans,
     )
 
 
@@ -68,6 +70,7 @@ def _summary(summary: WorkerSummary, sentence: str) -> pb.WorkerSummary:
         workers=summary.workers,
         processes=summary.processes,
         batches=summary.batches,
+        alive_us=us(summary.alive_ns),
         busy_us=us(summary.busy_ns),
         starved_us=us(summary.starved_ns),
         startup_us=us(summary.startup_ns),

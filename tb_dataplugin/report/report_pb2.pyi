@@ -7,10 +7,11 @@ JSON is the proto3 mapping with snake_case names. Times are doubles in microseco
 capture's first event. A field that cannot be known is absent (declared `optional`, or an empty map or list), and
 `diagnostics` says why; it is never 0 or NaN. Counts are int32 so that JSON carries them as numbers.
 
-A stage is named "<kind>::<label>" ("transform::RandomCrop"), as in the trace; kinds: wait, sample, read, decode,
-transform, collate, transfer, h2d, user. Data wait by stage may also name parts that no stage caused: "startup" (the DataLoader
-worker was not running yet), "starved" (it had no index in its queue), "transfer", "other" (between stages),
-"unrecorded" (a batch without a record).
+A stage is named "<kind>::<label>" ("transform::RandomCrop"), as in the trace; kinds: wait, sampler, wrapper, sample,
+read, decode, transform, collate, transfer, h2d, user. Data wait by stage may also name what is no stage: "startup" (the
+DataLoader worker was not running yet), "starved" (it had no index in its queue), "transfer" (with its parts
+"transfer::serialise", "::queue", "::deserialise", "::pin" where they are recorded), "wrapper::<class>" (own code of an
+iterator around the loader), "other" (between stages), "unrecorded" (a batch without a record).
 
 Fields named *sentence or *_text are for people: full sentences, or words that stand beside a number. They may be
 reworded at any time; programs read the numbers beside them.
@@ -93,6 +94,7 @@ class Capture(_message.Message):
     WORKER_SUMMARIES_FIELD_NUMBER: _builtins.int
     LOAD_ROWS_FIELD_NUMBER: _builtins.int
     FINDINGS_SENTENCE_FIELD_NUMBER: _builtins.int
+    DOUBTS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -132,7 +134,7 @@ class Capture(_message.Message):
 
     @_builtins.property
     def workers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Worker]:
-        """DataLoader workers that left records, one entry per process"""
+        """DataLoader workers that left records, one entry per worker id, by loader and id"""
 
     @_builtins.property
     def throughput(self) -> Global___Throughput:
@@ -186,6 +188,10 @@ class Capture(_message.Message):
     def load_rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___LoadRow]:
         """host_load as a table: all cores as one row, known counters first"""
 
+    @_builtins.property
+    def doubts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Doubt]:
+        """why its numbers may be wrong, the worst first; to be read before all else"""
+
     def __init__(
         self,
         *,
@@ -219,10 +225,11 @@ class Capture(_message.Message):
         worker_summaries: _abc.Iterable[Global___WorkerSummary] | None = ...,
         load_rows: _abc.Iterable[Global___LoadRow] | None = ...,
         findings_sentence: _builtins.str = ...,
+        doubts: _abc.Iterable[Global___Doubt] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -242,6 +249,32 @@ class Capture(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___Capture: _TypeAlias = Capture  # noqa: Y015
+
+@_typing.final
+class Doubt(_message.Message):
+    """What makes a report doubtful. Each lowers the confidence of every finding."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    code: _builtins.str
+    """cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window"""
+    sentence: _builtins.str
+    """what is wrong, and what to do about it"""
+    def __init__(
+        self,
+        *,
+        code: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Doubt: _TypeAlias = Doubt  # noqa: Y015
 
 @_typing.final
 class Steps(_message.Message):
@@ -851,6 +884,7 @@ class Loader(_message.Message):
     START_METHOD_FIELD_NUMBER: _builtins.int
     DATASET_FIELD_NUMBER: _builtins.int
     WAIT_SENTENCE_FIELD_NUMBER: _builtins.int
+    STEADY_STATE_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
     wait_count: _builtins.int
@@ -879,6 +913,10 @@ class Loader(_message.Message):
     def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """sums to wait_us; empty when the stages are not in the trace"""
 
+    @_builtins.property
+    def steady_state(self) -> Global___SteadyState:
+        """absent without steps or without records of DataLoader workers"""
+
     def __init__(
         self,
         *,
@@ -899,10 +937,11 @@ class Loader(_message.Message):
         start_method: _builtins.str = ...,
         dataset: _builtins.str = ...,
         wait_sentence: _builtins.str = ...,
+        steady_state: Global___SteadyState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -950,6 +989,113 @@ class Loader(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_p50_us) -> _WhichOneofReturnType__wait_p50_us | None: ...
 
 Global___Loader: _TypeAlias = Loader  # noqa: Y015
+
+@_typing.final
+class SteadyState(_message.Message):
+    """Whether the window shows the loop as it goes on for ever, and what its data wait is then. A queue that is full when the
+    window opens hides a slow loader; one that is empty makes it look slow.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    MEASURED_WAIT_US_FIELD_NUMBER: _builtins.int
+    MEASURED_SHARE_FIELD_NUMBER: _builtins.int
+    WAIT_US_FIELD_NUMBER: _builtins.int
+    WAIT_LOW_US_FIELD_NUMBER: _builtins.int
+    WAIT_HIGH_US_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    SHARE_LOW_FIELD_NUMBER: _builtins.int
+    SHARE_HIGH_FIELD_NUMBER: _builtins.int
+    CAPACITY_PER_S_FIELD_NUMBER: _builtins.int
+    OWN_STEP_US_FIELD_NUMBER: _builtins.int
+    READY_FIRST_FIELD_NUMBER: _builtins.int
+    READY_LAST_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    state: _builtins.str
+    """steady | draining | filling (finished batches get fewer, more) | epoch_start"""
+    measured_wait_us: _builtins.float
+    """data wait per step, as measured"""
+    measured_share: _builtins.float
+    """of the mean step"""
+    wait_us: _builtins.float
+    """The steady state: measured where `state` is steady; estimated from the workers' capacity where it is draining or
+    filling; absent where an epoch starts in the window, and where there are too few batches or steps.
+    data wait per step
+    """
+    wait_low_us: _builtins.float
+    """its 95% interval"""
+    wait_high_us: _builtins.float
+    share: _builtins.float
+    """of the step"""
+    share_low: _builtins.float
+    share_high: _builtins.float
+    capacity_per_s: _builtins.float
+    """batches that the DataLoader workers build per second while busy, all together"""
+    own_step_us: _builtins.float
+    """mean step less its data wait"""
+    ready_first: _builtins.float
+    """mean number of finished batches in the first third of the window"""
+    ready_last: _builtins.float
+    """and in the last third"""
+    sentence: _builtins.str
+    """which it is, and what follows for the data wait"""
+    def __init__(
+        self,
+        *,
+        state: _builtins.str = ...,
+        measured_wait_us: _builtins.float = ...,
+        measured_share: _builtins.float = ...,
+        wait_us: _builtins.float | None = ...,
+        wait_low_us: _builtins.float | None = ...,
+        wait_high_us: _builtins.float | None = ...,
+        share: _builtins.float | None = ...,
+        share_low: _builtins.float | None = ...,
+        share_high: _builtins.float | None = ...,
+        capacity_per_s: _builtins.float | None = ...,
+        own_step_us: _builtins.float | None = ...,
+        ready_first: _builtins.float = ...,
+        ready_last: _builtins.float = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_capacity_per_s", b"_capacity_per_s", "_own_step_us", b"_own_step_us", "_share", b"_share", "_share_high", b"_share_high", "_share_low", b"_share_low", "_wait_high_us", b"_wait_high_us", "_wait_low_us", b"_wait_low_us", "_wait_us", b"_wait_us", "capacity_per_s", b"capacity_per_s", "own_step_us", b"own_step_us", "share", b"share", "share_high", b"share_high", "share_low", b"share_low", "wait_high_us", b"wait_high_us", "wait_low_us", b"wait_low_us", "wait_us", b"wait_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_capacity_per_s", b"_capacity_per_s", "_own_step_us", b"_own_step_us", "_share", b"_share", "_share_high", b"_share_high", "_share_low", b"_share_low", "_wait_high_us", b"_wait_high_us", "_wait_low_us", b"_wait_low_us", "_wait_us", b"_wait_us", "capacity_per_s", b"capacity_per_s", "measured_share", b"measured_share", "measured_wait_us", b"measured_wait_us", "own_step_us", b"own_step_us", "ready_first", b"ready_first", "ready_last", b"ready_last", "sentence", b"sentence", "share", b"share", "share_high", b"share_high", "share_low", b"share_low", "state", b"state", "wait_high_us", b"wait_high_us", "wait_low_us", b"wait_low_us", "wait_us", b"wait_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__capacity_per_s: _TypeAlias = _typing.Literal["capacity_per_s"]  # noqa: Y015
+    _WhichOneofArgType__capacity_per_s: _TypeAlias = _typing.Literal["_capacity_per_s", b"_capacity_per_s"]  # noqa: Y015
+    _WhichOneofReturnType__own_step_us: _TypeAlias = _typing.Literal["own_step_us"]  # noqa: Y015
+    _WhichOneofArgType__own_step_us: _TypeAlias = _typing.Literal["_own_step_us", b"_own_step_us"]  # noqa: Y015
+    _WhichOneofReturnType__share: _TypeAlias = _typing.Literal["share"]  # noqa: Y015
+    _WhichOneofArgType__share: _TypeAlias = _typing.Literal["_share", b"_share"]  # noqa: Y015
+    _WhichOneofReturnType__share_high: _TypeAlias = _typing.Literal["share_high"]  # noqa: Y015
+    _WhichOneofArgType__share_high: _TypeAlias = _typing.Literal["_share_high", b"_share_high"]  # noqa: Y015
+    _WhichOneofReturnType__share_low: _TypeAlias = _typing.Literal["share_low"]  # noqa: Y015
+    _WhichOneofArgType__share_low: _TypeAlias = _typing.Literal["_share_low", b"_share_low"]  # noqa: Y015
+    _WhichOneofReturnType__wait_high_us: _TypeAlias = _typing.Literal["wait_high_us"]  # noqa: Y015
+    _WhichOneofArgType__wait_high_us: _TypeAlias = _typing.Literal["_wait_high_us", b"_wait_high_us"]  # noqa: Y015
+    _WhichOneofReturnType__wait_low_us: _TypeAlias = _typing.Literal["wait_low_us"]  # noqa: Y015
+    _WhichOneofArgType__wait_low_us: _TypeAlias = _typing.Literal["_wait_low_us", b"_wait_low_us"]  # noqa: Y015
+    _WhichOneofReturnType__wait_us: _TypeAlias = _typing.Literal["wait_us"]  # noqa: Y015
+    _WhichOneofArgType__wait_us: _TypeAlias = _typing.Literal["_wait_us", b"_wait_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__capacity_per_s) -> _WhichOneofReturnType__capacity_per_s | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__own_step_us) -> _WhichOneofReturnType__own_step_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__share) -> _WhichOneofReturnType__share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__share_high) -> _WhichOneofReturnType__share_high | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__share_low) -> _WhichOneofReturnType__share_low | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_high_us) -> _WhichOneofReturnType__wait_high_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_low_us) -> _WhichOneofReturnType__wait_low_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_us) -> _WhichOneofReturnType__wait_us | None: ...
+
+Global___SteadyState: _TypeAlias = SteadyState  # noqa: Y015
 
 @_typing.final
 class Stage(_message.Message):
@@ -1171,7 +1317,9 @@ Global___StageSummary: _TypeAlias = StageSummary  # noqa: Y015
 
 @_typing.final
 class Worker(_message.Message):
-    """One DataLoader worker process within the window."""
+    """One DataLoader worker within the window: one worker id of its loader, whichever processes it was. Times are of its
+    lifetime, all its processes together: alive = busy + idle.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1185,25 +1333,34 @@ class Worker(_message.Message):
     LOADER_FIELD_NUMBER: _builtins.int
     SKEW_FIELD_NUMBER: _builtins.int
     DROPPED_SPANS_FIELD_NUMBER: _builtins.int
+    ALIVE_US_FIELD_NUMBER: _builtins.int
+    PIDS_FIELD_NUMBER: _builtins.int
     worker: _builtins.int
     """worker id within its loader"""
     pid: _builtins.int
+    """of its last process"""
     batches: _builtins.int
     """batches it finished in the window"""
     busy_us: _builtins.float
     """building batches: from a batch's start to its finish"""
     idle_us: _builtins.float
-    """window - busy"""
+    """alive - busy"""
     starved_us: _builtins.float
-    """part of idle: it had no index in its queue"""
+    """part of idle: it had no index in its queue while its loader had indices to give"""
     startup_us: _builtins.float
     """part of idle: the process was not running yet"""
     loader: _builtins.int
     """which loader: 0 is the first that the capture recorded"""
     skew: _builtins.float
-    """busy over the mean busy of its loader's workers; 1 = even"""
+    """busy share of its lifetime over that of all its loader's workers; 1 = even"""
     dropped_spans: _builtins.int
     """spans that did not fit into its limit"""
+    alive_us: _builtins.float
+    """in the window, from the first index drawn for a process to its end"""
+    @_builtins.property
+    def pids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """its processes, oldest first: several where each epoch starts new ones"""
+
     def __init__(
         self,
         *,
@@ -1217,10 +1374,12 @@ class Worker(_message.Message):
         loader: _builtins.int = ...,
         skew: _builtins.float | None = ...,
         dropped_spans: _builtins.int | None = ...,
+        alive_us: _builtins.float = ...,
+        pids: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "dropped_spans", b"dropped_spans", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "batches", b"batches", "busy_us", b"busy_us", "dropped_spans", b"dropped_spans", "idle_us", b"idle_us", "loader", b"loader", "pid", b"pid", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "dropped_spans", b"dropped_spans", "idle_us", b"idle_us", "loader", b"loader", "pid", b"pid", "pids", b"pids", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dropped_spans: _TypeAlias = _typing.Literal["dropped_spans"]  # noqa: Y015
     _WhichOneofArgType__dropped_spans: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans"]  # noqa: Y015
@@ -1258,6 +1417,7 @@ class WorkerSummary(_message.Message):
     WAIT_US_FIELD_NUMBER: _builtins.int
     READY_WAIT_SHARE_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    ALIVE_US_FIELD_NUMBER: _builtins.int
     loader: _builtins.int
     workers: _builtins.int
     """processes that followed one another under one worker id count once"""
@@ -1265,7 +1425,7 @@ class WorkerSummary(_message.Message):
     batches: _builtins.int
     """finished in the window"""
     busy_us: _builtins.float
-    """mean per DataLoader worker"""
+    """mean per DataLoader worker; its share is of alive_us"""
     starved_us: _builtins.float
     """mean per DataLoader worker"""
     startup_us: _builtins.float
@@ -1278,6 +1438,8 @@ class WorkerSummary(_message.Message):
     """part of the batches' waits spent on batches that were finished before"""
     sentence: _builtins.str
     """how busy they are, whether they keep up, which one has more work"""
+    alive_us: _builtins.float
+    """mean lifetime in the window per DataLoader worker, its processes together"""
     def __init__(
         self,
         *,
@@ -1292,10 +1454,11 @@ class WorkerSummary(_message.Message):
         wait_us: _builtins.float | None = ...,
         ready_wait_share: _builtins.float | None = ...,
         sentence: _builtins.str = ...,
+        alive_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "head_of_line_us", b"head_of_line_us", "ready_wait_share", b"ready_wait_share", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "batches", b"batches", "busy_us", b"busy_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__head_of_line_us: _TypeAlias = _typing.Literal["head_of_line_us"]  # noqa: Y015
     _WhichOneofArgType__head_of_line_us: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us"]  # noqa: Y015

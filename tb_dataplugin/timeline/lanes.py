@@ -15,13 +15,13 @@ import numpy.typing as npt
 from annotate.trace_format import Stage
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import StageTree, groups
-from tb_dataplugin.analyses.workers import known
 from tb_dataplugin.limits import MOST_ROWS
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
-from tb_dataplugin.model.trace import BatchTable, Trace
+from tb_dataplugin.model.trace import BatchTable, Trace, WorkerProcess
 from tb_dataplugin.timeline.counters import CounterChart, CounterLine, counter_charts
 from tb_dataplugin.timeline.pyramid import Int32Array, Row, build_row
 from tb_dataplugin.words import cause_label
@@ -39,6 +39,8 @@ class LaneOwner:
 
 
 NOBODY: Final = LaneOwner()
+
+NOTHING: Final = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,9 @@ class _Labels:
         return table[number]
 
 
-def worker_lane_id(pid: int) -> str:
-    return f"worker:{pid}"
+def worker_lane_id(loader: int, worker: int) -> str:
+    """One lane for all processes of one worker id."""
+    return f"worker:{loader}.{worker}"
 
 
 def thread_lane_id(track: int) -> str:
@@ -113,9 +116,11 @@ def lane_ids(trace: Trace, tree: StageTree) -> dict[int, str]:
     """Row of the trace -> id of the lane that shows it, for the rows that have stages."""
     workers = trace.worker_tracks()
     tracks = np.unique(tree.track).tolist()
-    return {
-        track: worker_lane_id(workers[track].pid) if track in workers else thread_lane_id(track) for track in tracks
-    }
+    return {track: _worker_lane(workers[track]) if track in workers else thread_lane_id(track) for track in tracks}
+
+
+def _worker_lane(process: WorkerProcess) -> str:
+    return worker_lane_id(process.loader, process.worker)
 
 
 def build_timeline_source(results: Results) -> TimelineSource:
@@ -185,7 +190,7 @@ class _Batches:
 
 
 def _batches_by_pid(table: BatchTable, window: Window) -> dict[int, _Batches]:
-    """What each worker process made; a batch that it had not finished lasts to the end of the window."""
+    """What each worker process made, by pid; a batch that it had not finished lasts to the end of the window."""
     begun = known(table.started_ns)
     end = np.where(known(table.finished_ns), table.finished_ns, window.end_ns)
     by_pid = {}
@@ -203,32 +208,39 @@ def _worker_lanes(
     made: Mapping[int, _Batches],
     labels: _Labels,
 ) -> Iterator[LaneSource]:
-    """One lane per DataLoader worker, with or without spans."""
+    """One lane per DataLoader worker id, with or without spans: it goes on through all processes of that id."""
     tracks = {process.pid: track for track, process in trace.worker_tracks().items()}
     processes = trace.info.pipeline.workers if trace.info.pipeline else ()
     several = len({process.loader for process in processes}) > 1
-    nothing = np.zeros(0, dtype=np.intp)
-    for process in sorted(processes, key=lambda process: (process.loader, process.worker, process.pid)):
-        title, loader_title = f"DataLoader worker {process.worker}", f"loader {process.loader}" if several else ""
-        owner = LaneOwner(worker=process.worker, loader=process.loader, loader_title=loader_title)
-        here = spans.get(tracks.get(process.pid, -1), nothing)
-        rows = _worker_rows(trace, tree, here, made.get(process.pid), labels)
-        yield LaneSource(worker_lane_id(process.pid), "worker", title, rows, owner=owner)
+    by_worker: dict[tuple[int, int], set[int]] = {}
+    for process in processes:
+        by_worker.setdefault((process.loader, process.worker), set()).add(process.pid)
+    for (loader, worker), pids in sorted(by_worker.items()):
+        title, loader_title = f"DataLoader worker {worker}", f"loader {loader}" if several else ""
+        owner = LaneOwner(worker=worker, loader=loader, loader_title=loader_title)
+        here = [spans[tracks[pid]] for pid in sorted(pids) if tracks.get(pid) in spans]
+        batches = [made[pid] for pid in sorted(pids) if pid in made]
+        rows = _worker_rows(trace, tree, np.concatenate([NOTHING, *here]), batches, labels)
+        yield LaneSource(worker_lane_id(loader, worker), "worker", title, rows, owner=owner)
 
 
 def _worker_rows(
-    trace: Trace, tree: StageTree, here: npt.NDArray[np.intp], made: _Batches | None, labels: _Labels
+    trace: Trace, tree: StageTree, here: npt.NDArray[np.intp], made: Sequence[_Batches], labels: _Labels
 ) -> tuple[Row, ...]:
     """The batches, and below them the stages, whose spans are `here`."""
     is_sample = np.array([one.kind == "sample" for one in trace.stage_spans.stages], dtype=np.bool_)
     is_sample = is_sample[trace.stage_spans.stage[here]]
     index = np.where(is_sample, trace.span_facts.index[here], -1)
     stages = labels.of_stages([path[-1] for path in tree.paths], tree.node[here])
-    nothing = np.zeros(0, dtype=np.int64)
-    batches = made or _Batches(nothing, nothing, nothing)
-    numbers = [f"batch {number}" if number >= 0 else "batch" for number in batches.number.tolist()]
-    first = build_row(batches.start_ns, batches.end_ns, labels.column(numbers, "batch"))
+    start = np.concatenate([int64([]), *(batches.start_ns for batches in made)])
+    end = np.concatenate([int64([]), *(batches.end_ns for batches in made)])
+    numbers = [number for batches in made for number in batches.number.tolist()]
+    first = build_row(start, end, labels.column([_batch_title(number) for number in numbers], "batch"))
     return (first, *_rows(tree.start_ns[here], tree.end_ns[here], tree.depth[here], stages, index))
+
+
+def _batch_title(number: int) -> str:
+    return f"batch {number}" if number >= 0 else "batch"
 
 
 def _counter_lane(chart: CounterChart) -> LaneSource:

@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annotate.trace_format import TRANSFER_PARTS
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.pipeline import analyse
 from tests.trace_builder import TraceBuilder
 
 times = st.integers(0, 400)
 lengths = st.integers(0, 60)
+WAYS = {f"transfer::{part}" for part in TRANSFER_PARTS} | {"wrapper::Packer"}
+"""Have data wait, and no spans."""
+
 STAGES = ("sample::Pets", "transform::Crop", "decode::PIL.Image", "collate::default_collate")
 
 
@@ -40,7 +44,8 @@ def traces(draw: st.DrawFn) -> TraceBuilder:
 def traces_with_workers(draw: st.DrawFn) -> TraceBuilder:
     """Workers that make batches one after the other, and a training thread that waits for some of them."""
     workers = draw(st.integers(1, 3))
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 2}]).step(0, 200).step(200, 200)
+    settings = {"name": "DataLoader", "num_workers": workers, "batch_size": 2, "pin_memory": draw(st.booleans())}
+    builder = TraceBuilder().annotated(loaders=[settings]).step(0, 200).step(200, 200)
     free = {}
     for worker in range(workers):
         free[worker] = draw(st.integers(0, 30))
@@ -58,9 +63,21 @@ def traces_with_workers(draw: st.DrawFn) -> TraceBuilder:
             "sample::Pets": (started, finished - started),
             "decode::PIL.Image": (started + 1, finished - started - 2),
         }
-        builder.wait(asked, now - 1 - asked, "wait::DataLoader")
+        packed = draw(st.booleans())
+        builder.wait(asked, now - 1 - asked, "wait::Packer" if packed else "wait::DataLoader")
+        if consumed > asked + 2:  # torch's own span, and what the training thread does inside and around it
+            inner = draw(st.integers(asked + 1, consumed - 1))
+            builder.wait(inner, consumed - inner)
+            if draw(st.booleans()):
+                builder.stage("wrapper::pack", asked, consumed - asked)
+            if draw(st.booleans()) and consumed - inner > 2:
+                builder.stage("sampler::Random", inner + 1, draw(st.integers(1, consumed - inner - 1)))
         if draw(st.integers(0, 4)):
             builder.batch(number, worker, drawn, started, finished, consumed, stages)
+            if draw(st.booleans()):
+                sent = sorted(finished + draw(st.integers(0, 6)) for _ in range(4))
+                names = ("serialise_us", "serialised_us", "deserialise_us", "arrived_us")
+                builder.moments(**dict(zip(names, sent, strict=True)))
         now += draw(st.integers(0, 30))
     for _ in range(draw(st.integers(0, 4))):
         builder.kernel(draw(times), draw(lengths))
@@ -120,10 +137,12 @@ def test_steps_are_busy_waiting_or_idle_for_another_reason(builder: TraceBuilder
 def test_workers_are_busy_or_idle_and_starved_only_while_idle(builder: TraceBuilder) -> None:
     found = capture_of(builder)
     for worker in found["workers"]:
-        assert worker["busy_us"] + worker["idle_us"] == pytest.approx(found["window_us"])
+        assert worker["busy_us"] + worker["idle_us"] == pytest.approx(worker["alive_us"])
+        assert worker["alive_us"] <= len(worker["pids"]) * found["window_us"] + 1e-9
         assert 0 <= worker["starved_us"] + worker["startup_us"] <= worker["idle_us"] + 1e-9
     blamed = sum(row.get("blame_us", 0) for row in found["stages"])
-    stages = [time for name, time in found.get("loader", {}).get("wait_by_stage_us", {}).items() if "::" in name]
+    waits = found.get("loader", {}).get("wait_by_stage_us", {})
+    stages = [time for name, time in waits.items() if "::" in name and name not in WAYS]
     assert blamed == pytest.approx(sum(stages))
 
 

@@ -43,7 +43,7 @@ export interface Capture {
     | undefined;
   /** tree in depth-first order, largest total first among siblings */
   stages: Stage[];
-  /** DataLoader workers that left records, one entry per process */
+  /** DataLoader workers that left records, one entry per worker id, by loader and id */
   workers: Worker[];
   /** absent when the number of samples is not known */
   throughput: Throughput | undefined;
@@ -87,6 +87,16 @@ export interface Capture {
   load_rows: LoadRow[];
   /** how many findings and the largest gain; or why there is nothing to change */
   findings_sentence: string;
+  /** why its numbers may be wrong, the worst first; to be read before all else */
+  doubts: Doubt[];
+}
+
+/** What makes a report doubtful. Each lowers the confidence of every finding. */
+export interface Doubt {
+  /** cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window */
+  code: string;
+  /** what is wrong, and what to do about it */
+  sentence: string;
 }
 
 export interface Steps {
@@ -341,11 +351,58 @@ export interface Loader {
   dataset: string;
   /** how data wait, exposed data wait and idle: data wait relate */
   wait_sentence: string;
+  /** absent without steps or without records of DataLoader workers */
+  steady_state: SteadyState | undefined;
 }
 
 export interface Loader_WaitByStageUsEntry {
   key: string;
   value: number;
+}
+
+/**
+ * Whether the window shows the loop as it goes on for ever, and what its data wait is then. A queue that is full when the
+ * window opens hides a slow loader; one that is empty makes it look slow.
+ */
+export interface SteadyState {
+  /** steady | draining | filling (finished batches get fewer, more) | epoch_start */
+  state: string;
+  /** data wait per step, as measured */
+  measured_wait_us: number;
+  /** of the mean step */
+  measured_share: number;
+  /**
+   * The steady state: measured where `state` is steady; estimated from the workers' capacity where it is draining or
+   * filling; absent where an epoch starts in the window, and where there are too few batches or steps.
+   */
+  wait_us?:
+    | number
+    | undefined;
+  /** its 95% interval */
+  wait_low_us?: number | undefined;
+  wait_high_us?:
+    | number
+    | undefined;
+  /** of the step */
+  share?: number | undefined;
+  share_low?: number | undefined;
+  share_high?:
+    | number
+    | undefined;
+  /** batches that the DataLoader workers build per second while busy, all together */
+  capacity_per_s?:
+    | number
+    | undefined;
+  /** mean step less its data wait */
+  own_step_us?:
+    | number
+    | undefined;
+  /** mean number of finished batches in the first third of the window */
+  ready_first: number;
+  /** and in the last third */
+  ready_last: number;
+  /** which it is, and what follows for the data wait */
+  sentence: string;
 }
 
 /** One row of the stage table: all spans of one stage under one chain of parents. Only spans that start in the window. */
@@ -434,18 +491,22 @@ export interface StageSummary_SelfByKindUsEntry {
   value: number;
 }
 
-/** One DataLoader worker process within the window. */
+/**
+ * One DataLoader worker within the window: one worker id of its loader, whichever processes it was. Times are of its
+ * lifetime, all its processes together: alive = busy + idle.
+ */
 export interface Worker {
   /** worker id within its loader */
   worker: number;
+  /** of its last process */
   pid: number;
   /** batches it finished in the window */
   batches: number;
   /** building batches: from a batch's start to its finish */
   busy_us: number;
-  /** window - busy */
+  /** alive - busy */
   idle_us: number;
-  /** part of idle: it had no index in its queue */
+  /** part of idle: it had no index in its queue while its loader had indices to give */
   starved_us?:
     | number
     | undefined;
@@ -455,12 +516,18 @@ export interface Worker {
     | undefined;
   /** which loader: 0 is the first that the capture recorded */
   loader: number;
-  /** busy over the mean busy of its loader's workers; 1 = even */
+  /** busy share of its lifetime over that of all its loader's workers; 1 = even */
   skew?:
     | number
     | undefined;
   /** spans that did not fit into its limit */
-  dropped_spans?: number | undefined;
+  dropped_spans?:
+    | number
+    | undefined;
+  /** in the window, from the first index drawn for a process to its end */
+  alive_us: number;
+  /** its processes, oldest first: several where each epoch starts new ones */
+  pids: number[];
 }
 
 /** The DataLoader workers of one loader together. */
@@ -471,7 +538,7 @@ export interface WorkerSummary {
   processes: number;
   /** finished in the window */
   batches: number;
-  /** mean per DataLoader worker */
+  /** mean per DataLoader worker; its share is of alive_us */
   busy_us: number;
   /** mean per DataLoader worker */
   starved_us?:
@@ -495,6 +562,8 @@ export interface WorkerSummary {
     | undefined;
   /** how busy they are, whether they keep up, which one has more work */
   sentence: string;
+  /** mean lifetime in the window per DataLoader worker, its processes together */
+  alive_us: number;
 }
 
 /**
@@ -1117,6 +1186,18 @@ export const Capture: MessageFns<Capture> = {
         : isSet(object.findings_sentence)
         ? globalThis.String(object.findings_sentence)
         : "",
+      doubts: globalThis.Array.isArray(object?.doubts)
+        ? object.doubts.map((e: any) => Doubt.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const Doubt: MessageFns<Doubt> = {
+  fromJSON(object: any): Doubt {
+    return {
+      code: isSet(object.code) ? globalThis.String(object.code) : "",
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
     };
   },
 };
@@ -1526,6 +1607,11 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.wait_sentence)
         ? globalThis.String(object.wait_sentence)
         : "",
+      steady_state: isSet(object.steadyState)
+        ? SteadyState.fromJSON(object.steadyState)
+        : isSet(object.steady_state)
+        ? SteadyState.fromJSON(object.steady_state)
+        : undefined,
     };
   },
 };
@@ -1535,6 +1621,71 @@ export const Loader_WaitByStageUsEntry: MessageFns<Loader_WaitByStageUsEntry> = 
     return {
       key: isSet(object.key) ? globalThis.String(object.key) : "",
       value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const SteadyState: MessageFns<SteadyState> = {
+  fromJSON(object: any): SteadyState {
+    return {
+      state: isSet(object.state) ? globalThis.String(object.state) : "",
+      measured_wait_us: isSet(object.measuredWaitUs)
+        ? globalThis.Number(object.measuredWaitUs)
+        : isSet(object.measured_wait_us)
+        ? globalThis.Number(object.measured_wait_us)
+        : 0,
+      measured_share: isSet(object.measuredShare)
+        ? globalThis.Number(object.measuredShare)
+        : isSet(object.measured_share)
+        ? globalThis.Number(object.measured_share)
+        : 0,
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : undefined,
+      wait_low_us: isSet(object.waitLowUs)
+        ? globalThis.Number(object.waitLowUs)
+        : isSet(object.wait_low_us)
+        ? globalThis.Number(object.wait_low_us)
+        : undefined,
+      wait_high_us: isSet(object.waitHighUs)
+        ? globalThis.Number(object.waitHighUs)
+        : isSet(object.wait_high_us)
+        ? globalThis.Number(object.wait_high_us)
+        : undefined,
+      share: isSet(object.share) ? globalThis.Number(object.share) : undefined,
+      share_low: isSet(object.shareLow)
+        ? globalThis.Number(object.shareLow)
+        : isSet(object.share_low)
+        ? globalThis.Number(object.share_low)
+        : undefined,
+      share_high: isSet(object.shareHigh)
+        ? globalThis.Number(object.shareHigh)
+        : isSet(object.share_high)
+        ? globalThis.Number(object.share_high)
+        : undefined,
+      capacity_per_s: isSet(object.capacityPerS)
+        ? globalThis.Number(object.capacityPerS)
+        : isSet(object.capacity_per_s)
+        ? globalThis.Number(object.capacity_per_s)
+        : undefined,
+      own_step_us: isSet(object.ownStepUs)
+        ? globalThis.Number(object.ownStepUs)
+        : isSet(object.own_step_us)
+        ? globalThis.Number(object.own_step_us)
+        : undefined,
+      ready_first: isSet(object.readyFirst)
+        ? globalThis.Number(object.readyFirst)
+        : isSet(object.ready_first)
+        ? globalThis.Number(object.ready_first)
+        : 0,
+      ready_last: isSet(object.readyLast)
+        ? globalThis.Number(object.readyLast)
+        : isSet(object.ready_last)
+        ? globalThis.Number(object.ready_last)
+        : 0,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
     };
   },
 };
@@ -1732,6 +1883,14 @@ export const Worker: MessageFns<Worker> = {
         : isSet(object.dropped_spans)
         ? globalThis.Number(object.dropped_spans)
         : undefined,
+      alive_us: isSet(object.aliveUs)
+        ? globalThis.Number(object.aliveUs)
+        : isSet(object.alive_us)
+        ? globalThis.Number(object.alive_us)
+        : 0,
+      pids: globalThis.Array.isArray(object?.pids)
+        ? object.pids.map((e: any) => globalThis.Number(e))
+        : [],
     };
   },
 };
@@ -1774,6 +1933,11 @@ export const WorkerSummary: MessageFns<WorkerSummary> = {
         ? globalThis.Number(object.ready_wait_share)
         : undefined,
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      alive_us: isSet(object.aliveUs)
+        ? globalThis.Number(object.aliveUs)
+        : isSet(object.alive_us)
+        ? globalThis.Number(object.alive_us)
+        : 0,
     };
   },
 };

@@ -4,7 +4,7 @@ import type { Batch, Capture, QueueDepth, SlowSample, Worker, WorkerSummary } fr
 
 export type LoaderPart = {
   readonly summary: WorkerSummary;
-  /** One per process: a DataLoader worker has several where each epoch starts new processes. */
+  /** One per worker id, all its processes together. */
   readonly workers: readonly Worker[];
   readonly batches: readonly Batch[];
   readonly queue: QueueDepth | undefined;

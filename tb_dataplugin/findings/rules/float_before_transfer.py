@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.analyses.attribution import TRANSFER
+from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding

@@ -29,7 +29,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     lost = min(signals.head_of_line_us, starved * signals.window_us)
     gain = signals.per_step(lost)
-    starved_text = f"DataLoader workers are starved for {percent(starved)} of the window"
+    starved_text = f"DataLoader workers are starved for {percent(starved)} {signals.workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=lost),
         title=f"For {percent(held_back)} of the data wait, a later batch was finished but held back by an earlier one",
@@ -41,7 +41,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
                 signals.head_of_line_us,
                 f"{duration(signals.head_of_line_us)} of {duration(cost)} of data wait",
             ),
-            share("workers_starved", starved, "window", starved_text),
+            share("workers_starved", starved, signals.workers.whole, starved_text),
         ),
         gain_us_per_step=gain,
         code="DataLoader(..., in_order=False)",

@@ -26,12 +26,12 @@ def check(signals: Signals) -> Finding | None:
         if cpus and fewer
         else ""
     )
-    text = f"num_workers={workers}, busy for {percent(busy.busy)} of the window"
+    text = f"num_workers={workers}, busy for {percent(busy.busy)} {busy.of_whole}"
     return Finding(
         severity="medium",
         title=f"More DataLoader workers will not help: none of the {f'{cpus:g} ' if cpus else ''}CPUs is free",
         advice="Do less work per sample, or move work elsewhere: to the device, into the data on disk, or to "
         f"more CPUs.{less}",
-        evidence=(share("workers_busy", busy.busy, "window", text), *capacity.evidence),
+        evidence=(share("workers_busy", busy.busy, busy.whole, text), *capacity.evidence),
         code=f"DataLoader(..., num_workers={int(cpus)})" if cpus and fewer and cpus >= 1 else "",
     )

@@ -15,7 +15,8 @@ from tb_dataplugin.units import duration, percent
 def check(signals: Signals) -> Finding | Abstention | None:
     if signals.loader is None or signals.wait_cost_us is None:
         return None
-    steady = signals.wait_cost_us - signals.epoch_starts_us
+    here = signals.wait_for_kinds("sampler", "wrapper")  # work of the training thread, which no queue shortens
+    steady = signals.wait_cost_us - signals.epoch_starts_us - (here.cost_us if here else 0.0)
     steady_share, workers = signals.share(steady), signals.workers
     if steady_share is None or steady_share < INPUT_BOUND:
         return None
@@ -25,7 +26,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     factor = signals.loader.prefetch_factor or 2
     gain = signals.per_step(min(steady, workers.starved * signals.window_us))
-    starved = f"starved for {percent(workers.starved)} of the window"
+    starved = f"starved for {percent(workers.starved)} {workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=steady),
         title=f"DataLoader workers are {starved}, yet batches come late",
@@ -33,7 +34,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         "workers prefetch more. Each additional batch per DataLoader worker takes memory.",
         evidence=(
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
-            share("workers_starved", workers.starved, "window", starved),
+            share("workers_starved", workers.starved, workers.whole, starved),
             time("steady_wait", steady, f"{duration(steady)} of data wait without epoch starts"),
         ),
         gain_us_per_step=gain,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.analyses.attribution import STARTUP
+from tb_dataplugin.analyses.wait_parts import STARTUP
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule

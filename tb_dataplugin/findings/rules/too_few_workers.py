@@ -28,15 +28,15 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if capacity.saturated or (from_storage and judge_storage(signals).saturated):
         return None
     wanted = _wanted(signals, num_workers)
-    gain = gain_with(signals, num_workers, wanted)
-    busy = f"the DataLoader workers are busy for {percent(workers.busy)} of the window"
+    gain = gain_with(signals, wanted)
+    busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=signals.wait_cost_us),
         title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and CPUs are free",
         advice=f"Use num_workers={wanted} and measure again. That builds batches at most "
         f"{ratio(wanted / num_workers)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(
-            share("workers_busy", workers.busy, "window", busy),
+            share("workers_busy", workers.busy, workers.whole, busy),
             *capacity.evidence,
             *signals.wait_cost_evidence(),
         ),
@@ -59,9 +59,9 @@ def _wanted(signals: Signals, workers: int) -> int:
     return max(workers + 1, min(wanted, max(limit, workers + 1)))
 
 
-def gain_with(signals: Signals, workers: int, wanted: int) -> float | None:
+def gain_with(signals: Signals, wanted: int) -> float | None:
     """Per step, at most: what data wait costs, and no faster than that many workers build batches (Amdahl)."""
     if signals.workers is None or signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
-    building = signals.workers.busy * signals.window_us * workers / wanted
+    building = signals.workers.busy * signals.workers.alive * signals.window_us / wanted
     return signals.per_step(max(0.0, min(signals.wait_cost_us, signals.window_us - building)))

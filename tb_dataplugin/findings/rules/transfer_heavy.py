@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tb_dataplugin.analyses.attribution import TRANSFER
+from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
@@ -28,7 +28,7 @@ LOCKED: Final = (
 
 @rule(title="Slow transfer of batches", about="samples", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | None:
-    wait = signals.wait_for(TRANSFER)
+    wait = signals.wait_for_kinds("transfer")
     if wait is None or wait.share < HEAVY_PART or not signals.wait_count:
         return None
     each = wait.data_wait_us / signals.wait_count

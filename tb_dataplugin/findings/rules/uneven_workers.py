@@ -14,7 +14,7 @@ from tb_dataplugin.units import percent, ratio, significant
 @rule(title="Uneven DataLoader workers", about="delivery", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
     workers, cost = signals.workers, signals.wait_cost_us
-    if workers is None or workers.processes < 2 or cost is None or workers.skew < UNEVEN:
+    if workers is None or workers.workers < 2 or cost is None or workers.skew < UNEVEN:
         return None
     if workers.batches < LEAST_BATCHES:
         return Abstention(
@@ -22,7 +22,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
             "few to distinguish a slow worker from a slow batch."
         )
     gain = signals.per_step(min(cost, workers.busy * signals.window_us * (workers.skew - 1)))
-    busy = f"the DataLoader workers are busy for {percent(workers.busy)} of the window on average"
+    busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole} on average"
     skew = f"{ratio(workers.skew)} the mean busy time"
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
@@ -31,7 +31,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         "and at what else runs on its CPU; with in_order=False the others need not wait for it.",
         evidence=(
             number("worker_skew", workers.skew, "ratio", skew),
-            share("workers_busy", workers.busy, "window", busy),
+            share("workers_busy", workers.busy, workers.whole, busy),
         ),
         gain_us_per_step=gain,
         code="DataLoader(..., in_order=False)  # torch 2.6 or later",

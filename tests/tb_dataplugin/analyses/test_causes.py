@@ -161,9 +161,9 @@ def test_a_gap_leads_back_to_launch_wait_batch_worker_sample_and_stage() -> None
     assert told == {
         "launch": (70, 5, training),
         "wait": (10, 50, training),
-        "batch": (25, 30, "worker:100"),
-        "sample": (28, 25, "worker:100"),
-        "stage": (30, 20, "worker:100"),
+        "batch": (25, 30, "worker:0.0"),
+        "sample": (28, 25, "worker:0.0"),
+        "stage": (30, 20, "worker:0.0"),
     }
     assert (chain["batch_number"], chain["worker"], chain["sample_index"]) == (0, 0, 0)
 

@@ -30,7 +30,8 @@ def test_a_wait_is_passed_on_to_what_the_worker_was_in() -> None:
     assert found["loader"]["wait_by_stage_us"] == {
         "decode::PIL.Image": 20,
         "sample::Pets": 5,
-        "starved": 10,  # 10 to 20: no index yet
+        "startup": 5,  # 10 to 15: the process was not running yet
+        "starved": 5,  # 15 to 20: no index yet
         "other": 10,  # 20 to 28, between index and sample; 53 to 55, after the sample
         "transfer": 5,
     }
@@ -41,7 +42,7 @@ def test_start_up_has_its_own_name() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(0, 60).worker(0, started=40)
     builder.batch(0, 0, 5, 45, 55, 59, {"sample::Pets": (45, 10)})
     blame = capture_of(builder)["loader"]["wait_by_stage_us"]
-    assert blame == {"starved": 5, "startup": 35, "other": 5, "sample::Pets": 10, "transfer": 5}
+    assert blame == {"startup": 40, "other": 5, "sample::Pets": 10, "transfer": 5}
 
 
 def test_each_wait_is_blamed_on_the_worker_that_made_its_batch() -> None:
@@ -69,12 +70,12 @@ def test_a_wait_without_a_record_is_said_to_be_unrecorded() -> None:
     assert sum(blame.values()) == 60
 
 
-def test_busy_and_idle_fill_the_window_and_starved_is_idle_without_an_index() -> None:
+def test_busy_and_idle_fill_the_lifetime_and_starved_is_idle_without_an_index() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(0, 1).worker(0)
     builder.batch(0, 0, 0, 10, 30, 40).batch(1, 0, 60, 62, 72, 80)
     worker = capture_of(builder)["workers"][0]
     assert (worker["busy_us"], worker["idle_us"]) == (30, 70)
-    assert worker["starved_us"] == 30 + 28  # 30 to 60, and 72 to 100
+    assert worker["starved_us"] == 30  # 30 to 60; from 72 on there was nothing to give
     assert worker["batches"] == 2
 
 

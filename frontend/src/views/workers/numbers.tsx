@@ -32,7 +32,7 @@ function ofWindow(us: number | undefined, windowUs: number | undefined): string 
 
 export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture; part: LoaderPart }) {
   const { window_us: windowUs, worker_summaries: loaders } = capture;
-  const { workers, processes, batches, busy_us, starved_us, wait_us, head_of_line_us, startup_us } = summary;
+  const { workers, processes, batches, busy_us, alive_us, starved_us, wait_us, head_of_line_us, startup_us } = summary;
   const each = workers === 1 ? "" : " each, on average";
   return (
     <NumberRow>
@@ -46,13 +46,13 @@ export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture
       <BigNumber
         label="Busy"
         testId="number-workers-busy"
-        {...asShare(busy_us, windowUs)}
-        note={`${ofWindow(busy_us, windowUs)}${each}`}
+        {...asShare(busy_us, alive_us)}
+        note={`${formatDuration(busy_us)} of a lifetime of ${formatDuration(alive_us)}${each}`}
       />
       <BigNumber
         label="Starved"
         testId="number-workers-starved"
-        {...asShare(starved_us, windowUs)}
+        {...asShare(starved_us, alive_us)}
         note={`${formatDuration(starved_us ?? 0)}${each}, without an index in the queue`}
         reason={NO_STARVED}
       />

@@ -35,10 +35,10 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
               <th scope="col" class="num" title="From a batch's start to its finish">
                 Busy{withUnit}
               </th>
-              <th scope="col" class="num" title="Busy, as a share of the window">
-                of window
+              <th scope="col" class="num" title="Busy, as a share of its lifetime in the window">
+                of lifetime
               </th>
-              <th scope="col" class="num" title="The rest of the window">
+              <th scope="col" class="num" title="The rest of its lifetime in the window">
                 Idle{withUnit}
               </th>
               <th scope="col" class="num" title="Part of idle: it had no index in its queue">
@@ -47,7 +47,7 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
               <th scope="col" class="num" title="Part of idle: the process was not running yet">
                 Startup{withUnit}
               </th>
-              <th scope="col" class="num" title="Busy over the mean busy of this DataLoader's workers; 1.0x is even">
+              <th scope="col" class="num" title="Its busy share over that of all of this DataLoader's workers; 1.0x is even">
                 Skew
               </th>
               <th scope="col" class="num" title="Spans beyond its limit; its stage times are too low by that much">
@@ -72,8 +72,8 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
   return (
     <tr data-testid="worker-row" data-worker={worker.worker} data-pid={worker.pid}>
       <th scope="row">DataLoader worker {worker.worker}</th>
-      <td class="num" data-column="pid" data-value={worker.pid}>
-        {worker.pid}
+      <td class="num" data-column="pid" data-value={worker.pid} title={worker.pids.join(", ")}>
+        {worker.pids.length > 1 ? `${formatCount(worker.pids.length)} processes` : worker.pid}
       </td>
       <td class="num" data-column="batches" data-value={worker.batches}>
         {formatCount(worker.batches)}

@@ -1,0 +1,109 @@
+"""Whoever holds the batch has the data wait: every waiting nanosecond is passed on to one stage.
+
+In this order:
+
+1. The training thread's own deepest stage (a sampler or a wrapper's code inside ``next()``; without DataLoader workers
+   everything). A stage that merely encloses another wait does not have that.
+2. `wrapper`: the rest of a wait in an iterator around a recorded loader, outside the loader's own waits. In the wait
+   for a first batch only what follows the loader's first batch; before it the workers start.
+3. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
+4. What remains is ``other`` where the training thread builds the batches, else ``unrecorded``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotate.trace_format import FIRST_BATCH, parse_span_name, span_name
+from tb_dataplugin.analyses.batch_shares import share_by_batch
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.wait_parts import OTHER, UNRECORDED, WaitParts
+from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class WaitShares:
+    """The data wait, divided: the sets are disjoint and their union is the data wait.
+
+    `by_span_ns`: per stage span, how much of it that span caused, without the spans inside it.
+    """
+
+    by_stage: dict[str, Intervals]
+    by_span_ns: Int64Array
+
+
+def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | None) -> WaitShares | Unavailable:
+    if not len(waits) or trace.training_track is None:
+        return Unavailable("wait_by_stage", "no_data_wait", "There is no data wait to pass on to stages")
+    parts = WaitParts(tree)
+    rest = parts.add_stages(trace.training_track, waits)
+    built_here = Intervals.union_of(time for name, time in parts.by_stage().items() if _builds(name))
+    for label, time in _wrapper_times(trace).items():
+        wrapped = rest.intersect(time)
+        parts.add(span_name("wrapper", label), wrapped)
+        rest = rest.minus(wrapped)
+    if workers is not None:
+        rest = share_by_batch(trace, workers, rest, parts)
+    _share_rest(trace, waits, rest, built_here, parts)
+    by_stage = parts.by_stage()
+    if workers is None and by_stage.keys() <= {OTHER, UNRECORDED}:
+        return _no_stages()
+    return WaitShares(by_stage, parts.by_span_ns)
+
+
+def _builds(name: str) -> bool:
+    stage = parse_span_name(name)
+    return stage is None or stage.kind not in ("sampler", "wrapper")
+
+
+def _share_rest(trace: Trace, waits: Intervals, rest: Intervals, built_here: Intervals, parts: WaitParts) -> None:
+    """Of waits for batches without a record: time between stages, where any of their wait shows stages of building."""
+    if not _has_workers(trace):
+        parts.add(OTHER, rest)
+        return
+    shows = built_here.overlap(waits.start, waits.end) > 0
+    here = Intervals.union(waits.start[shows], waits.end[shows])
+    parts.add(OTHER, rest.intersect(here))
+    parts.add(UNRECORDED, rest.minus(here))
+
+
+def _has_workers(trace: Trace) -> bool:
+    pipeline = trace.info.pipeline
+    if pipeline is None or pipeline.mode == "replay":
+        return False
+    return bool(pipeline.workers) or any(loader.num_workers for loader in pipeline.loaders)
+
+
+def _wrapper_times(trace: Trace) -> dict[str, Intervals]:
+    """By the label of a wait that is no recorded loader's and contains other waits: its time outside of them."""
+    spans, events, inner = trace.stage_spans, trace.events, trace.stage_spans.inner_waits
+    loaders = {loader.name for loader in trace.info.pipeline.loaders} if trace.info.pipeline else set()
+    loaders.discard("")
+    if not loaders or not len(inner):
+        return {}
+    found: dict[str, list[Intervals]] = {}
+    for number, stage in enumerate(spans.stages):
+        label = stage.label.removesuffix(FIRST_BATCH)
+        if stage.kind != "wait" or label in loaders:
+            continue
+        rows = spans.row[(spans.stage == number) & (events.track[spans.row] == trace.training_track)]
+        start, end = events.start_ns[rows], events.end_ns[rows]
+        contains = inner.overlap(start, end) > 0
+        start, end = start[contains], end[contains]
+        if stage.label.endswith(FIRST_BATCH) and len(start):
+            start = np.minimum(inner.end[np.searchsorted(inner.end, start, side="right")], end)
+        found.setdefault(label, []).append(Intervals.union(start, end).minus(inner))
+    return {label: Intervals.union_of(sets) for label, sets in found.items()}
+
+
+def _no_stages() -> Unavailable:
+    message = (
+        "No stage stands inside the data wait, so the wait cannot be passed on to a stage: annotate the loader with "
+        "annotate.loader(loader) and capture again with annotate.profile"
+    )
+    return Unavailable("wait_by_stage", "no_stages_in_wait", message)
