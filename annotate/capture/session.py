@@ -23,8 +23,8 @@ from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
 
 _NOT_READ: Final = (
-    "no sample was recorded: the loop does not read the annotated dataset ({}). Frameworks may copy it (the Hugging "
-    "Face Trainer does). Annotate the loader that is iterated, with prof.steps(...) or "
+    "no sample was recorded: the loop does not read the dataset that annotate.dataset was given ({}). Frameworks may "
+    "copy it (the Hugging Face Trainer does). Annotate the loader that is iterated, with prof.steps(...) or "
     "annotate.loader(...); in a Trainer, have get_train_dataloader return "
     "annotate.loader(super().get_train_dataloader())"
 )
