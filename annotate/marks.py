@@ -10,8 +10,8 @@ from typing import Any, TypeVar, overload
 
 from annotate.hooks import marked
 from annotate.hooks.collating import Collate, CollateFunction
-from annotate.hooks.loaders import loaders_in
 from annotate.hooks.transforms import Compose, Transform
+from annotate.hooks.wrappers import path_to_loaders
 from annotate.monitoring.monitor import monitor_by_environment
 from annotate.saying import in_short
 
@@ -32,7 +32,7 @@ def loader(loader: L) -> L:
     Raises:
         TypeError: it has neither, and holds no DataLoader.
     """
-    found = loaders_in(loader)
+    found = path_to_loaders(loader).loaders
     if not found:
         raise TypeError(_not_a_loader(loader))
     for each in found:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from annotate.trace_format import Mode
+
+Wait = int | Literal["auto"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +35,8 @@ class WorkerLimits:
 class CaptureOptions:
     """Where a capture writes, and which steps it records.
 
-    A cycle is `wait` steps untouched, `warmup` steps during which the profiler starts up, `active` steps recorded;
-    after `repeat` cycles the capture is over (0: it goes on until the end).
+    A cycle is `wait` steps untouched ("auto": until the loop is steady), `warmup` steps in which the profiler starts
+    up, `active` steps recorded; after `repeat` cycles the capture is over (0: it goes on until the end).
 
     Raises:
         ValueError: a count is negative, or `active` is not positive.
@@ -41,7 +44,7 @@ class CaptureOptions:
     """
 
     logdir: Path
-    wait: int = 10
+    wait: Wait = "auto"
     warmup: int = 2
     active: int = 10
     repeat: int = 1
@@ -53,17 +56,21 @@ class CaptureOptions:
     def __post_init__(self) -> None:
         for name in ("wait", "warmup", "active", "repeat", "host_sample_ms"):
             value = getattr(self, name)
+            if name == "wait" and value == "auto":
+                continue
             if not isinstance(value, int) or isinstance(value, bool):
                 unit = "milliseconds" if name == "host_sample_ms" else "steps"
-                raise TypeError(f"{name} must be a whole number of {unit}, not {value!r}")
+                other = ' or "auto"' if name == "wait" else ""
+                raise TypeError(f"{name} must be a whole number of {unit}{other}, not {value!r}")
             if value < 0:
                 raise ValueError(f"{name} must not be negative, but is {value}")
         if self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
 
     @property
-    def first_recorded_step(self) -> int:
-        return self.wait + self.warmup
+    def first_recorded_step(self) -> int | None:
+        """None: it is not known before."""
+        return None if self.wait == "auto" else self.wait + self.warmup
 
 
 def absolute(logdir: str | os.PathLike[str]) -> Path:
@@ -77,4 +84,4 @@ def absolute(logdir: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(os.fspath(logdir))).absolute()  # noqa: PTH111
 
 
-__all__ = ["CaptureOptions", "WorkerLimits", "absolute"]
+__all__ = ["CaptureOptions", "Wait", "WorkerLimits", "absolute"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, TypedDict, get_args
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
 METADATA_KEY: Final = "dataPipeline"
 """Top-level key of the trace file that holds a `PipelineMetadata`."""
@@ -20,7 +20,9 @@ TRACE_SUFFIX: Final = ".pt.trace.json.gz"
 
 MARKER_CATEGORY: Final = "user_annotation"
 
-StageKind = Literal["wait", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"]
+StageKind = Literal[
+    "wait", "sampler", "wrapper", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"
+]
 
 STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
 """A new kind also needs a line in ``STAGE_KINDS`` of ``tb_dataplugin/words.py``; ARCHITECTURE.md says what follows."""
@@ -29,6 +31,9 @@ FIRST_BATCH: Final = " (first batch)"
 """Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
 
 SEPARATOR: Final = "::"
+
+TRANSFER_PARTS: Final = ("serialise", "queue", "deserialise", "pin")
+"""Labels of `transfer`, in the order in which a batch passes them."""
 
 Mode = Literal["train", "replay"]
 
@@ -127,7 +132,13 @@ class LibraryThreads(TypedDict, total=False):
     omp_threads: int  # OMP_NUM_THREADS
 
 
-class WorkerMetadata(LibraryThreads):
+class Lifetime(TypedDict, total=False):
+    """The end of a DataLoader worker."""
+
+    ended_us: float  # when it ended by itself; left out while it lives, and where it was killed
+
+
+class WorkerMetadata(LibraryThreads, Lifetime):
     """One DataLoader worker process that recorded. Times are the trace's `ts`: microseconds since its base time."""
 
     loader: int  # index into `loaders`
@@ -152,6 +163,9 @@ class BatchRecords(TypedDict):
     drawn_us: list[float | None]  # indices put into the worker's queue
     started_us: list[float | None]
     finished_us: list[float | None]
+    serialise_us: list[float | None]  # its worker begins to serialise it
+    serialised_us: list[float | None]  # and has done so: from here to `deserialise_us` it is on its way
+    deserialise_us: list[float | None]  # the training process begins to deserialise it
     arrived_us: list[float | None]  # unpacked in the training process
     consumed_us: list[float | None]  # handed to the training thread: lies inside the wait that received it
 
@@ -171,6 +185,7 @@ class BatchCosts(TypedDict, total=False):
     read_chars: list[int | None]  # bytes that reads returned, from storage or the page cache (rchar)
     read_bytes: list[int | None]  # bytes that came from storage
     major_faults: list[int | None]
+    gc_us: list[float | None]  # Python's garbage collector
 
 
 class ThreadCosts(TypedDict):
@@ -178,6 +193,7 @@ class ThreadCosts(TypedDict):
 
     cpu_us: float
     run_delay_us: float  # waiting for a CPU (/proc schedstat)
+    gc_us: float  # Python's garbage collector, in this or another thread: it stops them all
 
 
 class PipelineMetadata(TypedDict, total=False):

@@ -37,6 +37,8 @@ class KindTerm(Term):
 
 
 STAGE_KINDS: Final = (
+    KindTerm("sampler", "sampler", "Drawing the indices of a batch.", terminal=61),
+    KindTerm("wrapper", "wrapper", "Code between the DataLoader and the loop that iterates it.", terminal=66),
     KindTerm("read", "read", "Reading bytes from a file.", terminal=32),
     KindTerm("decode", "decode", "Decoding bytes into an image or an array.", terminal=74),
     KindTerm("transform", "transform", "A transform of one sample or one batch.", terminal=36),

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture import sentences
 from annotate.capture.session import Session, is_on
+from annotate.capture.steadiness import Loop, WhenSteady
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.hooks.loaders import describe
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
-from annotate.options import CaptureOptions, WorkerLimits, absolute
+from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
@@ -36,7 +37,7 @@ _END: Final = object()
 def profile(
     logdir: str | os.PathLike[str],
     *,
-    wait: int = 10,
+    wait: Wait = "auto",
     warmup: int = 2,
     active: int = 10,
     repeat: int = 1,
@@ -52,7 +53,8 @@ def profile(
 
     Args:
         logdir: folder of the run; created when it does not exist.
-        wait: steps that run untouched before each window.
+        wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
+            and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away.
         active: steps recorded.
         repeat: windows to record; 0 goes on until the loop ends.
@@ -103,11 +105,10 @@ class Profile:
         self.options: Final = options
         self.trace_files: Final[list[str]] = []
         """Paths of the files written so far, oldest first."""
+        self._entered = False
         self._own_schedule = schedule is None
         if schedule is None:
-            schedule = torch.profiler.schedule(
-                wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat
-            )
+            schedule = self._schedule_of(options)
         self._users_error: BaseException | None = None
         """What code of the user's, called by torch's profiler, has raised."""
         self._torch: Any = Profiler(
@@ -128,7 +129,6 @@ class Profile:
         self._anchors = Anchors()
         self._notes = notes
         self._loaders = loaders
-        self._entered = False
         self._steps = 0
         self._windows = 0
         self._in_window = False
@@ -139,6 +139,17 @@ class Profile:
         self._at_capture_time: list[str] = []
         """What is missing in the window that was written last."""
         self._renamed: dict[str, str] = {}
+
+    def _schedule_of(self, options: CaptureOptions) -> Callable[[int], ProfilerAction]:
+        from torch.profiler import schedule
+
+        if options.wait == "auto":
+            return WhenSteady(options.warmup, options.active, options.repeat, self._look)
+        return schedule(wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat)
+
+    def _look(self) -> Loop:
+        """At the loop, for a schedule that waits until it is steady."""
+        return self._session.loop() if self._entered else Loop(0, 0, None)
 
     def __enter__(self) -> Profile:
         if self._entered:
@@ -317,7 +328,7 @@ class Profile:
         self._ledger.close()
         if self._session.workers.window is not None and not self._session.workers.window[1]:
             self._anchors.end()
-        self._session.workers.close_window()
+        self._session.workers.close_window(is_last=self._own_schedule and self._windows == self.options.repeat)
 
     def save(self, profiler: Any) -> Export | None:
         """Write the window that torch's profiler has just recorded; called by it."""

@@ -28,6 +28,11 @@ def nothing_recorded(options: CaptureOptions, steps: int, own_schedule: bool) ->
             f"{what}: the loop ended after {steps} steps, before the schedule asked for recording. Have it ask "
             "earlier, or run more steps."
         )
+    if options.first_recorded_step is None:
+        return (
+            f"{what}: the loop ended after {steps} steps, before its step time had settled. Give a number of steps: "
+            "wait=2, for instance."
+        )
     return (
         f"{what}: the loop ended after {steps} steps, and recording starts after "
         f"{options.first_recorded_step} (wait={options.wait}, warmup={options.warmup}). Lower `wait`, or run "

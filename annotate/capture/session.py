@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Sized
+from contextlib import ExitStack, suppress
 from functools import wraps
 from multiprocessing.process import BaseProcess
 from typing import Final
 
+from annotate.capture.steadiness import Loop
 from annotate.hooks import marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
-from annotate.hooks.loaders import describe, loaders_in, time_loader, time_marked
+from annotate.hooks.loaders import describe, time_loader, time_marked
 from annotate.hooks.patching import Patches
+from annotate.hooks.wrappers import path_to_loaders, time_wrapper
 from annotate.options import WorkerLimits
 from annotate.recording import switch
 from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
@@ -37,6 +40,8 @@ class Session:
         self.loaders: list[object] = []
         self.stepped: list[object] = []
         """The loaders whose batches drive the steps."""
+        self._lengths: dict[int, int | None] = {}
+        """Of the loaders that were iterated, by identity."""
         self.workers = WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
     def begin(self) -> None:
@@ -82,9 +87,12 @@ class Session:
 
     def step_by(self, loader: object) -> None:
         """Have a loader's batches drive the steps. What is no DataLoader, and holds none, is only iterated."""
-        self.stepped = loaders_in(loader) or [loader]
+        loaders, wrappers = path_to_loaders(loader)
+        self.stepped = loaders or [loader]
         for each in self.stepped:
             self.time_loader(each)
+        for wrapper in wrappers:
+            time_wrapper(self.patches, wrapper)
 
     def time_loader(self, loader: object) -> None:
         """Time a loader for this session only."""
@@ -118,6 +126,20 @@ class Session:
             found.append(facts)
         return found
 
+    def loop(self) -> Loop:
+        """What the loaders that were iterated keep ready, and how far they go."""
+        iterated = self.workers.iterated
+        used = [loader for loader in self.loaders if id(loader) in iterated]
+        for loader in used:
+            if id(loader) not in self._lengths:
+                self._lengths[id(loader)] = _length_of(loader)
+        lengths = [length for loader in used if (length := self._lengths[id(loader)]) is not None]
+        return Loop(
+            prefetched=max((_prefetched(loader) for loader in used), default=0),
+            epochs=sum(iterated.values()),
+            length=min(lengths, default=None),
+        )
+
     def _time(self, role: marked.Role, obj: object) -> None:
         try:
             time_marked(self.patches, role, obj)
@@ -143,6 +165,21 @@ class Session:
     def _remember(self, loader: object) -> None:
         if not any(known is loader for known in self.loaders):
             self.loaders.append(loader)
+
+
+def _prefetched(loader: object) -> int:
+    return (getattr(loader, "num_workers", 0) or 0) * (getattr(loader, "prefetch_factor", None) or 0)
+
+
+def _length_of(loader: object) -> int | None:
+    """Batches of an epoch. Not asked of iterable datasets: torch warns later, when the answer turns out wrong."""
+    from torch.utils.data import IterableDataset
+
+    if isinstance(getattr(loader, "dataset", None), IterableDataset) or not isinstance(loader, Sized):
+        return None
+    with suppress(Exception):  # code of the user's
+        return len(loader)
+    return None
 
 
 def is_on() -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Sized
 from contextlib import AbstractContextManager
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from annotate.hooks.wrappers import label_of
 from annotate.recording import switch
 from annotate.saying import guard
 from annotate.trace_format import FIRST_BATCH
@@ -37,7 +38,7 @@ class Steps(Generic[B]):
         return len(self._loader)
 
     def __iter__(self) -> Generator[B, None, None]:
-        prof, label = self._prof, type(self._loader).__name__
+        prof, label = self._prof, label_of(self._loader)
         first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
         with _span(first):
             iterator = iter(self._loader)

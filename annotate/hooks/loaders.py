@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 from typing import Any
 
 from annotate.hooks.collating import Collate
@@ -12,25 +11,6 @@ from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
 from annotate.hooks.transforms import time_transform
 from annotate.trace_format import LoaderMetadata
-
-
-def loaders_in(given: object) -> list[object]:
-    """`given` itself when it is a loader, else the DataLoaders that it holds in its attributes."""
-    if isinstance(given, type):
-        return []
-    if _looks_like_loader(given):
-        return [given]
-    data = sys.modules.get("torch.utils.data")
-    held = list(getattr(given, "__dict__", {}).values())
-    held += [item for value in held if isinstance(value, (list, tuple)) for item in value]
-    return [] if data is None else [value for value in held if isinstance(value, data.DataLoader)]
-
-
-def _looks_like_loader(given: object) -> bool:
-    """True for an object that really has a collate function or a dataset, not one that makes up every attribute."""
-    return any(
-        name in getattr(given, "__dict__", {}) or hasattr(type(given), name) for name in ("collate_fn", "dataset")
-    )
 
 
 def time_loader(patches: Patches, loader: object, *, collating: bool) -> None:

@@ -8,6 +8,8 @@ import threading
 from time import perf_counter_ns
 from typing import Final
 
+from annotate.host import garbage
+
 try:
     import resource
 except ImportError:  # Windows
@@ -21,6 +23,7 @@ COLUMNS: Final = (
     "read_chars",
     "read_bytes",
     "major_faults",
+    "gc_us",
 )
 """Keys of `trace_format.BatchCosts`, in the order of a reading."""
 
@@ -45,9 +48,14 @@ class Meter:
         self._schedstat = _open(f"/proc/self/task/{threading.get_native_id()}/schedstat")
         self._io = _open("/proc/self/io")
         self._begun_at = perf_counter_ns() - EVERY_NS
+        self._is_open = True
+        garbage.start()
 
     def close(self) -> None:
         """Harmless twice."""
+        if self._is_open:
+            self._is_open = False
+            garbage.stop()
         for file in (self._schedstat, self._io):
             if file is not None:
                 with contextlib.suppress(OSError):
@@ -79,7 +87,7 @@ class Meter:
             if self._io is not None:  # rchar, wchar, syscr, syscw, read_bytes, each after its name
                 words = os.pread(self._io, 256, 0).split()
                 chars, storage = (int(words[1]), int(words[9])) if words[1] != b"0" else (UNKNOWN, UNKNOWN)
-        return cpu, delay, voluntary, involuntary, chars, storage, faults
+        return cpu, delay, voluntary, involuntary, chars, storage, faults, garbage.total_ns()
 
 
 def between(first: Reading, last: Reading) -> Reading:

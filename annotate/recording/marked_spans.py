@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import wraps
 from time import perf_counter_ns as clock
+from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
+from annotate.recording import other_threads, switch
 from annotate.recording import span_recorder as spans
-from annotate.recording import switch
 from annotate.recording.rows import CPU_BITS, UNKNOWN
 from annotate.recording.sizes import size_of
 from annotate.saying import one_line, report_fault
@@ -82,10 +82,9 @@ def _other_call(name: str | None, method: Callable[..., Any], args: tuple[Any, .
 
 
 def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """As `call`, inside a marker of torch. Torch keeps no markers of other threads, and no more do we."""
+    """As `call`, inside a marker of torch. Of other threads torch keeps none: they have a recorder of their own."""
     if get_ident() != spans.recorded_thread:
-        spans.other_threads += 1
-        return function(*args, **kwargs)
+        return other_threads.call(name, UNKNOWN, function, args, kwargs)
     with switch.torch_marker(name):
         start = clock()
         if start > spans.next_reading:
@@ -116,8 +115,7 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
 def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
     """As `sample`, inside a marker of torch."""
     if get_ident() != spans.recorded_thread:
-        spans.other_threads += 1
-        return function(*args)
+        return other_threads.call(name, spans.as_number(index), function, args, {})
     with switch.torch_marker(name):
         start = clock()
         if start > spans.next_reading:
@@ -138,13 +136,14 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
 class SpanInMarker:
     """A stage of the user's own in the training thread: a marker of torch with a span inside it. Open when made."""
 
-    __slots__ = ("_ahead", "_is_recorded", "_marker", "_start", "_state")
+    __slots__ = ("_ahead", "_is_recorded", "_marker", "_name", "_start", "_state")
 
     def __init__(self, name: str) -> None:
         try:  # it stands in the middle of the user's code
-            self._is_recorded = is_recorded = get_ident() == spans.recorded_thread
-            if not is_recorded:
-                spans.other_threads += 1
+            self._is_recorded = get_ident() == spans.recorded_thread
+            if not self._is_recorded:
+                self._name, self._start, self._ahead = name, clock(), cpu_clock()
+                return
             self._state = spans.states[name]
             self._marker = marker = switch.torch_marker(name)
             marker.__enter__()
@@ -154,7 +153,7 @@ class SpanInMarker:
             self._start = start
             self._ahead = spans.ahead_ns
         except Exception as error:
-            self._is_recorded, self._marker = False, nullcontext()
+            self._is_recorded, self._name = False, ""
             _report(error)
 
     def __enter__(self) -> None:
@@ -162,15 +161,17 @@ class SpanInMarker:
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         try:
+            if not self._is_recorded:
+                if self._name:
+                    other_threads.keep(self._name, self._start, self._ahead)
+                return
             end = clock()
             if end > spans.next_reading:
                 end = spans.read_cpu()
             self._marker.__exit__(exc_type, exc, traceback)
-            if self._is_recorded:
-                start, ahead, now, state = self._start, self._ahead, spans.ahead_ns, self._state
-                spans.extend(
-                    (state[2] if ahead is now else state[1] + max(0, end + now - start - ahead), start, end, -1)
-                )
+            start, ahead, now, state = self._start, self._ahead, spans.ahead_ns, self._state
+            cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
+            spans.extend((cost, start, end, -1))
         except Exception as error:
             _report(error)
 

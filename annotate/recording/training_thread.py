@@ -15,7 +15,7 @@ from time import thread_time_ns
 from typing import Any, Final
 
 from annotate.host.meter import COLUMNS, NOT_TOLD, Meter, Reading, between
-from annotate.recording import marked_spans, span_recorder, switch
+from annotate.recording import marked_spans, other_threads, span_recorder, switch
 from annotate.recording.rows import read_rows
 from annotate.trace_format import ThreadCosts
 
@@ -34,8 +34,10 @@ class Ledger:
         self._cpu = 0
         self._meter: Meter | None = None
         self._before: Reading = NOT_TOLD
-        self.elsewhere = 0
-        """Spans that ran in other threads, where torch keeps no markers, in the window that was closed last."""
+        self.elsewhere: list[other_threads.ThreadSpan] = []
+        """Spans that ran in other threads, in the window that was closed last."""
+        self.lost_elsewhere = 0
+        """Spans of other threads that were too many to keep."""
         self.costs: ThreadCosts | None = None
         """Of the window that was closed last; None where the system does not tell."""
 
@@ -45,6 +47,7 @@ class Ledger:
         self._is_open = True
         self._thread, self._meter = get_ident(), Meter()
         self._before, self._cpu = self._meter.read(), thread_time_ns()
+        other_threads.begin()
         span_recorder.attach(self._pack, _always, _BUFFERED)
         switch.install(marked_spans.TRAINING_THREAD)
 
@@ -55,7 +58,7 @@ class Ledger:
             try:
                 switch.install(switch.TORCH_MARKERS)
                 self._pack()
-                self.elsewhere = span_recorder.other_threads
+                self.elsewhere, self.lost_elsewhere = other_threads.take(), other_threads.lost
                 self.costs = self._costs()
             finally:
                 span_recorder.detach()
@@ -71,10 +74,11 @@ class Ledger:
         if meter is None:
             return None
         cpu = thread_time_ns() - self._cpu
-        delay = between(self._before, meter.read())[COLUMNS.index("run_delay_us")]
+        spent = between(self._before, meter.read())
+        delay, collecting = (spent[COLUMNS.index(column)] for column in ("run_delay_us", "gc_us"))
         if get_ident() != self._thread or delay < 0:  # closed by another thread, whose CPU time is another
             return None
-        return {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000}
+        return {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000, "gc_us": collecting / 1000}
 
     def _pack(self) -> None:
         span_recorder.flushed()

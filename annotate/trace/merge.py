@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from annotate.host.meter import COLUMNS, NOT_TOLD
 from annotate.host.sampler import Sample
-from annotate.recording.rows import ROW_SIZE, cpu_ns, enclosing_index, is_sample, name_numbers, read_rows
+from annotate.recording import switch
+from annotate.recording.rows import cpu_ns, enclosing_index, is_sample, name_numbers
 from annotate.recording.training_thread import Ledger
 from annotate.trace.arguments import Arguments
 from annotate.trace.clock import Anchors, Clock
 from annotate.trace.counters import counter_events
+from annotate.trace.worker_files import WorkerFile, read_worker_files
 from annotate.trace_format import (
     ARG_BATCH,
     ARG_BYTES,
@@ -27,6 +27,7 @@ from annotate.trace_format import (
     BatchCosts,
     BatchRecords,
     LibraryThreads,
+    Lifetime,
     LoaderMetadata,
     WorkerMetadata,
 )
@@ -34,6 +35,7 @@ from annotate.workers import spool
 from annotate.workers.batches import Batch
 from annotate.workers.capturing import Batches, WorkerCapture
 
+_MOMENTS: Final = tuple(key.removesuffix("_us") for key in BatchRecords.__annotations__ if key.endswith("_us"))
 _AT_ONCE: Final = 50_000
 """Events formatted at a time; a bound on memory."""
 _FIRST_FLOW: Final = 1 << 40
@@ -42,49 +44,6 @@ _FLOW: Final = "batch"
 _ARG_LOADER: Final = "loader"
 
 _WAITS_FOR_WORKERS: Final = b"#_MultiProcessingDataLoaderIter.__next__"
-
-
-@dataclass
-class WorkerFile:
-    """What one worker has written in one window."""
-
-    loader: int
-    worker: int
-    pid: int
-    started: int
-    span_ns: int = 0
-    """What one span cost there."""
-    threads: LibraryThreads = field(default_factory=LibraryThreads)
-    names: list[str] = field(default_factory=list)
-    batches: list[spool.BatchHead] = field(default_factory=list)
-    """Of each chunk of rows, the batch."""
-    ends: list[int] = field(default_factory=list)
-    """Of each chunk, where its rows end."""
-    rows: Any = None
-
-
-def read_worker_file(path: Path) -> WorkerFile | None:
-    """Read what is whole; None when not even the worker's own record is."""
-    data = path.read_bytes()
-    file: WorkerFile | None = None
-    parts: list[bytes] = []
-    count = 0
-    for kind, begin, end in spool.chunks(data):
-        if kind == spool.WORKER:
-            file = WorkerFile(**json.loads(data[begin:end]))
-        elif file is None:
-            return None
-        elif kind == spool.NAMES:
-            file.names += json.loads(data[begin:end])
-        else:
-            head, packed = spool.read_spans(data, begin, end)
-            file.batches.append(head)
-            parts.append(packed)
-            count += len(packed) // ROW_SIZE
-            file.ends.append(count)
-    if file is not None:
-        file.rows = read_rows(b"".join(parts))
-    return file
 
 
 class WorkerRows:
@@ -125,15 +84,18 @@ class WorkerRows:
         if self._capture.spool is None:
             return
         self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
-        for path in self._capture.spool.files():
-            file = read_worker_file(path)
+        for paths in self._capture.spool.files():
+            file = read_worker_files(paths)
             if file is not None:
                 self._prepare(file)
         self._capture.spool.clear()
 
     def names(self) -> frozenset[str]:
         """Names of all spans that workers recorded in the window."""
-        return frozenset(name for file in self._files for name in file.names)
+        elsewhere = {span.name for span in (self._ledger.elsewhere if self._ledger else ())}
+        return frozenset(name for file in self._files for name in file.names) | {
+            switch.HANDED_OUT.get(name, name) for name in elsewhere
+        }
 
     def span_us(self) -> float:
         """What one span cost in the workers: the median over them, 0 without any."""
@@ -153,6 +115,8 @@ class WorkerRows:
                 found[loader, pid] = (facts.worker, facts.began, 0 if losses is None else losses.dropped)
         for file in self._files:
             found.setdefault((file.loader, file.pid), (file.worker, file.started, 0))
+        ends = {} if self._capture.spool is None else self._capture.spool.ends()
+        lives: dict[int, Lifetime] = {pid: {"ended_us": _us(clock.ts_ns(ended))} for pid, ended in ends.items()}
         return [
             {
                 "loader": loader,
@@ -160,6 +124,7 @@ class WorkerRows:
                 "pid": pid,
                 "started_us": _us(clock.ts_ns(started)),
                 "dropped_spans": dropped,
+                **lives.get(pid, Lifetime()),
                 **threads.get((loader, pid), LibraryThreads()),
             }
             for (loader, pid), (worker, started, dropped) in sorted(found.items(), key=lambda item: item[1])
@@ -172,7 +137,7 @@ class WorkerRows:
         for batch in self._in_order():
             for key in ("loader", "epoch", "batch", "worker", "pid"):
                 records[key].append(getattr(batch, key))
-            for key in ("drawn", "started", "finished", "arrived", "consumed"):
+            for key in _MOMENTS:
                 time = getattr(batch, key)
                 records[key + "_us"].append(None if time is None or clock is None else _us(clock.ts_ns(time)))
         return records  # type: ignore[return-value]
@@ -206,7 +171,7 @@ class WorkerRows:
                 "matched with the trace. Leave ProfilerActivity.CPU on."
             )
         workers = sum(losses.elsewhere for losses in self._batches.losses.values())
-        here = 0 if self._ledger is None else self._ledger.elsewhere
+        here = 0 if self._ledger is None else self._ledger.lost_elsewhere
         for count, where in ((here, "the training process"), (workers, "DataLoader workers")):
             if count and not lost:
                 notes.append(
@@ -255,8 +220,21 @@ class WorkerRows:
                 moment = max(int(last["start"]), int(last["end"]) - 1)
                 self._costs[key] = made.costs
                 self._last_span[key] = (file.pid, moment)
-        self.span_count += len(file.rows)
-        self._files.append(file)
+        file.kept = self._rows_of_the_window(file)
+        if len(file.kept):
+            self.span_count += len(file.kept)
+            self._files.append(file)
+
+    def _rows_of_the_window(self, file: WorkerFile) -> Any:
+        """Numbers of the rows that overlap the window, or belong to a batch that it has received."""
+        import numpy as np
+
+        begin, end = self._capture.window or (0, 0)
+        seen = {(batch.iteration, batch.batch) for batch in self._seen_batches()}
+        is_seen = np.array([(made.iteration, made.batch) in seen for made in file.batches], dtype=np.bool_)
+        sizes = np.diff(np.array([0, *file.ends], dtype=np.int64)).astype(np.int64)
+        overlaps = (file.rows["end"] >= begin) & (file.rows["start"] <= end)
+        return np.flatnonzero(overlaps | (np.repeat(is_seen, sizes) & (file.rows["start"] <= end)))
 
     def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
         """What the training thread's own record of a marker says beside its times, as JSON text of arguments."""
@@ -275,18 +253,18 @@ class WorkerRows:
         for order, file in enumerate(sorted(self._files, key=lambda file: (file.loader, file.worker, file.started))):
             yield _process_events(file, loaders, thread[0] + 1 + order, several, clock.ts_ns(window[0]) // 1000)
             yield from self._spans(file, clock)
+        yield self._of_other_threads(clock, thread[0])
         yield self._arrows(clock, thread)
         yield counter_events(self._samples, clock, thread)
 
     def _spans(self, file: WorkerFile, clock: Clock) -> Iterator[bytes]:
         import numpy as np
 
-        window = self._capture.window or (0, 0)
         rows = file.rows
         chunk = np.searchsorted(np.array(file.ends, dtype=np.int64), np.arange(len(rows)), side="right")
         ends = rows["end"]
         names = name_numbers(rows)
-        kept = np.flatnonzero((ends >= window[0]) & (rows["start"] <= window[1]))
+        kept = file.kept
         # Parents first: they begin no later, end no earlier, and were recorded after their children.
         kept = kept[np.lexsort((-kept, -ends[kept], rows["start"][kept]))]
         samples = np.array([is_sample(name) for name in file.names] or [False])[names[kept]]
@@ -300,6 +278,22 @@ class WorkerRows:
         for at in range(0, len(kept), _AT_ONCE):
             yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
 
+    def _of_other_threads(self, clock: Clock, pid: int) -> bytes:
+        """Spans that other threads of the training process ran, in rows of their own."""
+        texts: list[str] = []
+        begin, end = self._capture.window or (0, 0)
+        spans = [] if self._ledger is None else self._ledger.elsewhere
+        for span in (span for span in spans if span.end >= begin and span.start <= end):
+            start, length = clock.ts_ns(span.start), span.end - span.start
+            index = f',"{ARG_INDEX}":{span.item}' if span.item >= 0 else ""
+            name = json.dumps(switch.HANDED_OUT.get(span.name, span.name))
+            texts.append(
+                f'{{"ph":"X","cat":"{MARKER_CATEGORY}","name":{name},"pid":{pid},"tid":{span.thread},'
+                f'"ts":{start // 1000}.{start % 1000:03d},"dur":{length // 1000}.{length % 1000:03d},'
+                f'"args":{{"{ARG_CPU_US}":{_us(max(0, span.cpu))}{index}}}}},\n'
+            )
+        return "".join(texts).encode()
+
     def _tail(self, file: WorkerFile, made: spool.BatchHead) -> str:
         known = self._batches.epochs.get(made.iteration)
         epoch = 0 if known is None else known.epoch
@@ -311,7 +305,7 @@ class WorkerRows:
         begin, end = self._capture.window or (0, 0)
         for batch in self._batches.kept:
             last = self._last_span.get((batch.iteration, batch.batch)) if batch.iteration >= 0 else None
-            if last is None or batch.consumed is None or not begin <= batch.consumed <= end or last[1] < begin:
+            if last is None or batch.consumed is None or not begin <= batch.consumed <= end:
                 continue
             number = _FIRST_FLOW + len(texts)
             pid, moment = last

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from time import perf_counter_ns
 from typing import Any, Final, Protocol
 
+from annotate.hooks.wrappers import timed_next
+from annotate.recording import switch
 from annotate.saying import guard
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
+_COUNTING: Final = ("SequentialSampler", "_InfiniteConstantSampler")
 _LOST: Final = "annotate cannot follow the batches of a DataLoader"
 
 
@@ -25,12 +28,15 @@ class Batch:
         "arrived",
         "batch",
         "consumed",
+        "deserialise",
         "drawn",
         "epoch",
         "finished",
         "iteration",
         "loader",
         "pid",
+        "serialise",
+        "serialised",
         "started",
         "worker",
     )
@@ -46,6 +52,9 @@ class Batch:
         self.pid: int | None = None
         self.started: int | None = None
         self.finished: int | None = None
+        self.serialise: int | None = None
+        self.serialised: int | None = None
+        self.deserialise: int | None = None
         self.arrived: int | None = None
         self.consumed: int | None = None
 
@@ -53,6 +62,7 @@ class Batch:
         self.worker, self.pid = facts.worker, facts.pid
         self.started = facts.started or None
         self.finished = facts.finished
+        self.serialise, self.serialised, self.deserialise = facts[-3:]
         self.arrived = now
 
     def forget_worker(self) -> None:
@@ -131,10 +141,15 @@ class Iteration:
 class TaggingIterator:
     """A sampler's iterator whose indices know their batch."""
 
-    __slots__ = ("_iteration", "_iterator")
+    __slots__ = ("_iteration", "_iterator", "_name")
 
-    def __init__(self, iterator: Iterator[Any], iteration: Iteration) -> None:
+    def __init__(self, iterator: Iterator[Any], iteration: Iteration, name: str | None) -> None:
+        """
+        Args:
+            name: marker name of a span for each draw; None for no span.
+        """
         self._iterator = iterator
+        self._name = name
         self._iteration = iteration
 
     def __iter__(self) -> TaggingIterator:
@@ -143,11 +158,11 @@ class TaggingIterator:
     def __next__(self) -> Any:
         iteration = self._iteration
         if not iteration.listeners:
-            return next(self._iterator)
+            return timed_next(self._name, self._iterator)
         with guard(_LOST):  # a fault of ours costs a record, never a batch
             if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
                 iteration.consume(perf_counter_ns())
-        indices = next(self._iterator)
+        indices = timed_next(self._name, self._iterator)
         with guard(_LOST):
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers else indices
@@ -164,6 +179,7 @@ class SamplerProxy:
 
     def __init__(self, target: Any, place: Place | None) -> None:
         self.target = target
+        self.name: Final = _span_name(target)
         self.place: Final = place
         """Of the workers that the iterator starts; None without workers."""
         self.iteration: Iteration | None = None
@@ -172,7 +188,7 @@ class SamplerProxy:
         iterator: Iterator[Any] = iter(self.target)
         if self.iteration is not None:
             with guard(_LOST):
-                return TaggingIterator(iterator, self.iteration)
+                return TaggingIterator(iterator, self.iteration, self.name)
         return iterator
 
     def __len__(self) -> int:
@@ -182,6 +198,16 @@ class SamplerProxy:
         if name == "target":
             raise AttributeError(name)
         return getattr(self.target, name)
+
+
+def _span_name(index_sampler: Any) -> str | None:
+    """The marker name of drawing indices: by the class of a batch sampler, and where that only cuts batches, as torch's
+    own does, of the sampler inside. None for those that count, which take no time worth a span.
+    """
+    inner = getattr(index_sampler, "sampler", None)
+    is_torchs = type(index_sampler).__module__.partition(".")[0] == "torch"
+    cls = type(inner if is_torchs and inner is not None else index_sampler)
+    return None if cls.__qualname__ in _COUNTING else switch.hand_out("sampler", cls.__name__)
 
 
 def is_for_a_batch() -> bool:

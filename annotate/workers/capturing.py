@@ -159,14 +159,14 @@ class WorkerCapture:
             self.spool.clear()
             self.spool.open_window()
 
-    def close_window(self) -> None:
-        """Have the workers stop. Harmless when no window is open."""
+    def close_window(self, *, is_last: bool = False) -> None:
+        """Have the workers leave the window, and stop after the last one. Harmless when no window is open."""
         if self.window is None or self.window[1]:
             return
         self.window = (self.window[0], perf_counter_ns())
         if self.spool is not None:
             self.batches.take_note(self.spool.in_work())
-            self.spool.close_window()
+            self.spool.close_window(is_last=is_last)
 
     def pids(self) -> list[int]:
         """The workers that have sent a batch so far."""
@@ -209,7 +209,7 @@ class WorkerCapture:
 
     def wants(self, loader: Any) -> bool:
         self.iterated[id(loader)] = self.iterated.get(id(loader), 0) + 1
-        return bool(getattr(loader, "num_workers", 0)) and self._number_of(loader) is not None
+        return self._number_of(loader) is not None
 
     def place(self, loader: Any) -> Place | None:
         number = self._number_of(loader)

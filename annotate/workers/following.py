@@ -155,10 +155,12 @@ def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iterati
         return None
     running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None
     if running is None:
-        places = [place for follower in followers if (place := follower.place(loader)) is not None]
-        if has_workers and not places:
-            return None
-        place = max(places, key=lambda each: bool(each.folder)) if has_workers else None
+        place: Place | None = None
+        if has_workers:
+            places = [place for follower in followers if (place := follower.place(loader)) is not None]
+            if not places:
+                return None
+            place = max(places, key=lambda each: bool(each.folder))
         proxy = SamplerProxy(getattr(loader, _sampler_name(loader)), place)
     else:
         found = getattr(running, "_index_sampler", None)
@@ -167,7 +169,8 @@ def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iterati
             return None
         proxy = found
     accepting = [follower for follower in followers if follower.accepts(loader, proxy.place)]
-    _miss(loader, [follower for follower in followers if follower not in accepting], "late")
+    if has_workers:
+        _miss(loader, [follower for follower in followers if follower not in accepting], "late")
     iteration = _new_iteration(loader, has_workers)
     iteration.listeners.extend(follower.listener(loader, iteration, hooks) for follower in accepting)
     _arm(proxy, iteration, hooks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from multiprocessing.util import Finalize
 from typing import Final, NamedTuple
 
 from annotate.hooks import readers
@@ -17,6 +18,7 @@ from annotate.workers.content import Made, Place
 from annotate.workers.transport import LOST, UNKNOWN, Tag
 
 NAME: Final = "losses"
+_NOT_YET: Final = -1
 _CHUNK_ROOM: Final = 256
 """Bytes beside a chunk's rows, at most."""
 
@@ -31,40 +33,42 @@ class Losses(NamedTuple):
 
 
 class SpansContent:
-    """Records spans while a window is open, and writes them away before their batch leaves."""
+    """Records spans while a capture is on, and writes them away before their batch leaves."""
 
     name = NAME
 
     def __init__(self, place: Place, worker: int, pid: int, began: int, patches: Patches) -> None:
         """Raises: OSError: the capture is over."""
         self._place = place
-        self._facts = {"loader": place.loader, "worker": worker, "pid": pid, "started": began}
+        self._facts: dict[str, object] = {"loader": place.loader, "worker": worker, "pid": pid, "started": began}
         self._patches = patches
         self._control = spool.view_control(place.folder)
         self._state = spool.StateFile(place.folder, worker)
+        Finalize(None, self._end, exitpriority=0)
         self._recorder = span_recorder.worker_recorder(self.poll)
-        self._window = 0
+        self._window = _NOT_YET
         self._file: spool.SpoolFile | None = None
+        """Of the window; None between windows."""
+        self._ring: spool.Ring | None = None
         self._tag: Tag | None = None
         self._started = 0
         self._meter: meter.Meter | None = None
         self._before: meter.Reading | None = None
         """What the meter said when the batch began."""
         self._dropped = 0
-        self._told: tuple[int, int] | None = None
-        """Losses of this window that a batch has taken along."""
         switch.install(self._recorder)
+        self.poll()
 
     def poll(self) -> bool:
-        """Start recording if a window has opened. Called while nothing is recorded."""
+        """Start recording, at first and when a window opens. Called while nothing is recorded."""
         window: int = self._control[0]
-        if window in (0, self._window):
+        if window in (spool.OVER, self._window):
             return False
-        self._window = window
-        forget_reported()
         with guard(LOST), suppress(OSError):  # a full disk: the capture tells that nothing came
-            self._open(window)
+            self._start()
+            self._turn_to(window)
             return True
+        self._window = window
         self._close()
         return False
 
@@ -92,48 +96,64 @@ class SpansContent:
         elif made.tag is None:  # its loader is not tagged: found out here that a window has opened
             self.poll()
         self._tag, self._started = None, 0
-        return self._new_losses() if was_recording else None
-
-    def _new_losses(self) -> Losses | None:
-        """None when there were no more since a batch has told of them."""
-        losses = self._dropped, span_recorder.other_threads
-        if losses == self._told:
-            return None
-        self._told = losses
-        return Losses(*losses)
+        return Losses(self._dropped, span_recorder.other_threads) if was_recording else None
 
     def fail(self) -> None:
         self._write(self._started, UNKNOWN, meter.NOT_TOLD)
 
     def still_on(self) -> bool:
-        """False, and nothing is recorded any more, when the window has closed."""
-        if self._control[0] == self._window:
+        """False, and nothing is recorded any more, when the last window has closed."""
+        window: int = self._control[0]
+        if window == self._window:
             return True
         self.fail()
+        if switch.RECORDING and window != spool.OVER:
+            with guard(LOST), suppress(OSError):
+                self._turn_to(window)
+                return True
+        self._window = window
         self._close()
         return False
 
-    def _open(self, window: int) -> None:
+    def _end(self) -> None:
+        """The worker ends. What it wrote between windows is of no use: the loop has received all of it."""
+        if self._control[0] in (0, spool.OVER):
+            self._state.remove()
+            if self._ring is not None:
+                self._ring.remove()
+        else:
+            self._state.end()
+
+    def _start(self) -> None:
+        """Record this process."""
         switch.install(self._recorder)
         span_recorder.attach(self.fail, self.still_on, self._place.buffered_spans)
-        facts = {**self._facts, "span_ns": span_recorder.cost_ns(), "threads": library_threads()}
-        self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, facts)
-        self._dropped = 0
-        self._told = None
+        self._facts |= {"span_ns": span_recorder.cost_ns(), "threads": library_threads()}
+        self._ring = spool.Ring(self._place.folder, self._facts)
         self._meter, self._before = meter.Meter(), None
+        switch.set_recording(True)
+
+    def _turn_to(self, window: int) -> None:
+        """What is recorded from now on belongs to the window; 0: to none."""
+        self._window = window
+        if self._file is not None:
+            self._file.close()
+            self._file = None
         with guard("annotate does not time what a DataLoader worker reads"):  # libraries imported by now
             readers.install(self._patches)
-        switch.set_recording(True)
+        if window:
+            forget_reported()
+            self._dropped, span_recorder.other_threads = 0, 0
+            self._facts["threads"] = library_threads()
+            self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, self._facts)
 
     def _close(self) -> None:
         switch.set_recording(False)
         span_recorder.rows.clear()
-        if self._meter is not None:
-            self._meter.close()
-            self._meter = None
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        for open_now in (self._meter, self._file, self._ring):
+            if open_now is not None:
+                open_now.close()
+        self._meter = self._file = self._ring = None
 
     def _cost(self) -> meter.Reading:
         """Of the batch that has just been finished."""
@@ -145,17 +165,17 @@ class SpansContent:
     def _write(self, started: int, finished: int, cost: meter.Reading) -> None:
         """Write what has been recorded. Any failure ends the recording, and what could not be written is counted."""
         count = span_recorder.row_count()
-        file = self._file
-        if file is None or not count:
-            span_recorder.rows.clear()
+        if not count:
             return
         span_recorder.flushed()
-        if not file.has_room(count * ROW_SIZE + _CHUNK_ROOM):
-            self._dropped += count
-            span_recorder.rows.clear()
-            return
-        iteration, batch = (UNKNOWN, UNKNOWN) if self._tag is None else self._tag[:2]
         try:
+            size = count * ROW_SIZE + _CHUNK_ROOM
+            file = self._file if self._file is not None or self._ring is None else self._ring.file_for(size)
+            if file is None or not file.has_room(size):
+                self._dropped += count
+                span_recorder.rows.clear()
+                return
+            iteration, batch = (UNKNOWN, UNKNOWN) if self._tag is None else self._tag[:2]
             packed = span_recorder.take_rows()
             file.write_names(span_recorder.names, switch.HANDED_OUT)
             file.write_spans(spool.BatchHead(iteration, batch, started, finished, *cost), packed)

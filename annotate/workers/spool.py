@@ -1,9 +1,12 @@
 """The spool: where workers put their spans until the training process merges them into the trace.
 
-One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 for none);
-for each worker a file ``<pid>.state`` (what it is making, see `InWork`; its start is 0 between batches); and for each
-worker and window a file ``<window>-<pid>.spans``, written with one ``write`` per chunk: a worker that dies leaves at
-most one chunk cut off, which readers leave out.
+One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 between
+windows, `OVER` when none will follow);
+for each worker a file ``<pid>.state`` (what it is making, see `InWork`, its start being 0 between batches; then when
+the worker ended, 0 while it lives); and for each worker and window a file ``<window>-<pid>.spans``, written with one
+``write`` per chunk: a worker that dies leaves at most one chunk cut off, which readers leave out. Between windows a
+worker writes into ``ring0-<pid>.spans`` and ``ring1-<pid>.spans`` in turn, so that of its latest batches, which the
+next window receives, the spans are known.
 
 A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
 machine's own byte order: the reader is on the same machine.
@@ -19,6 +22,7 @@ import re
 import stat
 import struct
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,11 +32,17 @@ from annotate.saying import guard
 PREFIX: Final = "annotate-"
 _FOLDER: Final = re.compile(r"annotate-(\d+)-(\d+)-[a-z0-9_]{8}")
 """Process, when that started, and the letters of ``tempfile.mkdtemp``."""
-_FILE: Final = re.compile(r"control|\d+\.state|\d+-\d+\.spans")
+_FILE: Final = re.compile(r"control|\d+\.state|(?:\d+|ring[01])-\d+\.spans")
 CONTROL: Final = "control"
+OVER: Final = 255
+"""As the number of a window: no more will be recorded."""
+_RINGS: Final = ("ring0", "ring1")
+_RING_BYTES: Final = 1 << 20
+"""Of each of the two files: 32,000 spans."""
 SUFFIX: Final = ".spans"
 STATE: Final = ".state"
 _STATE: Final = struct.Struct("=4q")
+_END: Final = struct.Struct("=q")
 
 HEAD: Final = struct.Struct("=B3xI")
 WORKER, NAMES, SPANS = 1, 2, 3
@@ -56,6 +66,7 @@ class BatchHead(NamedTuple):
     read_chars: int
     read_bytes: int
     major_faults: int
+    gc: int
 
     @property
     def costs(self) -> tuple[int, ...]:
@@ -101,30 +112,44 @@ class Spool:
 
     def open_window(self) -> None:
         """Have every worker record."""
-        self._window = self._window % 255 + 1
+        self._window = self._window % (OVER - 1) + 1
         self._control[0] = self._window
 
-    def close_window(self) -> None:
-        """Have every worker stop, each when it begins its next sample."""
-        self._control[0] = 0
+    def close_window(self, *, is_last: bool = False) -> None:
+        """Have every worker leave the window, each when it begins its next sample; after the last one it stops."""
+        self._control[0] = OVER if is_last else 0
 
-    def files(self) -> list[Path]:
-        """What the workers have written in the last window."""
-        return sorted(self.folder.glob(f"{self._window}-*{SUFFIX}"))
+    def files(self) -> list[list[Path]]:
+        """What the workers have written in the last window and shortly before it, by worker."""
+        names = (*_RINGS, str(self._window))
+        found: dict[str, list[Path]] = {}
+        for path in (path for name in names for path in sorted(self.folder.glob(f"{name}-*{SUFFIX}"))):
+            found.setdefault(path.stem.partition("-")[2], []).append(path)
+        return list(found.values())
 
     def in_work(self) -> list[InWork]:
         """What each worker is making now; one between batches is left out."""
         found = []
         for path in self.folder.glob("*" + STATE):
             with contextlib.suppress(OSError, struct.error):
-                one = InWork(int(path.stem), *_STATE.unpack(path.read_bytes()))
+                one = InWork(int(path.stem), *_STATE.unpack(path.read_bytes()[: _STATE.size]))
                 if one.started and _exists(one.pid):
                     found.append(one)
         return found
 
+    def ends(self) -> dict[int, int]:
+        """pid -> when that worker ended (perf_counter_ns). Those that live, or were killed, are not in it."""
+        found = {}
+        for path in self.folder.glob("*" + STATE):
+            with contextlib.suppress(OSError, struct.error):
+                (ended,) = _END.unpack_from(path.read_bytes(), _STATE.size)
+                if ended:
+                    found[int(path.stem)] = ended
+        return found
+
     def clear(self) -> None:
-        """Remove what the workers have written."""
-        for path in self.folder.glob(f"*{SUFFIX}"):
+        """Remove what the workers have written in windows."""
+        for path in self.folder.glob(f"[0-9]*{SUFFIX}"):
             path.unlink(missing_ok=True)
 
     def remove(self) -> None:
@@ -132,7 +157,7 @@ class Spool:
         if os.getpid() != self._pid:
             return
         with guard("annotate could not tell DataLoader workers that a capture is over"):
-            self.close_window()
+            self.close_window(is_last=True)
         for _ in range(5):  # a worker may be creating a file in it
             _remove(self.folder)
             if not self.folder.exists():
@@ -197,14 +222,23 @@ def _exists(pid: int) -> bool:
     return True
 
 
+def _path(folder: str, name: int | str) -> str:
+    return os.path.join(folder, f"{name}-{os.getpid()}{SUFFIX}")  # noqa: PTH118
+
+
 class SpoolFile:
     """A worker's side: one file for one window."""
 
-    def __init__(self, folder: str, window: int, limit: int, worker: dict[str, object]) -> None:
-        """Raises: OSError."""
+    def __init__(self, folder: str, name: int | str, limit: int, worker: dict[str, object]) -> None:
+        """
+        Args:
+            name: the number of the window.
+
+        Raises: OSError.
+        """
         self._file = os.open(
-            os.path.join(folder, f"{window}-{os.getpid()}{SUFFIX}"),  # noqa: PTH118
-            os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+            _path(folder, name),
+            os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if name in _RINGS else 0),
             0o600,
         )
         self._limit = limit
@@ -240,19 +274,61 @@ class SpoolFile:
             os.close(self._file)
 
 
+class Ring:
+    """A worker's side between windows: its latest spans, in two files of a fixed size that are filled in turn."""
+
+    def __init__(self, folder: str, worker: dict[str, object]) -> None:
+        """Raises: OSError."""
+        self._folder = folder
+        self._worker = worker
+        self._turn = 0
+        self._file = self._afresh()
+
+    def file_for(self, size: int) -> SpoolFile:
+        """Where so many bytes may go. Raises: OSError."""
+        if not self._file.has_room(size):
+            self._file.close()
+            self._turn = 1 - self._turn
+            self._file = self._afresh()
+        return self._file
+
+    def close(self) -> None:
+        self._file.close()
+
+    def remove(self) -> None:
+        """Nobody will want it."""
+        self.close()
+        for name in _RINGS:
+            with contextlib.suppress(OSError):
+                os.unlink(_path(self._folder, name))  # noqa: PTH108
+
+    def _afresh(self) -> SpoolFile:
+        return SpoolFile(self._folder, _RINGS[self._turn], _RING_BYTES, self._worker)
+
+
 class StateFile:
     """A worker's side of its state. Written, not mapped: a disk that fills up would kill a process that maps it."""
 
     def __init__(self, folder: str, worker: int) -> None:
         """Raises: OSError: the session is over."""
-        path = os.path.join(folder, f"{os.getpid()}{STATE}")  # noqa: PTH118
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._path = os.path.join(folder, f"{os.getpid()}{STATE}")  # noqa: PTH118
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         self._worker = worker
+        self.write(-1, -1, 0)
 
     def write(self, iteration: int, batch: int, started: int) -> None:
         """`started` is 0 between batches."""
         with contextlib.suppress(OSError):
             os.pwrite(self._file, _STATE.pack(self._worker, iteration, batch, started), 0)
+
+    def end(self) -> None:
+        """The worker ends."""
+        with contextlib.suppress(OSError):
+            os.pwrite(self._file, _END.pack(time.perf_counter_ns()), _STATE.size)
+
+    def remove(self) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)  # noqa: PTH108
 
 
 def chunks(data: bytes) -> Iterator[tuple[int, int, int]]:

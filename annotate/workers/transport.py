@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
 
 from annotate.saying import guard, report_fault
@@ -33,7 +34,7 @@ class Tag(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Of a finished batch, from its worker; times in ``perf_counter_ns``."""
+    """Of a finished batch; times in ``perf_counter_ns``. The last three are known when it has arrived."""
 
     iteration: int
     """`UNKNOWN` when the indices came without a tag; so is `batch`."""
@@ -45,6 +46,11 @@ class Facts(NamedTuple):
     """When the worker was ready to work."""
     started: int
     finished: int
+    serialise: int = UNKNOWN
+    """Its worker began to serialise it."""
+    serialised: int = UNKNOWN
+    deserialise: int = UNKNOWN
+    """The training process began to deserialise it: before that it was on its way."""
 
 
 NOTHING_WANTED: Final[frozenset[str]] = frozenset()
@@ -107,8 +113,31 @@ def take_indices(indices: Any, iteration: int, batch: int, *wanted: str) -> Any:
     return indices
 
 
+class _WhenPickled:
+    """Unpickles as the time at which it was pickled."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Callable[[int], int], tuple[int]]:
+        return int, (perf_counter_ns(),)
+
+
+class _WhenUnpickled:
+    """Unpickles as the time at which it is unpickled."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Callable[[], int], tuple[()]]:
+        return perf_counter_ns, ()
+
+
+_SERIALISE: Final = _WhenPickled()
+_SERIALISED: Final = _WhenPickled()
+_DESERIALISE: Final = _WhenUnpickled()
+
+
 class Parcel:
-    """A finished batch on its way to the training process."""
+    """A finished batch on its way to the training process. What stands around the data tells when it was reached."""
 
     __slots__ = ("data", "facts", "payload")
 
@@ -118,14 +147,16 @@ class Parcel:
         self.payload = payload
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return unpack, (self.data, tuple(self.facts), self.payload)
+        return unpack, (_DESERIALISE, _SERIALISE, self.data, _SERIALISED, tuple(self.facts[:8]), self.payload)
 
 
-def unpack(data: Any, facts: tuple[int, ...], payload: Payload) -> Any:
+def unpack(
+    deserialise: int, serialise: int, data: Any, serialised: int, facts: tuple[int, ...], payload: Payload
+) -> Any:
     """Runs in the process that unpickles a `Parcel`."""
     if arrived is not None:
         with guard(LOST):
-            arrived(Facts(*facts), payload)
+            arrived(Facts._make((*facts, serialise, serialised, deserialise)), payload)
     return data
 
 

@@ -23,8 +23,8 @@ class WorkerCosts:
     """Of all batches that were begun and finished in the window. None: not recorded.
 
     `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
-    threads (may exceed 1), `run_delay` waiting for a CPU. `read_chars` are bytes that reads returned, `read_bytes` the
-    part that came from storage. Switches and faults are counts.
+    threads (may exceed 1), `run_delay` waiting for a CPU, `gc` in Python's garbage collector. `read_chars` are bytes
+    that reads returned, `read_bytes` the part that came from storage. Switches and faults are counts.
     """
 
     batches: int
@@ -37,6 +37,7 @@ class WorkerCosts:
     read_chars: int | None
     read_bytes: int | None
     major_faults: int | None
+    gc: float | None
 
     @property
     def build_ns(self) -> float:
@@ -91,6 +92,7 @@ def find_worker_costs(trace: Trace, tree: StageTree, window: Window) -> WorkerCo
         read_chars=_sum(costs.read_chars[rows]) if costs else None,
         read_bytes=_sum(costs.read_bytes[rows]) if costs else None,
         major_faults=_sum(costs.major_faults[rows]) if costs else None,
+        gc=_share(costs.gc_ns[rows], length) if costs else None,
     )
 
 

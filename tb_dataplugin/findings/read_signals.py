@@ -26,7 +26,7 @@ from tb_dataplugin.findings.signals import (
 )
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.model.intervals import EMPTY, Intervals
-from tb_dataplugin.model.trace import HostInfo
+from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 
 def read_signals(results: Results) -> Signals:
@@ -64,11 +64,17 @@ def read_signals(results: Results) -> Signals:
         worker_processes=pipeline.workers if pipeline else (),
         workers=_workers(flow.workers) if flow.workers else None,
         costs=results.worker_costs,
+        collecting_us=_collecting(pipeline),
         load=results.load,
         throughput=results.throughput,
         copies=_copies(results.copies[0]) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
     )
+
+
+def _collecting(pipeline: PipelineInfo | None) -> float | None:
+    thread = pipeline.training_thread if pipeline else None
+    return None if thread is None or thread.gc_ns is None else _us(thread.gc_ns)
 
 
 def _us(time_ns: float) -> float:

@@ -203,6 +203,8 @@ class Signals:
     """What they did; None without their records."""
     costs: WorkerCosts | None
     """What building batches cost them; None when not recorded."""
+    collecting_us: float | None
+    """Time in Python's garbage collector in the training process; None when not recorded."""
     load: HostLoad | None
     """How busy the machine was; None when not sampled."""
     throughput: Throughput | None

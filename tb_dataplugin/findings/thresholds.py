@@ -125,3 +125,7 @@ at once may: so it is said with less certainty."""
 MOSTLY_BLOCKED: Final = 0.5
 """Share of the build time in which workers are blocked, and share of the bytes that come from storage, from which
 storage may be the limit whatever the number of workers."""
+
+MUCH_COLLECTING: Final = 0.10
+"""Share of the time in which batches are made, from which Python's garbage collector is worth a change (as INPUT_BOUND
+twice: some collecting is never got rid of)."""

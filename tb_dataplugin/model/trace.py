@@ -63,7 +63,8 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
-    """A DataLoader worker that recorded. `started_ns`: when its worker_init_fn had returned, on the trace's clock.
+    """A DataLoader worker that recorded. `started_ns`: when its worker_init_fn had returned, on the trace's clock;
+    `ended_ns`: when it ended by itself, None while it lives and where it was killed.
 
     Threads: how many each library uses in this process, by ``torch.get_num_threads()``, ``cv2.getNumThreads()`` and
     OMP_NUM_THREADS; None when it was not loaded or set.
@@ -74,6 +75,7 @@ class WorkerProcess:
     pid: int
     started_ns: int
     dropped_spans: int
+    ended_ns: int | None = None
     torch_threads: int | None = None
     cv2_threads: int | None = None
     omp_threads: int | None = None
@@ -87,7 +89,8 @@ UNKNOWN_NS: Final = -(2**63)
 class BatchTable:
     """Batches that DataLoader workers built, one row each, by start. Times in ns on the trace's clock, or `UNKNOWN_NS`.
 
-    `number` is the 0-based number in the epoch, -1 when it could not be known.
+    `number` is the 0-based number in the epoch, -1 when it could not be known. `serialise_ns` to `serialised_ns` it is
+    serialised in its worker, `deserialise_ns` to `arrived_ns` deserialised in the training process.
     """
 
     loader: Int64Array
@@ -98,6 +101,9 @@ class BatchTable:
     drawn_ns: Int64Array
     started_ns: Int64Array
     finished_ns: Int64Array
+    serialise_ns: Int64Array
+    serialised_ns: Int64Array
+    deserialise_ns: Int64Array
     arrived_ns: Int64Array
     consumed_ns: Int64Array
 
@@ -114,6 +120,7 @@ class BatchCosts:
     voluntary, involuntary          context switches of its main thread
     read_chars, read_bytes          bytes that reads returned; the part of them that came from storage
     major_faults                    page faults that went to storage
+    gc_ns                           Python's garbage collector
     """
 
     process_cpu_ns: Int64Array
@@ -123,14 +130,18 @@ class BatchCosts:
     read_chars: Int64Array
     read_bytes: Int64Array
     major_faults: Int64Array
+    gc_ns: Int64Array
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadCosts:
-    """What a thread spent in the window: running; waiting for a CPU."""
+    """What a thread spent in the window: running; waiting for a CPU; of both, in Python's garbage collector (None: not
+    recorded).
+    """
 
     cpu_ns: int
     run_delay_ns: int
+    gc_ns: int | None = None
 
     @property
     def delay_per_cpu(self) -> float | None:

@@ -43,6 +43,7 @@ class _Worker(msgspec.Struct):
     worker: Count
     pid: Count
     started_us: Time
+    ended_us: Time | None = None
     dropped_spans: Count = 0
     torch_threads: Count | None = None
     cv2_threads: Count | None = None
@@ -58,8 +59,14 @@ class _Batches(msgspec.Struct):
     drawn_us: Times = []
     started_us: Times = []
     finished_us: Times = []
+    serialise_us: Times = []
+    serialised_us: Times = []
+    deserialise_us: Times = []
     arrived_us: Times = []
     consumed_us: Times = []
+
+
+_SINCE_VERSION_2: Final = ("serialise_us", "serialised_us", "deserialise_us")
 
 
 class _Costs(msgspec.Struct):
@@ -70,11 +77,13 @@ class _Costs(msgspec.Struct):
     read_chars: list[Total | None] = []
     read_bytes: list[Total | None] = []
     major_faults: list[Total | None] = []
+    gc_us: Times = []
 
 
 class _ThreadCosts(msgspec.Struct):
     cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
     run_delay_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
+    gc_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
 
 
 class _Metadata(msgspec.Struct):
@@ -142,7 +151,8 @@ def _bounded(what: str, count: int, most: int, diagnostics: DiagnosticsCollector
 
 
 def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:
-    return ThreadCosts(round(costs.cpu_us * 1e3), round(costs.run_delay_us * 1e3))
+    collecting = None if costs.gc_us is None else round(costs.gc_us * 1e3)
+    return ThreadCosts(round(costs.cpu_us * 1e3), round(costs.run_delay_us * 1e3), collecting)
 
 
 def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
@@ -161,6 +171,7 @@ def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:
         record.pid,
         started,
         record.dropped_spans,
+        ended_ns=None if record.ended_us is None else round(record.ended_us * 1e3) - origin_ns,
         torch_threads=record.torch_threads,
         cv2_threads=record.cv2_threads,
         omp_threads=record.omp_threads,
@@ -168,7 +179,11 @@ def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:
 
 
 def _batches(records: _Batches, origin_ns: int, diagnostics: DiagnosticsCollector) -> BatchTable | None:
-    columns = [getattr(records, name) for name in records.__struct_fields__]
+    count = len(records.loader)
+    columns = [
+        getattr(records, name) or ([None] * count if name in _SINCE_VERSION_2 else [])
+        for name in records.__struct_fields__
+    ]
     if len({len(column) for column in columns}) != 1:
         message = "The columns of the batch records differ in length; the trace is read without them"
         diagnostics.add("bad_batches", message)
@@ -195,6 +210,7 @@ def _costs(costs: _Costs, count: int, diagnostics: DiagnosticsCollector) -> Batc
         read_chars=column("read_chars"),
         read_bytes=column("read_bytes"),
         major_faults=column("major_faults"),
+        gc_ns=column("gc_us", 1e3),
     )
 
 

@@ -36,12 +36,16 @@ def load(path: str | Path) -> dict[str, Any]:
 
 
 def spans_of(trace: dict[str, Any]) -> list[Span]:
-    """The roots of our spans, by time; nesting must be strict."""
-    found = [
-        Span(event["name"], float(event["ts"]), float(event["ts"]) + float(event["dur"]))
-        for event in trace["traceEvents"]
-        if event.get("ph") == "X" and event.get("cat") == MARKER_CATEGORY and parse_span_name(event["name"])
-    ]
+    """The roots of our spans, by thread and time; nesting must be strict."""
+    threads: dict[object, list[Span]] = {}
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and event.get("cat") == MARKER_CATEGORY and parse_span_name(event["name"]):
+            begin = float(event["ts"])
+            threads.setdefault(event["tid"], []).append(Span(event["name"], begin, begin + float(event["dur"])))
+    return [root for found in threads.values() for root in _nested(found)]
+
+
+def _nested(found: list[Span]) -> list[Span]:
     found.sort(key=lambda span: (span.start, -span.end))
     roots: list[Span] = []
     open_spans: list[Span] = []

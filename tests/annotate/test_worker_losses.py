@@ -289,7 +289,7 @@ def test_the_folder_that_nobody_took_away_is_cleared_away_by_the_next_program(te
 
 
 def test_a_cut_off_file_is_read_up_to_the_cut(tmp_path: Path) -> None:
-    from annotate.trace.merge import read_worker_file
+    from annotate.trace.worker_files import read_worker_files
 
     file = spool.SpoolFile(str(tmp_path), 1, 1 << 20, {"loader": 0, "worker": 1, "pid": 2, "started": 3})
     file.write_names(["a", "b"], {"b": "user::b"})
@@ -301,7 +301,7 @@ def test_a_cut_off_file_is_read_up_to_the_cut(tmp_path: Path) -> None:
     counts = set()
     for length in range(len(whole) + 1):
         path.write_bytes(whole[:length])
-        found = read_worker_file(path)
+        found = read_worker_files([path])
         counts.add(None if found is None else len(found.rows))
     assert counts == {None, 0, 2, 4, 6}
     assert found is not None

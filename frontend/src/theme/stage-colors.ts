@@ -5,6 +5,8 @@ import type { StageKind } from "./tokens";
 type Shades = { readonly light: string; readonly dark: string };
 
 const STAGE_COLORS: Readonly<Record<StageKind, Shades>> = {
+  sampler: { light: "#6C4A9E", dark: "#B79BE0" },
+  wrapper: { light: "#2F6F6F", dark: "#7FC4C0" },
   read: { light: "#0072B2", dark: "#4FA3D9" },
   decode: { light: "#56B4E9", dark: "#8CCDF2" },
   transform: { light: "#009E73", dark: "#3CC79B" },

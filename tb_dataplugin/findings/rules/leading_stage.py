@@ -23,6 +23,10 @@ ADVICE: Final[dict[StageKind, str]] = {
     "transform": "Replace it with array operations, or apply it once per batch, after collate or on the device.",
     "sample": "This is time in the dataset's own __getitem__, outside all marked stages: mark its parts with "
     "annotate.stage to see which part is slow.",
+    "sampler": "Draw indices faster: work out the order once per epoch, with array operations. The training thread "
+    "draws them for all DataLoader workers.",
+    "wrapper": "This is time in the code between the DataLoader and the loop, in the training thread: move its work "
+    "into the dataset or collate, where DataLoader workers do it.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
 }
 

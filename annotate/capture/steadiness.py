@@ -1,0 +1,83 @@
+"""``wait="auto"``: when to record. Prefetched batches hide a slow loader until they are used up, so a window that opens
+too early shows a loop that does not last.
+
+Recording starts when the loop has taken three times as many steps as there are prefetched batches, counted from the
+last epoch's start, and its step time has settled: the mean of its latest steps is within `SETTLED` of that of the steps
+before. It starts in any case after `LONGEST_S`, after twenty times the prefetched batches, and early enough to fit into
+an epoch that is long enough for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+FEWEST: Final = 10
+"""Steps before a window, as a fixed `wait` had them."""
+SETTLED: Final = 0.1
+LONGEST_S: Final = 60.0
+_AT_LEAST_COMPARED: Final = 5
+
+
+class Loop(NamedTuple):
+    """What is known of the loop when a step begins."""
+
+    prefetched: int
+    """Batches that its loaders keep ready, at most."""
+    epochs: int
+    """How often loaders have been iterated."""
+    length: int | None
+    """Steps of an epoch, where it has a length."""
+
+
+class WhenSteady:
+    """A schedule for ``torch.profiler.profile``: called for one step after the other, from 0."""
+
+    def __init__(self, warmup: int, active: int, repeat: int, look: Callable[[], Loop]) -> None:
+        self._warmup, self._active, self._repeat = warmup, active, repeat
+        self._look = look
+        self._times: list[float] = []
+        """When each step since the last window began."""
+        self._epochs = 0
+        self._epoch_began = 0
+        self._first: int | None = None
+        """The step with which the cycle that is on began; None between cycles."""
+        self._cycles = 0
+
+    def __call__(self, step: int) -> Any:
+        from torch.profiler import ProfilerAction
+
+        self._times.append(perf_counter())
+        if self._first is None and (not self._repeat or self._cycles < self._repeat) and self._is_time():
+            self._first = step
+        if self._first is None:
+            return ProfilerAction.NONE
+        place = step - self._first
+        if place < self._warmup:
+            return ProfilerAction.WARMUP
+        if place < self._warmup + self._active - 1:
+            return ProfilerAction.RECORD
+        self._first, self._cycles = None, self._cycles + 1
+        self._times.clear()
+        return ProfilerAction.RECORD_AND_SAVE
+
+    def _is_time(self) -> bool:
+        loop, taken = self._look(), len(self._times) - 1
+        if loop.epochs != self._epochs:
+            self._epochs, self._epoch_began = loop.epochs, taken
+        in_epoch = taken - self._epoch_began
+        if loop.length is not None and 0 <= loop.length - self._warmup - self._active <= in_epoch:
+            return True
+        if taken < FEWEST:
+            return False
+        if self._times[-1] - self._times[0] > LONGEST_S or taken >= FEWEST + 20 * loop.prefetched:
+            return True
+        return in_epoch >= 3 * loop.prefetched and self._has_settled(loop.prefetched)
+
+    def _has_settled(self, prefetched: int) -> bool:
+        count = max(_AT_LEAST_COMPARED, prefetched)
+        if len(self._times) <= 2 * count:
+            return False
+        before, middle, now = (self._times[-1 - place * count] for place in (2, 1, 0))
+        return abs((now - middle) - (middle - before)) <= SETTLED * (middle - before)

@@ -1,0 +1,139 @@
+"""What stands between a DataLoader and the loop: iterables and generators that hold it, and their own code as spans."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import GeneratorType
+from typing import Any, Final, NamedTuple
+
+from annotate.hooks.patching import Patches, Timing
+from annotate.hooks.stand_ins import Followed, Method
+from annotate.recording import switch
+
+_DEEPEST: Final = 4
+"""Wrappers inside wrappers that are looked through."""
+_MOST: Final = 256
+"""Objects that are looked at."""
+
+
+class Path(NamedTuple):
+    """From what the loop iterates to the DataLoaders behind it."""
+
+    loaders: list[object]
+    wrappers: list[object]
+    """Iterables in between, without the outermost: its code is what the wait has beside theirs."""
+
+
+def path_to_loaders(given: object) -> Path:
+    """The DataLoaders that `given` is or holds, and the wrappers on the way."""
+    path = Path([], [])
+    if isinstance(given, type):
+        return path
+    if looks_like_loader(given):
+        return Path([given], [])
+    seen: dict[int, object] = {}
+    _look(given, 0, seen, path)
+    return path
+
+
+def _look(holder: object, depth: int, seen: dict[int, object], path: Path) -> bool:
+    """Whether a DataLoader is behind `holder`."""
+    is_on_the_way = False
+    for held in _held_by(holder):
+        if id(held) in seen or len(seen) >= _MOST:
+            continue
+        seen[id(held)] = held
+        if _is_loader(held):
+            path.loaders.append(held)
+            is_on_the_way = True
+        elif depth < _DEEPEST and _is_iterable(held) and _look(held, depth + 1, seen, path):
+            path.wrappers.append(held)
+            is_on_the_way = True
+    return is_on_the_way
+
+
+def _held_by(holder: object) -> list[object]:
+    frame = holder.gi_frame if isinstance(holder, GeneratorType) else None
+    values = list(frame.f_locals.values()) if frame is not None else list(getattr(holder, "__dict__", {}).values())
+    return values + [item for value in values if isinstance(value, (list, tuple)) for item in value[:_MOST]]
+
+
+def _is_loader(held: object) -> bool:
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and isinstance(held, data.DataLoader)
+
+
+def _is_iterable(held: object) -> bool:
+    """True for generators, and for objects of classes in Python that can be iterated."""
+    return isinstance(held, GeneratorType) or (hasattr(type(held), "__iter__") and hasattr(held, "__dict__"))
+
+
+def looks_like_loader(given: object) -> bool:
+    """True for what has a collate function or a dataset of its own, not one that it makes up when it is asked."""
+    return any(
+        name in getattr(given, "__dict__", {}) or hasattr(type(given), name) for name in ("collate_fn", "dataset")
+    )
+
+
+def time_wrapper(patches: Patches, wrapper: object) -> None:
+    """Time an iterable's own code, until the undo; a generator cannot be timed from outside."""
+    if not isinstance(wrapper, GeneratorType) and patches.first_visit(wrapper):
+        patches.follow(wrapper, _WRAPPER)
+
+
+def label_of(iterable: object) -> str:
+    """The class of an iterable, or the function that a generator came from."""
+    name = iterable.__name__ if isinstance(iterable, GeneratorType) else type(iterable).__name__
+    return type(iterable).__name__ if name.startswith("<") else name  # a generator expression
+
+
+def _timed_iter(method: Method, followed: Followed) -> Method:
+    @wraps(method)
+    def __iter__(self: object) -> Any:  # noqa: N807
+        iterator, name = method(self), followed.get(id(self))
+        return iterator if name is None or iterator is self else TimedSteps(iterator, name)
+
+    return __iter__
+
+
+class TimedSteps:
+    """The iterator of a wrapper with each ``next()`` in a `wrapper` span. Everything else is the real iterator's."""
+
+    __slots__ = ("_iterator", "_name")
+
+    def __init__(self, iterator: Iterator[Any], name: str) -> None:
+        self._iterator = iterator
+        self._name = name
+
+    def __iter__(self) -> TimedSteps:
+        return self
+
+    def __next__(self) -> Any:
+        return timed_next(self._name, self._iterator)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in TimedSteps.__slots__:  # only while unpickling or copying: not there yet
+            raise AttributeError(name)
+        return getattr(self._iterator, name)
+
+
+def timed_next(name: str | None, iterator: Iterator[Any]) -> Any:
+    """``next(iterator)``, in a span while something records."""
+    if name is None or not switch.RECORDING:
+        return next(iterator)
+    step: Callable[[Iterator[Any]], Any] = next
+    return switch.call(name, step, (iterator,), {})
+
+
+def _timed_own_next(method: Method, followed: Followed) -> Method:
+    @wraps(method)
+    def __next__(self: object) -> Any:  # noqa: N807
+        name = followed.get(id(self)) if switch.RECORDING else None
+        return method(self) if name is None else switch.call(name, method, (self,), {})
+
+    return __next__
+
+
+_WRAPPER: Final = {"__iter__": Timing("wrapper", _timed_iter), "__next__": Timing("wrapper", _timed_own_next)}

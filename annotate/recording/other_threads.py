@@ -1,0 +1,68 @@
+"""Spans of the other threads of the training process: torch's profiler keeps no markers of theirs.
+
+Such threads make batches ahead of the loop (producers, buffers). Their spans are rare beside those of the thread that
+records a window, so each is one tuple, with the thread that ran it; the trace has them in rows of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import get_native_id
+from time import perf_counter_ns as clock
+from time import thread_time_ns as cpu_clock
+from typing import Any, Final, NamedTuple
+
+from annotate.recording.rows import UNKNOWN
+
+MOST: Final = 1 << 18
+"""Spans kept of one window."""
+
+
+class ThreadSpan(NamedTuple):
+    """One span; times in ``perf_counter_ns``."""
+
+    thread: int
+    """As the system numbers it."""
+    name: str
+    start: int
+    end: int
+    cpu: int
+    item: int
+    """Dataset index of a sample, `UNKNOWN` otherwise."""
+
+
+_spans: Final[list[ThreadSpan]] = []
+lost = 0
+"""Spans beyond `MOST`."""
+
+
+def call(name: str, index: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``function(*args, **kwargs)`` in a span."""
+    start, cpu = clock(), cpu_clock()
+    try:
+        return function(*args, **kwargs)
+    finally:
+        keep(name, start, cpu, index)
+
+
+def keep(name: str, start: int, cpu: int, index: int = UNKNOWN) -> None:
+    """A span of the calling thread ends. `start` and `cpu` are what both clocks showed when it began."""
+    global lost
+    if len(_spans) < MOST:
+        _spans.append(ThreadSpan(get_native_id(), name, start, clock(), cpu_clock() - cpu, index))
+    else:
+        lost += 1
+
+
+def begin() -> None:
+    """A window opens."""
+    global lost
+    lost = 0
+    _spans.clear()
+
+
+def take() -> list[ThreadSpan]:
+    """All spans of the window, which are forgotten."""
+    taken = _spans.copy()
+    _spans.clear()
+    return taken

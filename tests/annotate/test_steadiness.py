@@ -1,0 +1,71 @@
+"""``wait="auto"``: when a window opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from torch.profiler import ProfilerAction
+
+from annotate.capture import steadiness
+from annotate.capture.steadiness import Loop, WhenSteady
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(steadiness, "perf_counter", lambda: now[0])
+    return now
+
+
+def actions(when: WhenSteady, clock: list[float], durations: Iterable[float]) -> list[ProfilerAction]:
+    found = []
+    for step, duration in enumerate(durations):
+        found.append(when(step))
+        clock[0] += duration
+    return found
+
+
+def first(found: list[ProfilerAction]) -> int:
+    return found.index(ProfilerAction.RECORD)
+
+
+def loop(prefetched: int = 0, epochs: int = 1, length: int | None = None) -> Callable[[], Loop]:
+    return lambda: Loop(prefetched, epochs, length)
+
+
+def test_an_even_loop_without_prefetching_is_recorded_after_ten_steps(clock: list[float]) -> None:
+    found = actions(WhenSteady(2, 3, 1, loop()), clock, [0.1] * 40)
+    assert found[:10] == [ProfilerAction.NONE] * 10
+    assert first(found) == 12
+    assert found[12:15] == [ProfilerAction.RECORD] * 2 + [ProfilerAction.RECORD_AND_SAVE]
+    assert set(found[15:]) == {ProfilerAction.NONE}
+
+
+def test_buffers_are_used_up_first(clock: list[float]) -> None:
+    draining = [0.1] * 32 + [0.3] * 200
+    assert first(actions(WhenSteady(2, 3, 1, loop(16)), clock, draining)) >= 32 + 16
+
+
+def test_a_loop_that_never_settles_is_recorded_all_the_same(clock: list[float]) -> None:
+    assert first(actions(WhenSteady(2, 3, 1, loop(4)), clock, [1.02**step for step in range(200)])) <= 10 + 20 * 4 + 2
+
+
+def test_a_slow_loop_is_not_waited_for_longer_than_a_minute(clock: list[float]) -> None:
+    assert first(actions(WhenSteady(2, 3, 1, loop(64)), clock, [7.0] * 200)) == 12
+
+
+def test_the_window_fits_into_an_epoch_that_is_long_enough(clock: list[float]) -> None:
+    found = actions(WhenSteady(2, 10, 1, loop(16, length=15)), clock, [0.1] * 15)
+    assert found[-1] is ProfilerAction.RECORD_AND_SAVE
+
+
+def test_an_epoch_that_begins_is_waited_out(clock: list[float]) -> None:
+    epochs = iter([1] * 12 + [2] * 1000)
+    found = actions(WhenSteady(2, 3, 1, lambda: Loop(4, next(epochs), None)), clock, [0.1] * 60)
+    assert first(found) >= 12 + 3 * 4
+
+
+def test_windows_repeat(clock: list[float]) -> None:
+    found = actions(WhenSteady(1, 2, 0, loop()), clock, [0.1] * 100)
+    assert found.count(ProfilerAction.RECORD_AND_SAVE) > 3
