@@ -6,8 +6,9 @@ In this order:
    everything). A stage that merely encloses another wait does not have that.
 2. `wrapper`: the rest of a wait in an iterator around a recorded loader, outside the loader's own waits. In the wait
    for a first batch only what follows the loader's first batch; before it the workers start.
-3. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
-4. What remains is ``other`` where the training thread builds the batches, else ``unrecorded``.
+3. In a wait for another thread of the process: that thread's stages, and what it waits for itself (`fed_waits`).
+4. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
+5. What remains is ``other`` where the training thread builds the batches, else ``unrecorded``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from annotate.trace_format import FIRST_BATCH, parse_span_name, span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
+from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import OTHER, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import Workers
@@ -47,6 +49,7 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
         wrapped = rest.intersect(time)
         parts.add(span_name("wrapper", label), wrapped)
         rest = rest.minus(wrapped)
+    rest = _share_fed(trace, workers, rest, parts)
     if workers is not None:
         rest = share_by_batch(trace, workers, rest, parts)
     _share_rest(trace, waits, rest, built_here, parts)
@@ -54,6 +57,19 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
     if workers is None and by_stage.keys() <= {OTHER, UNRECORDED}:
         return _no_stages()
     return WaitShares(by_stage, parts.by_span_ns)
+
+
+def _share_fed(trace: Trace, workers: Workers | None, rest: Intervals, parts: WaitParts) -> Intervals:
+    """Passes on waits for other threads of the training process; what is left of all waits."""
+    for label, time in find_fed_waits(trace).items():
+        fed = rest.intersect(time)
+        rest = rest.minus(fed)
+        for track in threads_beside(trace):
+            fed = parts.add_stages(track, fed)
+        if workers is not None:
+            fed = share_by_batch(trace, received_beside(workers), fed, parts)
+        parts.add(span_name("wrapper", label), fed)
+    return rest
 
 
 def _builds(name: str) -> bool:

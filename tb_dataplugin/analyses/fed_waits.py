@@ -1,0 +1,66 @@
+"""Waits of the training thread for another thread of its process, which iterates the loader ahead of it.
+
+Such a wait contains no wait of the loader's own, and its iterator is no recorded loader. The other threads' stages have
+it first (`WaitParts.add_stages`); then the DataLoader worker that the other thread waits for: its wait for a batch is
+taken to last from the batch received before it to this one's arrival, if that was not ready and lying in the queue.
+What remains is the iterator's own code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from annotate.trace_format import FIRST_BATCH
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.model.intervals import Intervals
+from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
+
+PROMPT_NS = 1_000_000
+"""A batch that lay in the queue for longer was not waited for: no thread starts that slowly."""
+
+
+def find_fed_waits(trace: Trace) -> dict[str, Intervals]:
+    """By the label of their iterator."""
+    spans, events, inner = trace.stage_spans, trace.events, trace.stage_spans.inner_waits
+    loaders = {loader.name for loader in trace.info.pipeline.loaders} if trace.info.pipeline else set()
+    loaders.discard("")
+    if not loaders or not threads_beside(trace):
+        return {}
+    found: dict[str, list[Intervals]] = {}
+    for number, stage in enumerate(spans.stages):
+        label = stage.label.removesuffix(FIRST_BATCH)
+        if stage.kind != "wait" or label in loaders:
+            continue
+        rows = spans.row[(spans.stage == number) & (events.track[spans.row] == trace.training_track)]
+        start, end = events.start_ns[rows], events.end_ns[rows]
+        alone = inner.overlap(start, end) == 0
+        found.setdefault(label, []).append(Intervals.union(start[alone], end[alone]))
+    waits = {label: Intervals.union_of(sets) for label, sets in found.items()}
+    return {label: time for label, time in waits.items() if len(time)}
+
+
+def threads_beside(trace: Trace) -> list[int]:
+    """Rows of the trace with stages of other threads of the training process."""
+    if trace.training_track is None:
+        return []
+    pid = trace.tracks[trace.training_track].pid
+    with_stages = np.unique(trace.events.track[trace.stage_spans.row]).tolist()
+    return [track for track in with_stages if track != trace.training_track and trace.tracks[track].pid == pid]
+
+
+def received_beside(workers: Workers) -> Workers:
+    """With the waits of the thread that received the batches, in place of the training thread's."""
+    batches, table = workers.batches, workers.batches.table
+    start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
+    for loader in np.unique(table.loader).tolist():
+        rows = np.flatnonzero((table.loader == loader) & known(table.consumed_ns) & known(table.arrived_ns))
+        rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
+        before, arrived = table.consumed_ns[rows[:-1]], table.arrived_ns[rows[1:]]
+        sent, taken = table.serialised_ns[rows[1:]], table.deserialise_ns[rows[1:]]
+        lay = known(sent) & known(taken) & (taken - sent > PROMPT_NS)
+        waited = rows[1:][~lay & (arrived > before)]
+        start[waited], end[waited] = before[~lay & (arrived > before)], arrived[~lay & (arrived > before)]
+    return replace(workers, batches=replace(batches, wait_start_ns=start, wait_end_ns=end))
