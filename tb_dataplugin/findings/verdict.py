@@ -11,7 +11,14 @@ from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import DEVICE_BUSY, INPUT_BOUND, LEADING_STAGE, ONE_REASON, WORTH_A_WORD
+from tb_dataplugin.findings.thresholds import (
+    DEVICE_BUSY,
+    HIGHLY_INPUT_BOUND,
+    INPUT_BOUND,
+    LEADING_STAGE,
+    ONE_REASON,
+    WORTH_A_WORD,
+)
 from tb_dataplugin.units import duration, percent
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
@@ -94,6 +101,10 @@ def _judge_host_run(signals: Signals) -> Verdict:
     opening = f"The training thread waits for data for {percent(cost)} of the window"
     if cost < INPUT_BOUND:
         return Verdict("host", f"{opening}: {NOT_DATA}.", _wait_evidence(signals))
+    if cost < HIGHLY_INPUT_BOUND:
+        own = f"The training thread is in the loop's own code for {percent(1 - cost)} of the window"
+        sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
+        return Verdict("host", sentence, _wait_evidence(signals))
     return Verdict(_input_bound(signals), f"{opening}{_mostly(signals)}.", _wait_evidence(signals))
 
 
@@ -122,6 +133,9 @@ def _input_bound(signals: Signals) -> Bound:
     """Which part of loading holds the run back: the kind of stages with the largest part of the wait."""
     if signals.waits_by_stage is None:
         return "unknown"
+    leader = leading_place(signals)
+    if leader is not None:  # the verdict names it: its bound is that of the verdict
+        return NAMED.get(leader.name, "cpu") if leader.stage is None else BOUND_OF_KIND.get(leader.stage.kind, "cpu")
     totals: dict[Bound, float] = {}
     for wait in signals.waits_by_stage:
         bound = NAMED.get(wait.name) if wait.stage is None else BOUND_OF_KIND.get(wait.stage.kind, "cpu")
