@@ -83,6 +83,12 @@ def _notes(before: Sequence[Run], after: Sequence[Run], shared: float, outcome: 
             "CPUs. Wall times are compared with a wider interval for that; CPU times are not affected"
         )
         yield Diagnostic("capture", "shared_machine", 1, message)
+    if shared == UNKNOWN_SHARING:
+        message = (
+            "Whether other programs used the CPUs is unknown: plain captures do not record it. The intervals hold on an "
+            "otherwise idle machine only"
+        )
+        yield Diagnostic("capture", "unknown_sharing", 1, message)
     modes = {run.mode for run in (*before, *after)}
     if len(modes) > 1:
         message = f"The captures are of different kinds ({', '.join(sorted(modes))}); their times mean different things"

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, Floats, change, change_beside, holm
+from tb_dataplugin.compare.noise import LEAST_RUNS, STAGE_LUCK, Change, Figure, Floats, change, change_beside, holm
 from tb_dataplugin.compare.quantity import (
     NONE_AFTER,
     NONE_BEFORE,
@@ -165,7 +165,7 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
     """By CPU time, or by wall time: the one with the more significant difference, else the one that suits the stage.
 
     CPU time does not suffer from neighbours on the machine; wall time knows of waiting for files. None for a stage that
-    a run lacks.
+    a run lacks. Without repeated runs, what the other stages changed by (`drift`) may be the machine's speed.
     """
     runs = [[run.get(name) for run in side] for side in sides]
     known = [[figures for figures in side if figures is not None] for side in runs]
@@ -176,15 +176,18 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
     computing = len(measures) == 2 and all(computes(figures, shared) for figures in everywhere)
     suits: Measure = "cpu" if computing else "wall"
     candidates = []
+    speed, drift = _speed(sides, name), 0.0
+    if speed is not None and min(map(len, sides)) < LEAST_RUNS:
+        drift = abs(float(speed[1].mean() - speed[0].mean())) / math.sqrt(2)
     for measure in measures:
         before, after = ([figures.typical[measure] for figures in side] for side in known)
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
         call_us = _typical_us(before + after)
-        noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
+        noise = shared if measure == "wall" else math.hypot(shared * min(1.0, COLD_US / call_us), drift)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
         plain = Typical(change(before, after, STAGE_LUCK, noise, layout), measure, part, *times)
-        candidates += _both(plain, before, after, _speed(sides, name), layout) if measure == "cpu" else [plain]
+        candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
     if not candidates:
         return None
     best = min(candidates, key=lambda candidate: candidate.probability)
