@@ -2,10 +2,10 @@
 
     python benchmarks/compare_windows.py FOLDER [FOLDER ...] [--steps 6 12 24]
 
-Each FOLDER holds captures of equal runs (`compare_power.py --keep` makes them: `.../before*`). Their windows are cut into pieces of
-so many steps, and pieces are compared one against one: neighbours within a run, which show whether the noise inside a run is judged
-well, and pieces of different runs, which also have what differs between runs. A false alarm is a comparison that calls the time
-faster or slower, a part of it more or less, or names a stage.
+Each FOLDER holds captures of equal runs (`compare_power.py --keep` makes them: `.../before*`). Their windows are cut
+into pieces of so many steps, and pieces are compared one against one: neighbours within a run, which show whether the
+noise inside a run is judged well, and pieces of different runs, which also have what differs between runs. A false
+alarm is a comparison that calls the time faster or slower, a part of it more or less, or names a stage.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def without_stages(capture: Capture) -> Capture:
 
 
 def neighbours(runs: Sequence[Sequence[Capture]]) -> list[tuple[Capture, Capture]]:
-    return [pair for run in runs for pair in zip(run, run[1:], strict=False)]
+    return [pair for run in runs for pair in itertools.pairwise(run)]
 
 
 def across(runs: Sequence[Sequence[Capture]], most: int) -> list[tuple[Capture, Capture]]:
@@ -80,13 +80,11 @@ def across(runs: Sequence[Sequence[Capture]], most: int) -> list[tuple[Capture, 
 
 def count(title: str, pairs: Sequence[tuple[Capture, Capture]]) -> None:
     results = [compare([before], [after]) for before, after in pairs]
-    known = [result for result in results if result.outcome != "too_short"]
+    short = sum(result.outcome == "too_short" for result in results)
     total = sum(result.outcome in ("faster", "slower") for result in results)
     parts = sum(any(part.outcome in SIGNIFICANT for part in result.parts) for result in results)
     stages = sum(any(stage.outcome in SIGNIFICANT for stage in result.stages) for result in results)
-    print(
-        f"{title}: {len(pairs)} pairs, time {total}, parts {parts}, stages {stages}; too short {len(pairs) - len(known)}"
-    )
+    print(f"{title}: {len(pairs)} pairs, time {total}, parts {parts}, stages {stages}; too short {short}")
 
 
 def main() -> None:

@@ -44,6 +44,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     compared = Compared(
         unit=unit,
         runs=max(len(first), len(second)),
+        shared_machine=_is_shared(shared),
         same_content=are_identical(before, after),
         why_not=why_not_comparable(first, second),
         time=compare_time(first, second, unit, shared),
@@ -77,7 +78,7 @@ def _notes(before: Sequence[Run], after: Sequence[Run], shared: float, outcome: 
             "of a stage's): give at least three captures, each of a separate run, on each side"
         )
         yield Diagnostic("capture", "few_runs", 1, message)
-    if shared > BUSY and shared != UNKNOWN_SHARING:
+    if _is_shared(shared):
         message = (
             f"On one side stages took {magnitude(expm1(shared))} longer than they computed: other programs used the "
             "CPUs. Wall times are compared with a wider interval for that; CPU times are not affected"
@@ -85,14 +86,18 @@ def _notes(before: Sequence[Run], after: Sequence[Run], shared: float, outcome: 
         yield Diagnostic("capture", "shared_machine", 1, message)
     if shared == UNKNOWN_SHARING:
         message = (
-            "Whether other programs used the CPUs is unknown: plain captures do not record it. The intervals hold on an "
-            "otherwise idle machine only"
+            "Whether other programs used the CPUs is unknown: plain captures do not record it. The "
+            "intervals hold on an otherwise idle machine only"
         )
         yield Diagnostic("capture", "unknown_sharing", 1, message)
     modes = {run.mode for run in (*before, *after)}
     if len(modes) > 1:
         message = f"The captures are of different kinds ({', '.join(sorted(modes))}); their times mean different things"
         yield Diagnostic("capture", "different_modes", 1, message)
+
+
+def _is_shared(shared: float) -> bool:
+    return shared > BUSY and shared != UNKNOWN_SHARING
 
 
 def _run(run: Run, unit: Unit) -> pb.ComparedRun:

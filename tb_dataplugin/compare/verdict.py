@@ -33,6 +33,7 @@ class Compared:
     unit: Unit
     runs: int
     """On the side that has more."""
+    shared_machine: bool
     same_content: bool
     why_not: str
     time: Quantity | None
@@ -181,10 +182,11 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 
 
 def _too_short(compared: Compared, total: Quantity) -> str:
-    longer = "more steps (at least four for each DataLoader worker)"
-    return (
-        f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. Record {longer}, or several captures on each side."
-    )
+    if compared.shared_machine:
+        advice = "Other programs used the CPUs: capture on a quieter machine, or several runs on each side."
+    else:
+        advice = "Record more steps (at least four for each DataLoader worker), or several runs on each side."
+    return f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. {advice}"
 
 
 def _but(compared: Compared) -> str:
