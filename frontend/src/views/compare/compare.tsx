@@ -111,11 +111,9 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
         )}
       </section>
       <CompareNumbers comparison={comparison} />
+      <PartTable comparison={comparison} />
       <StageChangeTable comparison={comparison} />
-      <div class="columns">
-        <PartTable comparison={comparison} />
-        <SettingTable settings={comparison.settings} />
-      </div>
+      <SettingTable settings={comparison.settings} />
       <Sources comparison={comparison} />
     </>
   );
