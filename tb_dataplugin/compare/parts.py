@@ -87,7 +87,7 @@ def _judged(one: _Measured, significant: bool) -> Judged:
     judged = judge_change(one.part.kind, difference, one.ratio.bounds, significant, not difference)
     if judged.interval is None and judged.outcome != "identical":
         if one.part.of_step is None and not one.ratio.is_known:
-            return Judged(None, NEEDS_RUNS, "too_short")
+            return Judged(None, NEEDS_RUNS, "unknown")
         if significant and not one.ratio.before.value:
             return Judged(None, NONE_BEFORE, judged.outcome)
     return judged

@@ -101,9 +101,13 @@ def _of_single_runs(total: Quantity) -> str:
 
 def _with_interval(quantity: Quantity) -> str:
     """``−20%, 95% interval −36% to −0.9%``."""
-    changed = "" if quantity.change is None else change(quantity.change)
+    changed = "" if quantity.change is None else f"{change(quantity.change)}, "
+    return f"{changed}{_interval(quantity)}"
+
+
+def _interval(quantity: Quantity) -> str:
     name = "95% interval " if quantity.interval and quantity.interval.high is not None else ""
-    return f"{changed}{', ' if changed else ''}{name}{quantity.interval_text}"
+    return f"{name}{quantity.interval_text}"
 
 
 def _times(quantity: Quantity, unit: Unit) -> str:
@@ -199,7 +203,8 @@ def _stage_evidence(stages: Sequence[Quantity]) -> list[Evidence]:
     for stage in stages:
         if not stage.significant or stage.change is None:
             continue
-        text = f"{stage.name}: {_per_call(stage)} {_with_interval(stage)} in a typical batch; on average {_pair(stage)}"
+        measured = f"{stage.name}: {_per_call(stage)} {change(stage.change)} in a typical batch ({_interval(stage)})"
+        text = f"{measured}; on average {_pair(stage)}"
         facts.append(share("stage_change", stage.change, "self time per call", text, stage.name))
     return facts
 

@@ -98,7 +98,7 @@ def _settings(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     if not comparison.settings:
         yield "  none that was captured"
     for setting in comparison.settings:
-        yield from _wrap(f"{setting.title:<28}{setting.before} to {setting.after}", "  ", " " * 30)
+        yield from _wrap(f"{setting.title:<30}{setting.before} to {setting.after}", "  ", " " * 32)
 
 
 def _diagnostics(comparison: pb.Comparison, style: Style) -> Iterator[str]:

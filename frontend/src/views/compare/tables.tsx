@@ -1,16 +1,16 @@
-import type { Comparison, SettingChange } from "../../contract/report";
+import type { Quantity, SettingChange } from "../../contract/report";
 import { chooseTimeUnit, formatChange } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
 import { IntervalCell, isSignificant, OutcomeCell } from "./intervals";
 
-/** Parts of the time, then data wait by stage, in the report's order. */
-export function PartTable({ comparison: { parts, unit: per } }: { comparison: Comparison }) {
+/** Parts of the time, or of the data wait, in the report's order. */
+export function PartTable({ parts, title }: { parts: readonly Quantity[]; title: string }) {
   if (parts.length === 0) return null;
   const unit = chooseTimeUnit(parts.flatMap((part) => [part.before_us, part.after_us]));
   return (
     <section>
-      <h2>What the time per {per} went to</h2>
+      <h2>{title}</h2>
       <div class="scroll-x">
         <table class="stages compare-stages" data-testid="part-changes">
           <thead>
