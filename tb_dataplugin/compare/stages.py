@@ -184,7 +184,7 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
         call_us = _typical_us(before + after)
-        noise = shared if measure == "wall" else math.hypot(shared * min(1.0, COLD_US / call_us), drift)
+        noise = math.hypot(shared if measure == "wall" else shared * min(1.0, COLD_US / call_us), drift)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
         plain = Typical(change(before, after, STAGE_LUCK, noise, layout), measure, part, *times)
         candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]

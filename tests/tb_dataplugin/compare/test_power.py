@@ -72,6 +72,12 @@ def test_a_machine_that_changes_its_speed_raises_few_alarms() -> None:
     assert sum(bool(named(pair)) or pair.outcome in SIGNIFICANT for pair in pairs) <= 1
 
 
+def test_without_repeated_runs_a_faster_machine_is_no_faster_stage() -> None:
+    rng = np.random.default_rng(16)
+    pairs = [compare(on_machine(rng, MANY, [1.4]), on_machine(rng, MANY, [1.0])) for _ in range(10)]
+    assert not any(named(pair) for pair in pairs)
+
+
 def test_what_all_stages_have_in_common_is_not_explained_away() -> None:
     """Everything takes twice as long: that is no machine's speed, since runs of one side do not differ so."""
     rng = np.random.default_rng(14)
