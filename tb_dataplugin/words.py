@@ -108,12 +108,17 @@ SEVERITIES: Final = (
 OUTCOMES: Final = (
     Term("faster", "faster"),
     Term("slower", "slower"),
-    Term("not_significant", "not significant", "No significant difference."),
+    Term("more", "more"),
+    Term("less", "less"),
+    Term("not_significant", "not significant", "No significant difference, all rows taken into account."),
+    Term("too_short", "too short to compare", "The noise is unknown, or larger than anything worth saying."),
+    Term("identical", "identical", "The same number on both sides."),
     Term("new", "new", "Only in the captures after the change."),
     Term("gone", "gone", "Only in the captures before the change."),
-    Term("unknown", "unknown", "The captures cannot be compared."),
+    Term("not_comparable", "not comparable", "The captures are of different programs."),
+    Term("unknown", "unknown", "Not recorded on both sides, or not in a way that shows its noise."),
 )
-"""Of a comparison and of its stages."""
+"""Of a comparison and of its quantities."""
 
 RATES: Final = (
     Term("read", "reading alone", "What reading alone could sustain."),

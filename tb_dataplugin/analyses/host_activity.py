@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tb_dataplugin.analyses.launches import NONE, launches_of
+from tb_dataplugin.analyses.launches import NONE, Rows, launches_of
 from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import Trace
@@ -179,3 +179,11 @@ def _operators(trace: Trace) -> Mask:
     if not events.is_category(Category.USER_ANNOTATION).any():
         operators &= matching(trace, _OPERATOR)
     return operators
+
+
+def outermost_rows(trace: Trace, rows: Rows) -> Rows:
+    """Those spans of one thread that stand in no other, by start."""
+    events = trace.events
+    rows = rows[np.lexsort((-events.end_ns[rows], events.start_ns[rows]))]
+    reached = np.maximum.accumulate(events.end_ns[rows]) if len(rows) else events.end_ns[rows]
+    return rows[np.concatenate(([True], events.start_ns[rows][1:] >= reached[:-1]))] if len(rows) else rows

@@ -60,4 +60,5 @@ class Results:
     slow_samples: tuple[SlowSample, ...]
     throughput: Throughput | None
     load: HostLoad | None
+    operators: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()

@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
+from tb_dataplugin.analyses.program import find_operators
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
 from tb_dataplugin.analyses.sawtooth import find_sawtooth
@@ -98,5 +99,6 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         slow_samples=find_slow_samples(trace, tree, window),
         throughput=reasons.known("throughput", rates),
         load=load,
+        operators=find_operators(trace, window, loader),
     )
     return replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))

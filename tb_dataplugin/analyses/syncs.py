@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
-from tb_dataplugin.analyses.host_activity import Mask, read_host_activity
+from tb_dataplugin.analyses.host_activity import Mask, outermost_rows, read_host_activity
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.launches import Rows
 from tb_dataplugin.analyses.stages import groups
@@ -64,7 +64,7 @@ def _operators_around(trace: Trace, calls: Rows, operators: Mask) -> tuple[tuple
     events = trace.events
     counts: dict[str, int] = {}
     for track, mine in groups(events.track, calls):
-        outermost = _outermost(trace, np.flatnonzero(operators & (events.track == track)))
+        outermost = outermost_rows(trace, np.flatnonzero(operators & (events.track == track)))
         place = np.searchsorted(events.start_ns[outermost], events.start_ns[mine], side="right") - 1
         around = outermost[np.maximum(place, 0)] if len(outermost) else mine
         inside = (place >= 0) & (events.end_ns[around] >= events.end_ns[mine])
@@ -72,11 +72,3 @@ def _operators_around(trace: Trace, calls: Rows, operators: Mask) -> tuple[tuple
             name = trace.names[number]
             counts[name] = counts.get(name, 0) + 1
     return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
-
-
-def _outermost(trace: Trace, rows: Rows) -> Rows:
-    """The outermost spans of one thread, by start."""
-    events = trace.events
-    rows = rows[np.lexsort((-events.end_ns[rows], events.start_ns[rows]))]
-    reached = np.maximum.accumulate(events.end_ns[rows]) if len(rows) else events.end_ns[rows]
-    return rows[np.concatenate(([True], events.start_ns[rows][1:] >= reached[:-1]))] if len(rows) else rows

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from tb_dataplugin.cache import Store
 from tb_dataplugin.cli.inputs import (
@@ -22,24 +22,27 @@ from tb_dataplugin.cli.inputs import (
     write_text,
 )
 from tb_dataplugin.compare import compare
-from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tb_dataplugin.units import magnitude
 
-TOO_SLOW = 1
+FINE, TOO_SLOW, INCONCLUSIVE = 0, 1, 4
 
 
 class CompareCommand:
-    """Compare two runs: faster, slower, or no significant difference; which stage, which setting.
+    """Compare two runs: what is faster or slower, by how much, and how sure that is.
 
     BEFORE and AFTER are a trace file, or a folder with traces. Captures of several runs on one side show how much equal
-    runs differ: with a single one on each side only large differences are significant.
+    runs differ; with one run on each side that is assumed, and the total is known to about 15% at best.
 
-    Exit status: 0 fine; 1 with --fail-if-slower, when AFTER is significantly slower by more than allowed (one line on
-    stderr says so), or a folder has no traces; 2 bad usage or unreadable input.
+    With --fail-if-slower LIMIT, AFTER is too slow when it is significantly slower and its time grew by more than LIMIT,
+    and fast enough when even the upper end of the 95% interval is within LIMIT. Anything else is inconclusive.
+
+    Exit status: 0 fine; 1 slower than allowed; 2 bad usage, unreadable input, no traces; 3 internal error;
+    4 inconclusive (--inconclusive pass|fail makes it 0 or 1). Without --fail-if-slower nothing is judged: 0.
     """
 
     name: ClassVar[str] = "compare"
@@ -53,21 +56,34 @@ class CompareCommand:
         add_cache_argument(parser)
         add_links_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
-        help_limit = "exit with status 1 when AFTER takes longer per sample by more than this, and significantly"
+        help_limit = (
+            "exit with 1 when AFTER takes longer per sample or step by more than this, with 4 when inconclusive"
+        )
         parser.add_argument("--fail-if-slower", type=_share, metavar="5%", help=help_limit.replace("%", "%%"))
+        help_inconclusive = "with --fail-if-slower: exit with 0 (pass) or 1 (fail) instead of 4"
+        parser.add_argument("--inconclusive", choices=tuple(_INSTEAD), help=help_inconclusive)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
+        if arguments.inconclusive and arguments.fail_if_slower is None:
+            raise BadRequest("--inconclusive needs a limit to judge by: add --fail-if-slower 5%")
         stores = stores_for(arguments)
         follow = arguments.follow_links
-        before, after = (_side(path, stores, follow) for path in (arguments.before, arguments.after))
-        for captures in (before, after):
+        sides = [_side(path, stores, follow) for path in (arguments.before, arguments.after)]
+        unread = max(status for _, status in sides)
+        if not all(captures for captures, _ in sides):
+            return unread
+        for captures, _ in sides:
             check_output(arguments.output, [Path(capture.file) for capture in captures])
-        comparison = compare(before, after)
+        comparison = compare(*(captures for captures, _ in sides))
+        status = unread or _judge(comparison, arguments)
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
         text = as_json(comparison, indent=2) if arguments.format == "json" else compare_text(comparison, style)
         write_text(text, arguments.output)
-        return 0 if arguments.fail_if_slower is None else _judge(comparison, arguments.fail_if_slower)
+        return status
+
+
+_INSTEAD: Final = {"pass": FINE, "fail": TOO_SLOW}
 
 
 def _share(text: str) -> float:
@@ -81,26 +97,39 @@ def _share(text: str) -> float:
     return value
 
 
-def _side(path: Path, stores: Sequence[Store], follow_links: bool) -> list[Capture]:
-    """Raises UnreadableTrace when not one of its traces can be read; each that cannot costs a line."""
+def _side(path: Path, stores: Sequence[Store], follow_links: bool) -> tuple[list[Capture], int]:
+    """Its captures; what cannot be read costs a line and the exit status. Raises an error where nothing can be."""
+    try:
+        traces = list(expand([path], follow_links))
+    except NothingToReport as error:  # there are no captures to compare: not what was asked for
+        raise BadRequest(str(error)) from None
     if not is_folder(path):
-        return [open_one(trace, stores).capture for trace in expand([path])]
-    captures, _ = analyse_all(expand([path], follow_links), stores)
+        return [open_one(trace, stores).capture for trace in traces], FINE
+    captures, status = analyse_all(traces, stores)
     if not captures:
-        raise UnreadableTrace(path, "none of its traces can be read", "name another trace or folder")
-    return captures
+        complain(str(UnreadableTrace(path, "none of its traces can be read", "name another trace or folder")))
+    return captures, status
 
 
-def _judge(comparison: Comparison, allowed: float) -> int:
-    limit, time = magnitude(allowed), comparison.time
+def _judge(comparison: Comparison, arguments: argparse.Namespace) -> int:
+    """The exit status; a line says why, where it is not "fine"."""
+    if arguments.fail_if_slower is None or comparison.outcome == "identical":
+        return FINE
+    allowed, time = float(arguments.fail_if_slower), comparison.time
+    limit = magnitude(allowed)
     if comparison.outcome == "slower" and time.change > allowed:
         complain(f"slower by {magnitude(time.change)} per {comparison.unit}, more than the {limit} allowed")
         return TOO_SLOW
-    if comparison.outcome == "unknown":
-        complain(f"--fail-if-slower {limit} is inconclusive: {comparison.sentence}")
-    elif time.detectable > allowed:
-        complain(
-            f"slower by {limit} could pass unnoticed: the smallest detectable change of these captures is "
-            f"{magnitude(time.detectable)}; give captures of more runs on each side, or longer ones"
-        )
-    return 0
+    why = _why_inconclusive(comparison, allowed)
+    if why:
+        complain(f"slower by more than {limit}? Inconclusive: {why}")
+    return _INSTEAD.get(arguments.inconclusive, INCONCLUSIVE) if why else FINE
+
+
+def _why_inconclusive(comparison: Comparison, allowed: float) -> str:
+    time = comparison.time
+    if comparison.outcome in ("unknown", "not_comparable", "too_short"):
+        return comparison.sentence
+    if time.HasField("high") and time.high <= allowed:
+        return ""
+    return f"the 95% interval is {time.interval_text}; capture more runs on each side, or longer ones"

@@ -97,10 +97,18 @@ def complain(message: str) -> None:
     print(f"tb-dataplugin: {shown(message)}", file=sys.stderr)
 
 
+def forget_output() -> None:
+    """Nobody reads standard output any more; what is still to be flushed goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def write_text(text: str, output: Path | None) -> None:
     """To the terminal, or into a file. Raises BadRequest when that cannot be written."""
     if output is None:
-        print(text)
+        try:
+            print(text, flush=True)
+        except BrokenPipeError:  # `| head` closed the pipe: fine, and the exit status is as without it
+            forget_output()
         return
     try:
         with _open_output(output) as file:

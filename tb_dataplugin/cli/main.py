@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Sequence
 from typing import ClassVar, NoReturn, Protocol
 
 from tb_dataplugin.cli.compare import CompareCommand
-from tb_dataplugin.cli.inputs import complain
+from tb_dataplugin.cli.inputs import complain, forget_output
 from tb_dataplugin.cli.report import ReportCommand
 from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.shown import shown
@@ -33,7 +32,7 @@ COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error."""
+    """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error (see `compare`)."""
     arguments = build_parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):  # do not stop for a name that the terminal cannot show
         sys.stdout.reconfigure(errors="replace")
@@ -42,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except DataPipelineError as error:
         return _fail(error)
-    except BrokenPipeError:  # `| head` closed the pipe: fine
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        forget_output()
         return 0
     except KeyboardInterrupt:
         return 130

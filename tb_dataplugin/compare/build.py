@@ -1,4 +1,4 @@
-"""Fills the comparison from what was found: logarithms become relative changes here."""
+"""Fills the comparison from what was found."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from math import expm1
 from typing import Final
 
-from tb_dataplugin.compare.noise import SHOWN, TIME_LUCK, Change, change
-from tb_dataplugin.compare.parts import PartChange, compare_parts
+from tb_dataplugin.compare.parts import compare_parts
+from tb_dataplugin.compare.programs import are_identical, why_not_comparable
+from tb_dataplugin.compare.quantity import Quantity, StageCalls
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
     UNKNOWN_SHARING,
@@ -17,11 +18,11 @@ from tb_dataplugin.compare.sides import (
     group_runs,
     sharing,
     stages_of,
-    time_figure,
     time_per_unit,
 )
-from tb_dataplugin.compare.stages import StageChange, Typical, compare_stages
-from tb_dataplugin.compare.verdict import ALARM, TimeChange, judge, relative
+from tb_dataplugin.compare.stages import compare_stages
+from tb_dataplugin.compare.total import compare_time
+from tb_dataplugin.compare.verdict import Compared, Outcome, judge
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
@@ -40,11 +41,18 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     (first, left), (second, right) = group_runs(before), group_runs(after)
     unit = common_unit((*first, *second))
     shared = max(sharing(stages_of(run)) for run in (*first, *second))
-    time = _compare_time(first, second, unit, shared)
-    stages = compare_stages(first, second, unit, shared)
-    parts = compare_parts(first, second, unit, shared)
-    settings = compare_settings(first, second)
-    verdict = judge(time, unit, stages, parts, settings)
+    compared = Compared(
+        unit=unit,
+        runs=max(len(first), len(second)),
+        shared_machine=_is_shared(shared),
+        same_content=are_identical(before, after),
+        why_not=why_not_comparable(first, second),
+        time=compare_time(first, second, unit, shared),
+        parts=compare_parts(first, second, unit, shared),
+        stages=compare_stages(first, second, unit, shared),
+        settings=compare_settings(first, second),
+    )
+    verdict = judge(compared)
     return pb.Comparison(
         schema_version=SCHEMA_VERSION,
         before=(_run(run, unit) for run in first),
@@ -53,41 +61,43 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         sentence=verdict.sentence,
         evidence=map(evidence_report, verdict.evidence),
         unit=unit,
-        time=_time(time) if time else None,
-        parts=map(_part, parts),
-        stages=map(_stage, stages),
-        settings=map(_setting, settings),
-        diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, shared))),
+        time=_quantity(compared.time) if compared.time else None,
+        parts=map(_quantity, compared.parts),
+        stages=map(_quantity, compared.stages),
+        settings=map(_setting, compared.settings),
+        diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, shared, verdict.outcome))),
     )
 
 
-def _compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> TimeChange | None:
-    sides = [[time_figure(run, unit) for run in runs] for runs in (before, after)]
-    known = [[figures for figures in side if figures is not None] for side in sides]
-    means = [[time_per_unit(run, unit) for run in runs] for runs in (before, after)]
-    if any(len(figures) < len(side) for figures, side in zip(known, sides, strict=True)):
-        return None
-    first, second = (sum(mean for mean in side if mean is not None) / len(side) for side in means)
-    return TimeChange(first, second, change(known[0], known[1], TIME_LUCK, shared))
-
-
-def _notes(before: Sequence[Run], after: Sequence[Run], shared: float) -> Iterator[Diagnostic]:
+def _notes(before: Sequence[Run], after: Sequence[Run], shared: float, outcome: Outcome) -> Iterator[Diagnostic]:
+    if outcome == "identical":
+        return
     if min(len(before), len(after)) < 3:
         message = (
             "How much equal runs of this pipeline differ is mostly assumed (3% of the time per sample, 4% "
             "of a stage's): give at least three captures, each of a separate run, on each side"
         )
         yield Diagnostic("capture", "few_runs", 1, message)
-    if shared > BUSY and shared != UNKNOWN_SHARING:
+    if _is_shared(shared):
         message = (
             f"On one side stages took {magnitude(expm1(shared))} longer than they computed: other programs used the "
             "CPUs. Wall times are compared with a wider interval for that; CPU times are not affected"
         )
         yield Diagnostic("capture", "shared_machine", 1, message)
+    if shared == UNKNOWN_SHARING:
+        message = (
+            "Whether other programs used the CPUs is unknown: plain captures do not record it. The "
+            "intervals hold on an otherwise idle machine only"
+        )
+        yield Diagnostic("capture", "unknown_sharing", 1, message)
     modes = {run.mode for run in (*before, *after)}
     if len(modes) > 1:
         message = f"The captures are of different kinds ({', '.join(sorted(modes))}); their times mean different things"
         yield Diagnostic("capture", "different_modes", 1, message)
+
+
+def _is_shared(shared: float) -> bool:
+    return shared > BUSY and shared != UNKNOWN_SHARING
 
 
 def _run(run: Run, unit: Unit) -> pb.ComparedRun:
@@ -95,73 +105,32 @@ def _run(run: Run, unit: Unit) -> pb.ComparedRun:
     return pb.ComparedRun(name=run.name, files=files, mode=run.mode, time_us=time_per_unit(run, unit))
 
 
-def _interval(change: Change) -> tuple[float | None, float | None]:
-    reach = change.reach(SHOWN)
-    return (None, None) if reach is None else (change.value - reach, change.value + reach)
-
-
-def _difference(
-    before_us: float, after_us: float, change: Change, reach: float | None, significant: bool
-) -> pb.Difference:
-    low, high = _interval(change)
-    return pb.Difference(
-        before_us=before_us,
-        after_us=after_us,
-        change=relative(change.value),
-        low=None if low is None else relative(low),
-        high=None if high is None else relative(high),
-        detectable=None if reach is None else relative(reach),
-        significant=significant,
+def _quantity(quantity: Quantity) -> pb.Quantity:
+    interval, calls = quantity.interval, quantity.calls
+    return pb.Quantity(
+        kind=quantity.kind,
+        name=quantity.name,
+        title=quantity.title,
+        before_us=quantity.before_us,
+        after_us=quantity.after_us,
+        change=quantity.change,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        outcome=quantity.outcome,
+        interval_text=quantity.interval_text,
+        detectable=quantity.detectable,
+        calls=_calls(calls) if calls else None,
     )
 
 
-def _time(time: TimeChange) -> pb.Difference:
-    reach = time.change.reach(ALARM)
-    return _difference(time.before_us, time.after_us, time.change, reach, time.change.probability <= ALARM)
-
-
-def _part(part: PartChange) -> pb.PartDifference:
-    low, high = _interval(part.change) if part.change else (None, None)
-    return pb.PartDifference(
-        name=part.name,
-        title=part.title,
-        by_stage=part.by_stage,
-        before_us=part.before_us,
-        after_us=part.after_us,
-        change=part.change.value if part.change else None,
-        low=low,
-        high=high,
+def _calls(calls: StageCalls) -> pb.StageCalls:
+    return pb.StageCalls(
+        before=calls.before,
+        after=calls.after,
+        change_us=calls.change_us,
+        measure=calls.measure,
+        speed_adjusted=calls.speed_adjusted,
     )
-
-
-def _stage(stage: StageChange) -> pb.StageDifference:
-    before, after, typical = stage.before, stage.after, stage.typical
-    return pb.StageDifference(
-        stage=stage.name,
-        before_us=before.per_call_us if before else None,
-        after_us=after.per_call_us if after else None,
-        before_calls=before.calls if before else None,
-        after_calls=after.calls if after else None,
-        change_us=stage.change_us,
-        typical=_typical(typical, stage) if typical else None,
-        measure=typical.measure if typical else "",
-        outcome=_stage_outcome(stage),
-        speed_adjusted=typical is not None and typical.speed_adjusted,
-    )
-
-
-def _typical(typical: Typical, stage: StageChange) -> pb.Difference:
-    return _difference(typical.before_us, typical.after_us, typical.change, stage.reach, stage.significant)
-
-
-def _stage_outcome(stage: StageChange) -> str:
-    if stage.before is None:
-        return "new"
-    if stage.after is None:
-        return "gone"
-    if not stage.significant or stage.typical is None:
-        return "not_significant"
-    return "slower" if stage.typical.change.value > 0 else "faster"
 
 
 def _setting(setting: SettingChange) -> pb.SettingChange:

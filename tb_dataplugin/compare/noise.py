@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.compare import student
+from tb_dataplugin.compare.quantity import Bounds
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,6 +89,17 @@ class Change:
         """Of a difference like this, or larger, between equal sides."""
         return 1.0 if not self.error else student.two_sided(self.value / self.error, self.freedom)
 
+    @property
+    def relative(self) -> float:
+        """``log(1.1) -> 0.1``."""
+        return math.expm1(self.value)
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """Of the relative change, with 95% confidence."""
+        reach = self.reach(SHOWN)
+        return None if reach is None else Bounds(math.expm1(self.value - reach), math.expm1(self.value + reach))
+
     def reach(self, probability: float) -> float | None:
         """How far from 0 (or from the truth) noise gets with this probability; None when not known, or boundless."""
         far = math.inf if self.error is None else self.error * student.critical(probability, self.freedom)
@@ -130,22 +142,14 @@ def _middle_half(blocks: Floats) -> tuple[float, float | None, Floats] | None:
     return float(middle.mean()), scatter / (count * (count - 1)) if len(blocks) >= LEAST_BLOCKS else None, kept
 
 
-def share_figure(value: float, blocks: Floats, whole: float) -> Figure:
-    """A part as a share of `whole`, which may be 0 or come and go, so that it has no logarithm. No blocks: no noise."""
-    if len(blocks) < LEAST_BLOCKS:
-        return Figure(value / whole, None, 1)
-    variance = float(blocks.var(ddof=1)) / len(blocks) * _inflation(blocks)
-    return Figure(value / whole, variance / whole**2, len(blocks) - 1)
-
-
 def _relative(mean: float, variance: float | None, blocks: Floats, freedom: int) -> Figure:
     """Neighbouring blocks that are alike are worth fewer: their correlation widens the variance."""
     if variance is None:
         return Figure(math.log(mean), None, 1)
-    return Figure(math.log(mean), variance * _inflation(blocks) / mean**2, freedom)
+    return Figure(math.log(mean), variance * inflation(blocks) / mean**2, freedom)
 
 
-def _inflation(blocks: Floats) -> float:
+def inflation(blocks: Floats) -> float:
     """Variance of a mean of first-order autoregressive blocks over that of independent ones."""
     off = blocks - blocks.mean()
     power = float(off @ off)

@@ -1,65 +1,113 @@
-"""What the time per sample went to, on both sides: the data wait and its stages, device work, idle time by cause."""
+"""What the time per unit went to, on both sides: the data wait and its stages, device work, idle time by cause."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.compare.noise import TIME_LUCK, Change, Figure, Floats, change, share_figure
+from tb_dataplugin.compare.noise import Floats, holm
+from tb_dataplugin.compare.quantity import NEEDS_RUNS, NONE_BEFORE, NOT_RECORDED, Judged, Kind, Quantity, judge_change
+from tb_dataplugin.compare.ratio import PartFigure, Ratio, part_figure, part_mean
 from tb_dataplugin.compare.sides import Run, Unit, step_blocks, time_per_unit
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.words import cause_label
+
+ALARM: Final = 0.03
+"""Probability that any part of the time is called more or less between equal sides; the same for data wait by stage."""
 
 PerCapture = Callable[[pb.Capture], float | None]
 PerStep = Callable[[pb.Step], float]
 
 
 @dataclass(frozen=True, slots=True)
-class PartChange:
-    """Means per unit (us); None: not known on that side. `change` is a share of the whole time per unit before.
-
-    `by_stage`: a part of the data wait by stage, not of the time itself.
-    """
-
-    name: str
-    title: str
-    by_stage: bool
-    before_us: float | None
-    after_us: float | None
-    change: Change | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Part:
     """How to read a part off a capture, and off a step where steps have it."""
 
+    kind: Kind
     name: str
     title: str
     of_capture: PerCapture
     of_step: PerStep | None = None
 
 
-def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[PartChange]:
-    wholes = [whole for run in before if (whole := time_per_unit(run, unit)) is not None]
-    if len(wholes) < len(before):
-        return []
-    whole = sum(wholes) / len(wholes)
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """Means per unit (us), None where a side has none; `ratio` where all runs of both sides have it."""
+
+    part: _Part
+    before_us: float | None
+    after_us: float | None
+    ratio: Ratio | None
+
+    @property
+    def size_us(self) -> float:
+        return max(self.before_us or 0.0, self.after_us or 0.0)
+
+
+def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[Quantity]:
+    """The parts of the time, then the data wait by stage; the largest first, without those that neither side has."""
     captures = [capture for run in (*before, *after) for capture in run.captures]
-    parts = (_compare(part, before, after, unit, whole, shared) for part in _parts(captures))
-    return [part for part in parts if part.before_us is not None or part.after_us is not None]
+    measured = [_measure(part, before, after, unit, shared) for part in _parts(captures)]
+    kinds: tuple[Kind, ...] = ("part", "data_wait_by_stage")
+    return [quantity for kind in kinds for quantity in _judge_kind([m for m in measured if m.part.kind == kind])]
+
+
+def _judge_kind(measured: Sequence[_Measured]) -> list[Quantity]:
+    """Each part on its own, with an error rate for all of them together."""
+    known = [one for one in measured if one.size_us > 0]
+    tested = [one for one in known if one.ratio is not None]
+    real = holm([one.ratio.probability for one in tested if one.ratio], [1.0] * len(tested), ALARM)
+    significant = {one.part.name for one, is_real in zip(tested, real, strict=True) if is_real}
+    known.sort(key=lambda one: -one.size_us)
+    return [_quantity(one, one.part.name in significant) for one in known]
+
+
+def _quantity(one: _Measured, significant: bool) -> Quantity:
+    judged = _judged(one, significant)
+    return Quantity(
+        kind=one.part.kind,
+        name=one.part.name,
+        title=one.part.title,
+        before_us=one.before_us,
+        after_us=one.after_us,
+        change=one.ratio.change if one.ratio else None,
+        interval=judged.interval,
+        interval_text=judged.text,
+        outcome=judged.outcome,
+    )
+
+
+def _judged(one: _Measured, significant: bool) -> Judged:
+    if one.ratio is None:
+        return Judged(None, NOT_RECORDED, "unknown")
+    difference = one.ratio.after.value - one.ratio.before.value
+    judged = judge_change(one.part.kind, difference, one.ratio.bounds, significant, not difference)
+    if judged.interval is None and judged.outcome != "identical":
+        if one.part.of_step is None and not one.ratio.is_known:
+            return Judged(None, NEEDS_RUNS, "unknown")
+        if significant and not one.ratio.before.value:
+            return Judged(None, NONE_BEFORE, judged.outcome)
+    return judged
 
 
 def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
     idle = [(field.name, cause_label(field.name)) for field in pb.IdleByCause.DESCRIPTOR.fields]
     stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})
     return [
-        _Part("data_wait", "data wait", _data_wait, lambda step: step.data_wait_us),
-        _Part("rest", "rest of the step", _rest, lambda step: step.duration_us - step.data_wait_us),
-        _Part("device_busy", "device busy", _device_busy, lambda step: step.device_busy_us),
-        *(_Part(f"idle:{cause}", f"idle: {label}", _idle(cause), _idle_of_step(cause)) for cause, label in idle),
-        *(_Part(f"data_wait:{stage}", f"data wait: {stage}", _caused_by(stage)) for stage in stages),
+        _Part("part", "data_wait", "data wait", _data_wait, lambda step: step.data_wait_us),
+        _Part("part", "rest", "rest of the step", _rest, lambda step: step.duration_us - step.data_wait_us),
+        _Part("part", "device_busy", "device busy", _device_busy, lambda step: step.device_busy_us),
+        *(
+            _Part("part", f"idle:{cause}", f"idle: {label}", _idle(cause), _idle_of_step(cause))
+            for cause, label in idle
+        ),
+        *(
+            _Part("data_wait_by_stage", f"data_wait:{stage}", f"data wait: {stage}", _caused_by(stage))
+            for stage in stages
+        ),
     ]
 
 
@@ -97,28 +145,25 @@ def _caused_by(stage: str) -> PerCapture:
     return of
 
 
-def _compare(
-    part: _Part, before: Sequence[Run], after: Sequence[Run], unit: Unit, whole: float, shared: float
-) -> PartChange:
-    sides = [[_figure(part, run, unit, whole) for run in runs] for runs in (before, after)]
-    known = [[figures for figures in side if figures is not None] for side in sides]
-    means = [sum(figures.value for figures in side) / len(side) * whole if side else None for side in known]
+def _measure(part: _Part, before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> _Measured:
+    sides = [[_figure(part, run, unit) for run in runs] for runs in (before, after)]
+    known = [[figure for figure in side if figure is not None] for side in sides]
+    means = [sum(figure.value for figure in side) / len(side) if side else None for side in known]
     complete = all(len(figures) == len(side) for figures, side in zip(known, sides, strict=True))
-    return PartChange(
-        name=part.name,
-        title=part.title,
-        by_stage=part.name.startswith("data_wait:"),
-        before_us=means[0],
-        after_us=means[1],
-        change=change(known[0], known[1], TIME_LUCK, shared) if complete else None,
+    ratio = Ratio(part_mean(known[0], shared), part_mean(known[1], shared)) if complete else None
+    return _Measured(part, means[0], means[1], ratio)
+
+
+def _figure(part: _Part, run: Run, unit: Unit) -> PartFigure | None:
+    spent, count, steps, whole = (
+        run.total(part.of_capture),
+        run.units(unit),
+        run.units("step"),
+        time_per_unit(run, unit),
     )
-
-
-def _figure(part: _Part, run: Run, unit: Unit, whole: float) -> Figure | None:
-    spent, count, steps = run.total(part.of_capture), run.units(unit), run.units("step")
-    if spent is None or not count:
+    if spent is None or not count or whole is None:
         return None
     blocks: Floats = np.empty(0)
     if part.of_step and steps:
         blocks = np.concatenate([step_blocks(capture, part.of_step) for capture in run.captures]) * (steps / count)
-    return share_figure(spent / count, blocks, whole)
+    return part_figure(spent / count, whole, blocks)

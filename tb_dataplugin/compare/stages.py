@@ -9,7 +9,17 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, Floats, change, change_beside, holm
+from tb_dataplugin.compare.noise import LEAST_RUNS, STAGE_LUCK, Change, Figure, Floats, change, change_beside, holm
+from tb_dataplugin.compare.quantity import (
+    NONE_AFTER,
+    NONE_BEFORE,
+    NOT_RECORDED,
+    Judged,
+    Quantity,
+    StageCalls,
+    judge_change,
+    said_limit,
+)
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
 
 ALARM: Final = 0.03
@@ -70,25 +80,7 @@ class Typical:
         return min(1.0, self.change.probability / self.part)
 
 
-@dataclass(frozen=True, slots=True)
-class StageChange:
-    """`reach` is how far noise gets with the probability from which stages are named."""
-
-    name: str
-    before: Side | None
-    after: Side | None
-    typical: Typical | None
-    reach: float | None
-    significant: bool
-
-    @property
-    def change_us(self) -> float | None:
-        """Change of its self time per unit."""
-        sides = [side.per_unit_us if side else 0.0 for side in (self.before, self.after)]
-        return None if sides[0] is None or sides[1] is None else sides[1] - sides[0]
-
-
-def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[StageChange]:
+def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[Quantity]:
     """The largest change of time per unit first. `shared`: how much a shared machine may have moved wall times."""
     sides = [[stages_of(run) for run in runs] for runs in (before, after)]
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
@@ -99,12 +91,55 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     probabilities = [figure.probability for name in tested if (figure := typical[name]) is not None]
     real = holm(probabilities, [shares[name] for name in tested], ALARM)
     named = {name for name, is_real in zip(tested, real, strict=True) if is_real}
-    changes = []
+    stages = []
     for name, figure in typical.items():
         means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
         reach = figure.change.reach(ALARM * shares[name] * figure.part) if figure and shares[name] else None
-        changes.append(StageChange(name, means[0], means[1], figure, reach, name in named))
-    return sorted(changes, key=lambda stage: (-abs(stage.change_us or 0.0), stage.name))
+        stages.append(_quantity(name, means[0], means[1], figure, reach, name in named))
+    return sorted(stages, key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
+
+
+def _quantity(
+    name: str, before: Side | None, after: Side | None, typical: Typical | None, reach: float | None, significant: bool
+) -> Quantity:
+    """`reach` is how far noise gets with the probability from which the stage is named."""
+    judged = _judged(before, after, typical, significant)
+    return Quantity(
+        kind="stage",
+        name=name,
+        title=name,
+        before_us=before.per_call_us if before else None,
+        after_us=after.per_call_us if after else None,
+        change=typical.change.relative if typical else None,
+        interval=judged.interval,
+        interval_text=judged.text,
+        outcome=judged.outcome,
+        detectable=None if judged.outcome == "identical" else said_limit(reach),
+        calls=StageCalls(
+            before=before.calls if before else None,
+            after=after.calls if after else None,
+            change_us=_change_us(before, after),
+            measure=typical.measure if typical else "",
+            speed_adjusted=typical is not None and typical.speed_adjusted,
+        ),
+    )
+
+
+def _judged(before: Side | None, after: Side | None, typical: Typical | None, significant: bool) -> Judged:
+    if before is None:
+        return Judged(None, NONE_BEFORE, "new")
+    if after is None:
+        return Judged(None, NONE_AFTER, "gone")
+    if typical is None:
+        return Judged(None, NOT_RECORDED, "unknown")
+    same = typical.change.value == 0 and before == after
+    return judge_change("stage", typical.change.value, typical.change.bounds, significant, same)
+
+
+def _change_us(before: Side | None, after: Side | None) -> float | None:
+    """Change of its self time per unit."""
+    sides = [side.per_unit_us if side else 0.0 for side in (before, after)]
+    return None if sides[0] is None or sides[1] is None else sides[1] - sides[0]
 
 
 def _share(sides: list[list[dict[str, StageFigures]]], name: str) -> float:
@@ -130,7 +165,7 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
     """By CPU time, or by wall time: the one with the more significant difference, else the one that suits the stage.
 
     CPU time does not suffer from neighbours on the machine; wall time knows of waiting for files. None for a stage that
-    a run lacks.
+    a run lacks. Without repeated runs, what the other stages changed by (`drift`) may be the machine's speed.
     """
     runs = [[run.get(name) for run in side] for side in sides]
     known = [[figures for figures in side if figures is not None] for side in runs]
@@ -141,15 +176,18 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
     computing = len(measures) == 2 and all(computes(figures, shared) for figures in everywhere)
     suits: Measure = "cpu" if computing else "wall"
     candidates = []
+    speed, drift = _speed(sides, name), 0.0
+    if speed is not None and min(map(len, sides)) < LEAST_RUNS:
+        drift = abs(float(speed[1].mean() - speed[0].mean())) / math.sqrt(2)
     for measure in measures:
         before, after = ([figures.typical[measure] for figures in side] for side in known)
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
         call_us = _typical_us(before + after)
-        noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
+        noise = math.hypot(shared if measure == "wall" else shared * min(1.0, COLD_US / call_us), drift)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
         plain = Typical(change(before, after, STAGE_LUCK, noise, layout), measure, part, *times)
-        candidates += _both(plain, before, after, _speed(sides, name), layout) if measure == "cpu" else [plain]
+        candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
     if not candidates:
         return None
     best = min(candidates, key=lambda candidate: candidate.probability)

@@ -1,39 +1,49 @@
-"""Says in a sentence what differs, by how much, why, and what could not have been seen."""
+"""Says in a sentence what differs, by how much, why, and how sure that is."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tb_dataplugin.compare.noise import SHOWN, Change
-from tb_dataplugin.compare.parts import PartChange
+from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import SettingChange
-from tb_dataplugin.compare.sides import Measure, Unit
-from tb_dataplugin.compare.stages import StageChange, Typical
+from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.findings.evidence import Evidence, share, time
-from tb_dataplugin.units import TOO_WIDE, change, duration, interval, is_too_wide, magnitude
+from tb_dataplugin.units import TOO_WIDE, UNKNOWN, change, duration, in_unit, magnitude, unit_for
 from tb_dataplugin.words import SETTINGS, label_of
 
-Outcome = Literal["faster", "slower", "not_significant", "unknown"]
-
-ALARM: Final = 0.02
-"""Probability of "faster" or "slower" between equal sides."""
+Outcome = Literal["faster", "slower", "not_significant", "too_short", "identical", "not_comparable", "unknown"]
 
 REASONS: Final = 2
 """Stages that the sentence names; all of them stand in the table."""
 
-MEASURES: Final[dict[Measure, str]] = {"cpu": "CPU time", "wall": "self time"}
+SAID_PART: Final = 0.02
+"""Change of a part of the time, as a share of the whole, from which the sentence names it."""
+
+MEASURES: Final = {"cpu": "CPU time", "wall": "self time"}
+
+MORE: Final = ("more", "slower")
 
 
 @dataclass(frozen=True, slots=True)
-class TimeChange:
-    """Mean time per unit on both sides (us), and the change of its logarithm."""
+class Compared:
+    """All that the verdict is made of. `why_not`: what makes the sides different programs, "" where nothing does."""
 
-    before_us: float
-    after_us: float
-    change: Change
+    unit: Unit
+    runs: int
+    """On the side that has more."""
+    shared_machine: bool
+    same_content: bool
+    why_not: str
+    time: Quantity | None
+    parts: Sequence[Quantity]
+    stages: Sequence[Quantity]
+    settings: Sequence[SettingChange]
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        return [*([self.time] if self.time else []), *self.parts, *self.stages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,131 +53,170 @@ class Verdict:
     evidence: tuple[Evidence, ...]
 
 
-def judge(
-    total: TimeChange | None,
-    unit: Unit,
-    stages: Sequence[StageChange],
-    parts: Sequence[PartChange],
-    settings: Sequence[SettingChange],
-) -> Verdict:
-    named = [stage for stage in stages if stage.significant]
-    evidence = (*_stage_evidence(stages), *_part_evidence(parts, unit), *_setting_evidence(settings))
-    if total is None or total.change.reach(ALARM) is None:
-        return Verdict("unknown", _unknown(total, unit) + _but(named), evidence)
-    if total.change.probability > ALARM:
-        return Verdict("not_significant", _not_significant(total, unit) + _but(named), evidence)
-    slower = total.change.value > 0
-    reasons = [stage for stage in named if stage.typical and (stage.typical.change.value > 0) == slower]
-    outcome: Outcome = "slower" if slower else "faster"
-    return Verdict(outcome, _differs(outcome, total, unit) + _because(reasons, stages, settings), evidence)
+def judge(compared: Compared) -> Verdict:
+    quantities, total = compared.quantities, compared.time
+    if compared.same_content or (quantities and all(one.outcome == "identical" for one in quantities)):
+        return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())
+    evidence = (*_stage_evidence(compared.stages), *_part_evidence(compared), *_setting_evidence(compared.settings))
+    if compared.why_not:
+        advice = "Compare captures of one program, before and after a change."
+        return Verdict("not_comparable", f"Not comparable: {compared.why_not}. {advice}", evidence)
+    if total is None:
+        return Verdict("unknown", _UNKNOWN + _but(compared), evidence)
+    if total.outcome == "faster" or total.outcome == "slower":
+        return Verdict(total.outcome, _differs(compared, total), evidence)
+    if total.outcome == "too_short":
+        return Verdict("too_short", _too_short(compared, total) + _but(compared), evidence)
+    known = "" if total.change is None else f" ({_with_interval(total)})"
+    sentence = f"No significant difference: {_times(total, compared.unit)}{known}."
+    return Verdict("not_significant", sentence + _but(compared), evidence)
 
 
-def relative(logarithm: float) -> float:
-    """``log(1.1) -> 0.1``."""
-    return math.expm1(logarithm)
+_UNKNOWN: Final = (
+    "How the time changed is unknown: one side has neither steps nor samples; "
+    "call prof.step() after each iteration, and capture again."
+)
 
 
-def _differs(outcome: Outcome, total: TimeChange, unit: Unit) -> str:
-    amount = magnitude(relative(total.change.value))
-    ends = _ends(total.change)
-    known = "" if ends is None else f" (95% interval {interval(*ends)})"
-    return f"{outcome.capitalize()} by {amount}{known}: {_times(total, unit)}"
+def _each(compared: Compared) -> str:
+    return f" ({duration(compared.time.before_us)} per {compared.unit})" if compared.time else ""
 
 
-def _ends(one: Change) -> tuple[float, float] | None:
-    """Of the 95% interval; None where it is not known, or too wide to say anything."""
-    reach = one.reach(SHOWN)
-    if reach is None:
-        return None
-    low, high = relative(one.value - reach), relative(one.value + reach)
-    return None if is_too_wide(low, high) else (low, high)
+def _differs(compared: Compared, total: Quantity) -> str:
+    """``Faster: 175 → 140 ms per step; the data wait fell by 98% (one run each, so the total is uncertain by ±17%)``"""
+    single = compared.runs == 1
+    known = "" if single else f" ({_with_interval(total)})"
+    doubt = f" ({_of_single_runs(total)})" if single else ""
+    because = f"; {' and '.join(_reasons(compared, total))}"
+    moved = _setting_words(compared.settings)
+    return f"{total.outcome.capitalize()}: {_times(total, compared.unit)}{known}{because}{doubt}.{moved}"
 
 
-def _times(total: TimeChange, unit: Unit) -> str:
-    return f"{duration(total.before_us)} before, {duration(total.after_us)} after, per {unit}"
+def _of_single_runs(total: Quantity) -> str:
+    half = total.interval.half_width if total.interval else None
+    if half is not None:
+        return f"one run each, so the total is uncertain by ±{magnitude(half)}"
+    return f"one run each; 95% interval: {total.interval_text}"
 
 
-def _because(reasons: Sequence[StageChange], stages: Sequence[StageChange], settings: Sequence[SettingChange]) -> str:
-    moved = _come_and_gone(stages)
-    causes = [*map(_stage_words, reasons[:REASONS]), *moved]
-    if causes:
-        return f", because {' and '.join(causes)}{_setting_words(settings, '; changed as well: ')}."
-    if settings:
-        return f"; no stage explains it. Settings that changed: {_setting_words(settings, '')}."
-    return "; no stage and no setting explains it."
+def _with_interval(quantity: Quantity) -> str:
+    """``−20%, 95% interval −36% to −0.9%``."""
+    changed = "" if quantity.change is None else f"{change(quantity.change)}, "
+    return f"{changed}{_interval(quantity)}"
 
 
-def _stage_words(stage: StageChange) -> str:
-    assert stage.typical is not None
-    value = stage.typical.change.value
-    how = f"{magnitude(relative(value))} {'more' if value > 0 else 'less'}"
-    return f"{stage.name} takes {how} {_per_call(stage.typical)}"
+def _interval(quantity: Quantity) -> str:
+    name = "95% interval " if quantity.interval and quantity.interval.high is not None else ""
+    return f"{name}{quantity.interval_text}"
 
 
-def _per_call(typical: Typical) -> str:
-    return f"{MEASURES[typical.measure]} per call{' (at equal machine speed)' if typical.speed_adjusted else ''}"
+def _times(quantity: Quantity, unit: Unit) -> str:
+    return f"{_pair(quantity)} per {unit}"
 
 
-def _come_and_gone(stages: Sequence[StageChange]) -> list[str]:
-    gone = [stage.name for stage in stages if stage.after is None][:REASONS]
-    come = [stage.name for stage in stages if stage.before is None][:REASONS]
+def _pair(quantity: Quantity) -> str:
+    """``175 → 140 ms``."""
+    unit = unit_for((quantity.before_us, quantity.after_us))
+    return f"{in_unit(quantity.before_us, unit)} → {in_unit(quantity.after_us, unit)} {unit.name}"
+
+
+def _reasons(compared: Compared, total: Quantity) -> list[str]:
+    """What went the same way as the time; what came and went."""
+    alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == (total.outcome in MORE)]
+    causes = [*map(_words, alike), *_come_and_gone(compared.stages)]
+    if not causes:
+        return ["no stage explains it" if compared.settings else "no stage and no setting explains it"]
+    return causes
+
+
+def _noteworthy(compared: Compared) -> list[Quantity]:
+    """The data wait, else the part of the time that changed most; and stages that are named."""
+    return [*_main_part(compared), *[stage for stage in compared.stages if stage.significant][:REASONS]]
+
+
+def _main_part(compared: Compared) -> list[Quantity]:
+    whole = max(compared.time.before_us or 0.0, compared.time.after_us or 0.0) if compared.time else 0.0
+    large = [
+        part
+        for part in compared.parts
+        if part.kind == "part" and part.significant and abs(_difference_us(part)) > SAID_PART * whole
+    ]
+    waits = [part for part in large if part.name == "data_wait"]
+    others = [part for part in large if part.name not in ("rest", "idle:data_wait")]
+    return waits or sorted(others, key=lambda part: -abs(_difference_us(part)))[:1]
+
+
+def _difference_us(quantity: Quantity) -> float:
+    return (quantity.after_us or 0.0) - (quantity.before_us or 0.0)
+
+
+def _words(quantity: Quantity) -> str:
+    value = quantity.change
+    if quantity.kind == "stage":
+        how = f"{magnitude(value or 0.0)} {'more' if quantity.outcome == 'slower' else 'less'}"
+        return f"{quantity.name} takes {how} {_per_call(quantity)}"
+    verb = "rose" if quantity.outcome == "more" else "fell"
+    by = f"by {magnitude(value)}" if value is not None and value <= 1 else f"from {_from_to(quantity)}"
+    return f"the {quantity.title} {verb} {by}" if quantity.name == "data_wait" else f"{quantity.title} {verb} {by}"
+
+
+def _from_to(quantity: Quantity) -> str:
+    return _pair(quantity).replace(" → ", " to ")
+
+
+def _per_call(stage: Quantity) -> str:
+    calls = stage.calls
+    adjusted = " (at equal machine speed)" if calls and calls.speed_adjusted else ""
+    return f"{MEASURES[calls.measure] if calls and calls.measure else 'self time'} per call{adjusted}"
+
+
+def _come_and_gone(stages: Sequence[Quantity]) -> list[str]:
+    gone = [stage.name for stage in stages if stage.outcome == "gone"][:REASONS]
+    come = [stage.name for stage in stages if stage.outcome == "new"][:REASONS]
     return [f"{name} is gone" for name in gone] + [f"{name} is new" for name in come]
 
 
-def _setting_words(settings: Sequence[SettingChange], opening: str) -> str:
-    if not settings:
+def _setting_words(settings: Sequence[SettingChange]) -> str:
+    """Those that are known on both sides."""
+    known = [setting for setting in settings if UNKNOWN not in (setting.before, setting.after)]
+    if not known:
         return ""
-    shown = ", ".join(f"{setting.name} {setting.before} to {setting.after}" for setting in settings[:3])
-    return opening + shown + (f" and {len(settings) - 3} more" if len(settings) > 3 else "")
+    shown = ", ".join(f"{setting.name} {setting.before} to {setting.after}" for setting in known[:3])
+    return f" Changed as well: {shown}{f' and {len(known) - 3} more' if len(known) > 3 else ''}."
 
 
-def _not_significant(total: TimeChange, unit: Unit) -> str:
-    limit = relative(total.change.reach(ALARM) or 0.0)
-    opening = f"No significant difference: {_times(total, unit)} ({change(relative(total.change.value))})."
-    if is_too_wide(-limit, limit):
-        return f"{opening} The captures are {TOO_WIDE}: record more steps, or several captures on each side."
-    return f"{opening} The smallest detectable change of these captures is about {magnitude(limit)}."
+def _too_short(compared: Compared, total: Quantity) -> str:
+    if compared.shared_machine:
+        advice = "Other programs used the CPUs: capture on a quieter machine, or several runs on each side."
+    else:
+        advice = "Record more steps (at least four for each DataLoader worker), or several runs on each side."
+    return f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. {advice}"
 
 
-def _unknown(total: TimeChange | None, unit: Unit) -> str:
-    if total is None:
-        return (
-            "How the time changed is unknown: one side has neither steps nor samples; "
-            "call prof.step() after each iteration, and capture again."
-        )
-    return (
-        f"Whether it changed is unknown: {_times(total, unit)}, but the captures are {TOO_WIDE}; "
-        "record at least four steps for each DataLoader worker, or several captures on each side."
-    )
+def _but(compared: Compared) -> str:
+    named = _noteworthy(compared)
+    return f" But {' and '.join(map(_words, named))}." if named else ""
 
 
-def _but(named: Sequence[StageChange]) -> str:
-    return f" But {' and '.join(map(_stage_words, named[:REASONS]))}." if named else ""
-
-
-def _stage_evidence(stages: Sequence[StageChange]) -> list[Evidence]:
+def _stage_evidence(stages: Sequence[Quantity]) -> list[Evidence]:
     facts = []
     for stage in stages:
-        if not stage.significant or stage.typical is None or stage.before is None or stage.after is None:
+        if not stage.significant or stage.change is None:
             continue
-        value, ends = relative(stage.typical.change.value), _ends(stage.typical.change)
-        known = "" if ends is None else f" ({interval(*ends)})"
-        text = (
-            f"{stage.name}: {_per_call(stage.typical)} {change(value)}{known} in a typical batch; "
-            f"on average {duration(stage.before.per_call_us)} before, {duration(stage.after.per_call_us)} after"
-        )
-        facts.append(share("stage_change", value, "self time per call", text, stage.name))
+        measured = f"{stage.name}: {_per_call(stage)} {change(stage.change)} in a typical batch ({_interval(stage)})"
+        text = f"{measured}; on average {_pair(stage)}"
+        facts.append(share("stage_change", stage.change, "self time per call", text, stage.name))
     return facts
 
 
-def _part_evidence(parts: Sequence[PartChange], unit: Unit) -> list[Evidence]:
-    known = [part for part in parts if part.name in ("data_wait", "device_busy")]
+def _part_evidence(compared: Compared) -> list[Evidence]:
+    known = [part for part in compared.parts if part.name in ("data_wait", "device_busy")]
     return [
         time(
             part.name,
-            part.after_us - part.before_us,
-            f"{part.title} per {unit}: {duration(part.before_us)} before, {duration(part.after_us)} after",
-            whole=unit,
+            _difference_us(part),
+            f"{part.title} per {compared.unit}: {_pair(part)} ({_with_interval(part)})",
+            whole=compared.unit,
         )
         for part in known
         if part.before_us is not None and part.after_us is not None

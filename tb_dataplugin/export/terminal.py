@@ -46,7 +46,7 @@ class Style:
         return text.translate(_IN_ASCII) if self.ascii else text
 
 
-_IN_ASCII = str.maketrans({"·": "-", "–": "-", "−": "-", "µ": "u"})
+_IN_ASCII = str.maketrans({"·": "-", "–": "-", "−": "-", "µ": "u", "→": "->", "±": "+/-"})
 
 PLAIN = Style()
 ASCII = Style(full="#", dark="=", medium="+", light=".", rule="-", ascii=True)

@@ -47,6 +47,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         abstained=map(abstention_report, judgement.abstained),
         diagnostics=map(diagnostic_report, results.diagnostics),
         environment=_environment(pipeline) if pipeline else None,
+        operators=results.operators,
     )
 
 

@@ -95,6 +95,7 @@ class Capture(_message.Message):
     LOAD_ROWS_FIELD_NUMBER: _builtins.int
     FINDINGS_SENTENCE_FIELD_NUMBER: _builtins.int
     DOUBTS_FIELD_NUMBER: _builtins.int
+    OPERATORS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -192,6 +193,10 @@ class Capture(_message.Message):
     def doubts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Doubt]:
         """why its numbers may be wrong, the worst first; to be read before all else"""
 
+    @_builtins.property
+    def operators(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """what `compare` knows the program by: outermost operators outside the data wait, by"""
+
     def __init__(
         self,
         *,
@@ -226,10 +231,11 @@ class Capture(_message.Message):
         load_rows: _abc.Iterable[Global___LoadRow] | None = ...,
         findings_sentence: _builtins.str = ...,
         doubts: _abc.Iterable[Global___Doubt] | None = ...,
+        operators: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -2540,7 +2546,7 @@ class Comparison(_message.Message):
     schema_version: _builtins.int
     """2"""
     outcome: _builtins.str
-    """faster | slower | not_significant | unknown"""
+    """faster | slower | not_significant | too_short | identical | not_comparable | unknown"""
     sentence: _builtins.str
     """the verdict with its numbers"""
     unit: _builtins.str
@@ -2551,18 +2557,18 @@ class Comparison(_message.Message):
     def after(self) -> _containers.RepeatedCompositeFieldContainer[Global___ComparedRun]: ...
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]:
-        """what it rests on: changed stages, parts, settings"""
+        """what it rests on: changed parts, stages, settings"""
 
     @_builtins.property
-    def time(self) -> Global___Difference:
+    def time(self) -> Global___Quantity:
         """mean time per unit; absent when not known"""
 
     @_builtins.property
-    def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartDifference]:
-        """what the time went to, per unit"""
+    def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quantity]:
+        """what the time went to, per unit: the time's parts, then data wait by stage; largest first"""
 
     @_builtins.property
-    def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageDifference]:
+    def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quantity]:
         """largest change of time per unit first; also stages of one side only"""
 
     @_builtins.property
@@ -2579,9 +2585,9 @@ class Comparison(_message.Message):
         sentence: _builtins.str = ...,
         evidence: _abc.Iterable[Global___Evidence] | None = ...,
         unit: _builtins.str = ...,
-        time: Global___Difference | None = ...,
-        parts: _abc.Iterable[Global___PartDifference] | None = ...,
-        stages: _abc.Iterable[Global___StageDifference] | None = ...,
+        time: Global___Quantity | None = ...,
+        parts: _abc.Iterable[Global___Quantity] | None = ...,
+        stages: _abc.Iterable[Global___Quantity] | None = ...,
         settings: _abc.Iterable[Global___SettingChange] | None = ...,
         diagnostics: _abc.Iterable[Global___Diagnostic] | None = ...,
     ) -> None: ...
@@ -2630,99 +2636,70 @@ class ComparedRun(_message.Message):
 Global___ComparedRun: _TypeAlias = ComparedRun  # noqa: Y015
 
 @_typing.final
-class Difference(_message.Message):
-    """A quantity on both sides. A change is relative to before: 0.1 is 10% more. `low` and `high` bound its 95% interval, run
-    to run variation included; absent when the noise is not known. An interval wider than +-100% is not for printing.
+class Quantity(_message.Message):
+    """A quantity on both sides, and what can be said of its change. Changes are relative to before: 0.1 is 10% more. What is
+    absent says nothing that is worth showing: `low` and `high` bound the 95% interval, run-to-run variation included, where that
+    is at most +-100% wide; `low` alone is the least change, where a change is significant and has no narrower interval.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    KIND_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
     BEFORE_US_FIELD_NUMBER: _builtins.int
     AFTER_US_FIELD_NUMBER: _builtins.int
     CHANGE_FIELD_NUMBER: _builtins.int
     LOW_FIELD_NUMBER: _builtins.int
     HIGH_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    INTERVAL_TEXT_FIELD_NUMBER: _builtins.int
     DETECTABLE_FIELD_NUMBER: _builtins.int
-    SIGNIFICANT_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """"time" | "part" | "data_wait_by_stage" | "stage" """
+    name: _builtins.str
+    """"time", "data_wait", "device_busy", "idle:<cause>", "rest"; a stage: "<kind>::<label>" """
+    title: _builtins.str
+    """the name in words: "idle: data wait" """
     before_us: _builtins.float
+    """per unit; of a stage the mean self time per call. Absent when not known or not there"""
     after_us: _builtins.float
     change: _builtins.float
+    """of a stage: of the self time per call in a typical batch"""
     low: _builtins.float
     high: _builtins.float
+    outcome: _builtins.str
+    """faster | slower | more | less | not_significant | too_short | identical | new | gone | unknown;"""
+    interval_text: _builtins.str
+    """all comparisons of its kind are taken into account (Holm)
+    the interval in words, or why there is none: "+2.0% to +31%", "too short to compare"
+    """
     detectable: _builtins.float
     """smallest detectable change: the smallest increase that would have been significant"""
-    significant: _builtins.bool
-    """all comparisons made are taken into account (Holm)"""
+    @_builtins.property
+    def calls(self) -> Global___StageCalls:
+        """of a stage only"""
+
     def __init__(
         self,
         *,
-        before_us: _builtins.float = ...,
-        after_us: _builtins.float = ...,
-        change: _builtins.float = ...,
-        low: _builtins.float | None = ...,
-        high: _builtins.float | None = ...,
-        detectable: _builtins.float | None = ...,
-        significant: _builtins.bool = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "detectable", b"detectable", "high", b"high", "low", b"low"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "detectable", b"detectable", "high", b"high", "low", b"low", "significant", b"significant"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__detectable: _TypeAlias = _typing.Literal["detectable"]  # noqa: Y015
-    _WhichOneofArgType__detectable: _TypeAlias = _typing.Literal["_detectable", b"_detectable"]  # noqa: Y015
-    _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
-    _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
-    _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
-    _WhichOneofArgType__low: _TypeAlias = _typing.Literal["_low", b"_low"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__detectable) -> _WhichOneofReturnType__detectable | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
-
-Global___Difference: _TypeAlias = Difference  # noqa: Y015
-
-@_typing.final
-class PartDifference(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    NAME_FIELD_NUMBER: _builtins.int
-    BEFORE_US_FIELD_NUMBER: _builtins.int
-    AFTER_US_FIELD_NUMBER: _builtins.int
-    CHANGE_FIELD_NUMBER: _builtins.int
-    LOW_FIELD_NUMBER: _builtins.int
-    HIGH_FIELD_NUMBER: _builtins.int
-    TITLE_FIELD_NUMBER: _builtins.int
-    BY_STAGE_FIELD_NUMBER: _builtins.int
-    name: _builtins.str
-    """"data_wait", "device_busy", "idle:<cause>", "data_wait:<stage>", "rest" """
-    before_us: _builtins.float
-    """per unit; absent when not known on that side"""
-    after_us: _builtins.float
-    change: _builtins.float
-    """as a share of the whole time per unit before; absent unless both are known"""
-    low: _builtins.float
-    high: _builtins.float
-    title: _builtins.str
-    """the name in words: "idle: data wait", "data wait: decode::PIL.Image" """
-    by_stage: _builtins.bool
-    """a part of the data wait by stage, not of the time itself"""
-    def __init__(
-        self,
-        *,
+        kind: _builtins.str = ...,
         name: _builtins.str = ...,
+        title: _builtins.str = ...,
         before_us: _builtins.float | None = ...,
         after_us: _builtins.float | None = ...,
         change: _builtins.float | None = ...,
         low: _builtins.float | None = ...,
         high: _builtins.float | None = ...,
-        title: _builtins.str = ...,
-        by_stage: _builtins.bool = ...,
+        outcome: _builtins.str = ...,
+        interval_text: _builtins.str = ...,
+        detectable: _builtins.float | None = ...,
+        calls: Global___StageCalls | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "change", b"change", "high", b"high", "low", b"low"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "calls", b"calls", "change", b"change", "detectable", b"detectable", "high", b"high", "low", b"low"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "by_stage", b"by_stage", "change", b"change", "high", b"high", "low", b"low", "name", b"name", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_us", b"_after_us", "_before_us", b"_before_us", "_change", b"_change", "_detectable", b"_detectable", "_high", b"_high", "_low", b"_low", "after_us", b"after_us", "before_us", b"before_us", "calls", b"calls", "change", b"change", "detectable", b"detectable", "high", b"high", "interval_text", b"interval_text", "kind", b"kind", "low", b"low", "name", b"name", "outcome", b"outcome", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after_us: _TypeAlias = _typing.Literal["after_us"]  # noqa: Y015
     _WhichOneofArgType__after_us: _TypeAlias = _typing.Literal["_after_us", b"_after_us"]  # noqa: Y015
@@ -2730,6 +2707,8 @@ class PartDifference(_message.Message):
     _WhichOneofArgType__before_us: _TypeAlias = _typing.Literal["_before_us", b"_before_us"]  # noqa: Y015
     _WhichOneofReturnType__change: _TypeAlias = _typing.Literal["change"]  # noqa: Y015
     _WhichOneofArgType__change: _TypeAlias = _typing.Literal["_change", b"_change"]  # noqa: Y015
+    _WhichOneofReturnType__detectable: _TypeAlias = _typing.Literal["detectable"]  # noqa: Y015
+    _WhichOneofArgType__detectable: _TypeAlias = _typing.Literal["_detectable", b"_detectable"]  # noqa: Y015
     _WhichOneofReturnType__high: _TypeAlias = _typing.Literal["high"]  # noqa: Y015
     _WhichOneofArgType__high: _TypeAlias = _typing.Literal["_high", b"_high"]  # noqa: Y015
     _WhichOneofReturnType__low: _TypeAlias = _typing.Literal["low"]  # noqa: Y015
@@ -2741,86 +2720,59 @@ class PartDifference(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__change) -> _WhichOneofReturnType__change | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__detectable) -> _WhichOneofReturnType__detectable | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__high) -> _WhichOneofReturnType__high | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__low) -> _WhichOneofReturnType__low | None: ...
 
-Global___PartDifference: _TypeAlias = PartDifference  # noqa: Y015
+Global___Quantity: _TypeAlias = Quantity  # noqa: Y015
 
 @_typing.final
-class StageDifference(_message.Message):
+class StageCalls(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    STAGE_FIELD_NUMBER: _builtins.int
-    BEFORE_US_FIELD_NUMBER: _builtins.int
-    AFTER_US_FIELD_NUMBER: _builtins.int
-    BEFORE_CALLS_FIELD_NUMBER: _builtins.int
-    AFTER_CALLS_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
     CHANGE_US_FIELD_NUMBER: _builtins.int
-    TYPICAL_FIELD_NUMBER: _builtins.int
     MEASURE_FIELD_NUMBER: _builtins.int
     SPEED_ADJUSTED_FIELD_NUMBER: _builtins.int
-    OUTCOME_FIELD_NUMBER: _builtins.int
-    stage: _builtins.str
-    """"<kind>::<label>", all its places in the tree together"""
-    before_us: _builtins.float
-    """mean self time per call; absent when the stage is not there"""
-    after_us: _builtins.float
-    before_calls: _builtins.float
-    """per unit"""
-    after_calls: _builtins.float
+    before: _builtins.float
+    """calls per unit"""
+    after: _builtins.float
     change_us: _builtins.float
     """change of self time per unit, all DataLoader workers together"""
     measure: _builtins.str
-    """of `typical`: "cpu" (thread CPU time) or "wall", whichever is more precise"""
+    """what `change` is of: "cpu" (thread CPU time) or "wall"; "" when unknown"""
     speed_adjusted: _builtins.bool
-    """`typical` is less what the machine's speed explains, by the other stages' times"""
-    outcome: _builtins.str
-    """faster | slower | not_significant | new | gone"""
-    @_builtins.property
-    def typical(self) -> Global___Difference:
-        """self time per call in a typical batch; absent without noise on both sides"""
-
+    """`change` is less what the machine's speed explains, by the other stages' times"""
     def __init__(
         self,
         *,
-        stage: _builtins.str = ...,
-        before_us: _builtins.float | None = ...,
-        after_us: _builtins.float | None = ...,
-        before_calls: _builtins.float | None = ...,
-        after_calls: _builtins.float | None = ...,
+        before: _builtins.float | None = ...,
+        after: _builtins.float | None = ...,
         change_us: _builtins.float | None = ...,
-        typical: Global___Difference | None = ...,
         measure: _builtins.str = ...,
         speed_adjusted: _builtins.bool = ...,
-        outcome: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_change_us", b"_change_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "change_us", b"change_us", "typical", b"typical"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "after", b"after", "before", b"before", "change_us", b"change_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls", "_after_us", b"_after_us", "_before_calls", b"_before_calls", "_before_us", b"_before_us", "_change_us", b"_change_us", "after_calls", b"after_calls", "after_us", b"after_us", "before_calls", b"before_calls", "before_us", b"before_us", "change_us", b"change_us", "measure", b"measure", "outcome", b"outcome", "speed_adjusted", b"speed_adjusted", "stage", b"stage", "typical", b"typical"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "after", b"after", "before", b"before", "change_us", b"change_us", "measure", b"measure", "speed_adjusted", b"speed_adjusted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__after_calls: _TypeAlias = _typing.Literal["after_calls"]  # noqa: Y015
-    _WhichOneofArgType__after_calls: _TypeAlias = _typing.Literal["_after_calls", b"_after_calls"]  # noqa: Y015
-    _WhichOneofReturnType__after_us: _TypeAlias = _typing.Literal["after_us"]  # noqa: Y015
-    _WhichOneofArgType__after_us: _TypeAlias = _typing.Literal["_after_us", b"_after_us"]  # noqa: Y015
-    _WhichOneofReturnType__before_calls: _TypeAlias = _typing.Literal["before_calls"]  # noqa: Y015
-    _WhichOneofArgType__before_calls: _TypeAlias = _typing.Literal["_before_calls", b"_before_calls"]  # noqa: Y015
-    _WhichOneofReturnType__before_us: _TypeAlias = _typing.Literal["before_us"]  # noqa: Y015
-    _WhichOneofArgType__before_us: _TypeAlias = _typing.Literal["_before_us", b"_before_us"]  # noqa: Y015
+    _WhichOneofReturnType__after: _TypeAlias = _typing.Literal["after"]  # noqa: Y015
+    _WhichOneofArgType__after: _TypeAlias = _typing.Literal["_after", b"_after"]  # noqa: Y015
+    _WhichOneofReturnType__before: _TypeAlias = _typing.Literal["before"]  # noqa: Y015
+    _WhichOneofArgType__before: _TypeAlias = _typing.Literal["_before", b"_before"]  # noqa: Y015
     _WhichOneofReturnType__change_us: _TypeAlias = _typing.Literal["change_us"]  # noqa: Y015
     _WhichOneofArgType__change_us: _TypeAlias = _typing.Literal["_change_us", b"_change_us"]  # noqa: Y015
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_calls) -> _WhichOneofReturnType__after_calls | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after) -> _WhichOneofReturnType__after | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__after_us) -> _WhichOneofReturnType__after_us | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__before_calls) -> _WhichOneofReturnType__before_calls | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__before_us) -> _WhichOneofReturnType__before_us | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__before) -> _WhichOneofReturnType__before | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__change_us) -> _WhichOneofReturnType__change_us | None: ...
 
-Global___StageDifference: _TypeAlias = StageDifference  # noqa: Y015
+Global___StageCalls: _TypeAlias = StageCalls  # noqa: Y015
 
 @_typing.final
 class SettingChange(_message.Message):

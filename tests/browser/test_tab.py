@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tb_dataplugin.words import OUTCOMES, label_of
 from tests.browser.conftest import V100, Host, serve, wait_until
 from tests.browser.tab import TIMEOUT_MS, Tab, plain
 
@@ -147,17 +148,21 @@ def test_two_captures_are_compared_as_on_the_command_line(tab: Tab, host: Host) 
     sentence = tab.find("compare-sentence")
     files = [host.reports[name]["file"] for name in (before, after)]
     command = [str(Path(sys.executable).with_name("tb-dataplugin")), "compare", *files, "--format", "json"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    wait_until(lambda: sentence.count() and plain(sentence.inner_text()) == told["sentence"], "the sides are compared")
-    assert tab.number("number-before") == told["time"]["before_us"]
-    assert tab.number("number-after") == told["time"]["after_us"]
+    typed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    wait_until(lambda: sentence.count() and plain(sentence.inner_text()) == typed["sentence"], "the sides are compared")
+    assert tab.number("number-before") == typed["time"]["before_us"]
+    assert tab.number("number-after") == typed["time"]["after_us"]
     shown = [row.get_attribute("data-stage") for row in tab.find("stage-change").all()]
-    assert shown == [stage["stage"] for stage in told["stages"]]
+    assert shown == [stage["name"] for stage in typed["stages"]]
+    intervals = [cell.inner_text() for cell in tab.find("interval").all()]
+    kinds = ("part", "stage", "data_wait_by_stage")
+    rows = sorted([*typed["parts"], *typed["stages"]], key=lambda row: kinds.index(row["kind"]))
+    assert intervals == [row["interval_text"] for row in rows]
     changed = {row.get_attribute("data-setting"): row.inner_text() for row in tab.find("setting-change").all()}
-    assert list(changed) == [setting["name"] for setting in told["settings"]]
-    assert all(setting["title"] in changed[setting["name"]] for setting in told["settings"])
+    assert list(changed) == [setting["name"] for setting in typed["settings"]]
+    assert all(setting["title"] in changed[setting["name"]] for setting in typed["settings"])
     outcomes = [row.locator("td").last.inner_text() for row in tab.find("stage-change").all()]
-    assert [text.replace(" ", "_") for text in outcomes] == [stage["outcome"] for stage in told["stages"]]
+    assert outcomes == [label_of(OUTCOMES, stage["outcome"]) for stage in typed["stages"]]
 
 
 def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:

@@ -89,6 +89,8 @@ export interface Capture {
   findings_sentence: string;
   /** why its numbers may be wrong, the worst first; to be read before all else */
   doubts: Doubt[];
+  /** what `compare` knows the program by: outermost operators outside the data wait, by */
+  operators: string[];
 }
 
 /** What makes a report doubtful. Each lowers the confidence of every finding. */
@@ -966,22 +968,22 @@ export interface Comparison {
   schema_version: number;
   before: ComparedRun[];
   after: ComparedRun[];
-  /** faster | slower | not_significant | unknown */
+  /** faster | slower | not_significant | too_short | identical | not_comparable | unknown */
   outcome: string;
   /** the verdict with its numbers */
   sentence: string;
-  /** what it rests on: changed stages, parts, settings */
+  /** what it rests on: changed parts, stages, settings */
   evidence: Evidence[];
   /** "sample" | "step": what the times are per; "" when neither is known */
   unit: string;
   /** mean time per unit; absent when not known */
   time:
-    | Difference
+    | Quantity
     | undefined;
-  /** what the time went to, per unit */
-  parts: PartDifference[];
+  /** what the time went to, per unit: the time's parts, then data wait by stage; largest first */
+  parts: Quantity[];
   /** largest change of time per unit first; also stages of one side only */
-  stages: StageDifference[];
+  stages: Quantity[];
   settings: SettingChange[];
   diagnostics: Diagnostic[];
 }
@@ -998,72 +1000,54 @@ export interface ComparedRun {
 }
 
 /**
- * A quantity on both sides. A change is relative to before: 0.1 is 10% more. `low` and `high` bound its 95% interval, run
- * to run variation included; absent when the noise is not known. An interval wider than +-100% is not for printing.
+ * A quantity on both sides, and what can be said of its change. Changes are relative to before: 0.1 is 10% more. What is
+ * absent says nothing that is worth showing: `low` and `high` bound the 95% interval, run-to-run variation included, where that
+ * is at most +-100% wide; `low` alone is the least change, where a change is significant and has no narrower interval.
  */
-export interface Difference {
-  before_us: number;
-  after_us: number;
-  change: number;
-  low?: number | undefined;
-  high?:
-    | number
-    | undefined;
-  /** smallest detectable change: the smallest increase that would have been significant */
-  detectable?:
-    | number
-    | undefined;
-  /** all comparisons made are taken into account (Holm) */
-  significant: boolean;
-}
-
-export interface PartDifference {
-  /** "data_wait", "device_busy", "idle:<cause>", "data_wait:<stage>", "rest" */
+export interface Quantity {
+  /** "time" | "part" | "data_wait_by_stage" | "stage" */
+  kind: string;
+  /** "time", "data_wait", "device_busy", "idle:<cause>", "rest"; a stage: "<kind>::<label>" */
   name: string;
-  /** per unit; absent when not known on that side */
+  /** the name in words: "idle: data wait" */
+  title: string;
+  /** per unit; of a stage the mean self time per call. Absent when not known or not there */
   before_us?: number | undefined;
   after_us?:
     | number
     | undefined;
-  /** as a share of the whole time per unit before; absent unless both are known */
+  /** of a stage: of the self time per call in a typical batch */
   change?: number | undefined;
   low?: number | undefined;
   high?:
     | number
     | undefined;
-  /** the name in words: "idle: data wait", "data wait: decode::PIL.Image" */
-  title: string;
-  /** a part of the data wait by stage, not of the time itself */
-  by_stage: boolean;
-}
-
-export interface StageDifference {
-  /** "<kind>::<label>", all its places in the tree together */
-  stage: string;
-  /** mean self time per call; absent when the stage is not there */
-  before_us?: number | undefined;
-  after_us?:
+  /** faster | slower | more | less | not_significant | too_short | identical | new | gone | unknown; */
+  outcome: string;
+  /** all comparisons of its kind are taken into account (Holm) */
+  interval_text: string;
+  /** smallest detectable change: the smallest increase that would have been significant */
+  detectable?:
     | number
     | undefined;
-  /** per unit */
-  before_calls?: number | undefined;
-  after_calls?:
+  /** of a stage only */
+  calls: StageCalls | undefined;
+}
+
+export interface StageCalls {
+  /** calls per unit */
+  before?: number | undefined;
+  after?:
     | number
     | undefined;
   /** change of self time per unit, all DataLoader workers together */
   change_us?:
     | number
     | undefined;
-  /** self time per call in a typical batch; absent without noise on both sides */
-  typical:
-    | Difference
-    | undefined;
-  /** of `typical`: "cpu" (thread CPU time) or "wall", whichever is more precise */
+  /** what `change` is of: "cpu" (thread CPU time) or "wall"; "" when unknown */
   measure: string;
-  /** `typical` is less what the machine's speed explains, by the other stages' times */
+  /** `change` is less what the machine's speed explains, by the other stages' times */
   speed_adjusted: boolean;
-  /** faster | slower | not_significant | new | gone */
-  outcome: string;
 }
 
 export interface SettingChange {
@@ -1188,6 +1172,9 @@ export const Capture: MessageFns<Capture> = {
         : "",
       doubts: globalThis.Array.isArray(object?.doubts)
         ? object.doubts.map((e: any) => Doubt.fromJSON(e))
+        : [],
+      operators: globalThis.Array.isArray(object?.operators)
+        ? object.operators.map((e: any) => globalThis.String(e))
         : [],
     };
   },
@@ -2462,11 +2449,9 @@ export const Comparison: MessageFns<Comparison> = {
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
       evidence: globalThis.Array.isArray(object?.evidence) ? object.evidence.map((e: any) => Evidence.fromJSON(e)) : [],
       unit: isSet(object.unit) ? globalThis.String(object.unit) : "",
-      time: isSet(object.time) ? Difference.fromJSON(object.time) : undefined,
-      parts: globalThis.Array.isArray(object?.parts) ? object.parts.map((e: any) => PartDifference.fromJSON(e)) : [],
-      stages: globalThis.Array.isArray(object?.stages)
-        ? object.stages.map((e: any) => StageDifference.fromJSON(e))
-        : [],
+      time: isSet(object.time) ? Quantity.fromJSON(object.time) : undefined,
+      parts: globalThis.Array.isArray(object?.parts) ? object.parts.map((e: any) => Quantity.fromJSON(e)) : [],
+      stages: globalThis.Array.isArray(object?.stages) ? object.stages.map((e: any) => Quantity.fromJSON(e)) : [],
       settings: globalThis.Array.isArray(object?.settings)
         ? object.settings.map((e: any) => SettingChange.fromJSON(e))
         : [],
@@ -2492,32 +2477,12 @@ export const ComparedRun: MessageFns<ComparedRun> = {
   },
 };
 
-export const Difference: MessageFns<Difference> = {
-  fromJSON(object: any): Difference {
+export const Quantity: MessageFns<Quantity> = {
+  fromJSON(object: any): Quantity {
     return {
-      before_us: isSet(object.beforeUs)
-        ? globalThis.Number(object.beforeUs)
-        : isSet(object.before_us)
-        ? globalThis.Number(object.before_us)
-        : 0,
-      after_us: isSet(object.afterUs)
-        ? globalThis.Number(object.afterUs)
-        : isSet(object.after_us)
-        ? globalThis.Number(object.after_us)
-        : 0,
-      change: isSet(object.change) ? globalThis.Number(object.change) : 0,
-      low: isSet(object.low) ? globalThis.Number(object.low) : undefined,
-      high: isSet(object.high) ? globalThis.Number(object.high) : undefined,
-      detectable: isSet(object.detectable) ? globalThis.Number(object.detectable) : undefined,
-      significant: isSet(object.significant) ? globalThis.Boolean(object.significant) : false,
-    };
-  },
-};
-
-export const PartDifference: MessageFns<PartDifference> = {
-  fromJSON(object: any): PartDifference {
-    return {
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
       name: isSet(object.name) ? globalThis.String(object.name) : "",
+      title: isSet(object.title) ? globalThis.String(object.title) : "",
       before_us: isSet(object.beforeUs)
         ? globalThis.Number(object.beforeUs)
         : isSet(object.before_us)
@@ -2531,53 +2496,34 @@ export const PartDifference: MessageFns<PartDifference> = {
       change: isSet(object.change) ? globalThis.Number(object.change) : undefined,
       low: isSet(object.low) ? globalThis.Number(object.low) : undefined,
       high: isSet(object.high) ? globalThis.Number(object.high) : undefined,
-      title: isSet(object.title) ? globalThis.String(object.title) : "",
-      by_stage: isSet(object.byStage)
-        ? globalThis.Boolean(object.byStage)
-        : isSet(object.by_stage)
-        ? globalThis.Boolean(object.by_stage)
-        : false,
+      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
+      interval_text: isSet(object.intervalText)
+        ? globalThis.String(object.intervalText)
+        : isSet(object.interval_text)
+        ? globalThis.String(object.interval_text)
+        : "",
+      detectable: isSet(object.detectable) ? globalThis.Number(object.detectable) : undefined,
+      calls: isSet(object.calls) ? StageCalls.fromJSON(object.calls) : undefined,
     };
   },
 };
 
-export const StageDifference: MessageFns<StageDifference> = {
-  fromJSON(object: any): StageDifference {
+export const StageCalls: MessageFns<StageCalls> = {
+  fromJSON(object: any): StageCalls {
     return {
-      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
-      before_us: isSet(object.beforeUs)
-        ? globalThis.Number(object.beforeUs)
-        : isSet(object.before_us)
-        ? globalThis.Number(object.before_us)
-        : undefined,
-      after_us: isSet(object.afterUs)
-        ? globalThis.Number(object.afterUs)
-        : isSet(object.after_us)
-        ? globalThis.Number(object.after_us)
-        : undefined,
-      before_calls: isSet(object.beforeCalls)
-        ? globalThis.Number(object.beforeCalls)
-        : isSet(object.before_calls)
-        ? globalThis.Number(object.before_calls)
-        : undefined,
-      after_calls: isSet(object.afterCalls)
-        ? globalThis.Number(object.afterCalls)
-        : isSet(object.after_calls)
-        ? globalThis.Number(object.after_calls)
-        : undefined,
+      before: isSet(object.before) ? globalThis.Number(object.before) : undefined,
+      after: isSet(object.after) ? globalThis.Number(object.after) : undefined,
       change_us: isSet(object.changeUs)
         ? globalThis.Number(object.changeUs)
         : isSet(object.change_us)
         ? globalThis.Number(object.change_us)
         : undefined,
-      typical: isSet(object.typical) ? Difference.fromJSON(object.typical) : undefined,
       measure: isSet(object.measure) ? globalThis.String(object.measure) : "",
       speed_adjusted: isSet(object.speedAdjusted)
         ? globalThis.Boolean(object.speedAdjusted)
         : isSet(object.speed_adjusted)
         ? globalThis.Boolean(object.speed_adjusted)
         : false,
-      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
     };
   },
 };

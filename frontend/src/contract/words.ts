@@ -59,10 +59,15 @@ export const SEVERITIES = [
 export const OUTCOMES = [
   {"id": "faster", "label": "faster", "meaning": ""},
   {"id": "slower", "label": "slower", "meaning": ""},
-  {"id": "not_significant", "label": "not significant", "meaning": "No significant difference."},
+  {"id": "more", "label": "more", "meaning": ""},
+  {"id": "less", "label": "less", "meaning": ""},
+  {"id": "not_significant", "label": "not significant", "meaning": "No significant difference, all rows taken into account."},
+  {"id": "too_short", "label": "too short to compare", "meaning": "The noise is unknown, or larger than anything worth saying."},
+  {"id": "identical", "label": "identical", "meaning": "The same number on both sides."},
   {"id": "new", "label": "new", "meaning": "Only in the captures after the change."},
   {"id": "gone", "label": "gone", "meaning": "Only in the captures before the change."},
-  {"id": "unknown", "label": "unknown", "meaning": "The captures cannot be compared."},
+  {"id": "not_comparable", "label": "not comparable", "meaning": "The captures are of different programs."},
+  {"id": "unknown", "label": "unknown", "meaning": "Not recorded on both sides, or not in a way that shows its noise."},
 ] as const;
 
 export const RATES = [

@@ -6,8 +6,6 @@ const US_PER_UNIT: Readonly<Record<TimeUnit, number>> = { µs: 1, ms: 1e3, s: 1e
 const NBSP = "\u00a0";
 const DIGITS = 3;
 const PERCENT_DECIMALS = 2;
-/** Half the width of a relative interval above which it says nothing: 100%. */
-const WIDEST_INTERVAL = 1;
 
 export const UNKNOWN = "–";
 
@@ -55,16 +53,6 @@ export function formatChange(share: number): string {
   const size = Math.abs(share * 100);
   const text = size >= 1000 ? `${significant(size)}%` : `${grouped(size, size < 9.95 ? 1 : 0)}%`;
   return text === "0.0%" ? text : `${share > 0 ? "+" : "−"}${text}`;
-}
-
-/** The ends of a 95% interval of a relative change; "" where it is not known. */
-export function formatInterval(low: number | undefined, high: number | undefined): string {
-  if (low === undefined || high === undefined) return "";
-  return isTooWide(low, high) ? "too short to compare" : `${formatChange(low)} to ${formatChange(high)}`;
-}
-
-export function isTooWide(low: number, high: number): boolean {
-  return (high - low) / 2 > WIDEST_INTERVAL;
 }
 
 /** The unit for a whole table or column group, from its largest value. Seconds only from 10 s, so that the small

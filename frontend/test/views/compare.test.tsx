@@ -10,33 +10,80 @@ import { all, draw, find } from "../page";
 
 const SLOWER = {
   outcome: "slower",
-  sentence: "Slower by 12%: because.",
+  sentence: "Slower: 1.00 → 1.12 ms per sample; because.",
   evidence: [{ text: "seen" }],
   unit: "sample",
   before: [{ name: "a" }],
   after: [{ name: "b" }],
-  time: { before_us: 1000, after_us: 1120, change: 0.12, low: 0.08, high: 0.16, detectable: 0.05, significant: true },
+  time: {
+    kind: "time",
+    name: "time",
+    before_us: 1000,
+    after_us: 1120,
+    change: 0.12,
+    low: 0.08,
+    high: 0.16,
+    interval_text: "+8.0% to +16%",
+    detectable: 0.05,
+    outcome: "slower",
+  },
   parts: [
-    { name: "data_wait", title: "data wait", before_us: 600, after_us: 720, change: 0.12 },
-    { name: "data_wait:decode::PIL.Image", by_stage: true, before_us: 0, after_us: 0 },
+    {
+      kind: "part",
+      name: "data_wait",
+      title: "data wait",
+      before_us: 6,
+      after_us: 720,
+      change: 119,
+      low: 40,
+      interval_text: "at least +4,000%",
+      outcome: "more",
+    },
+    {
+      kind: "data_wait_by_stage",
+      name: "data_wait:decode::PIL.Image",
+      title: "data wait: decode::PIL.Image",
+      before_us: 3,
+      after_us: 4,
+      change: 0.33,
+      interval_text: "needs repeated runs",
+      outcome: "unknown",
+    },
   ],
   stages: [
     {
-      stage: "transform::Blur",
+      kind: "stage",
+      name: "transform::Blur",
       before_us: 100,
       after_us: 140,
-      typical: { change: 0.4, low: 0.3, high: 0.5, significant: true },
-      measure: "cpu",
+      change: 0.4,
+      low: 0.3,
+      high: 0.5,
+      interval_text: "+30% to +50%",
+      calls: { measure: "cpu" },
       outcome: "slower",
     },
-    { stage: "transform::Old", before_us: 10, outcome: "gone" },
+    { kind: "stage", name: "transform::Old", before_us: 10, interval_text: "none after", outcome: "gone" },
     {
-      stage: "transform::Calm",
+      kind: "stage",
+      name: "transform::Calm",
       before_us: 10,
       after_us: 10,
-      typical: { change: 0.01, significant: false },
-      measure: "wall",
+      change: 0.01,
+      low: -0.1,
+      high: 0.12,
+      interval_text: "−10% to +12%",
+      calls: { measure: "wall" },
       outcome: "not_significant",
+    },
+    {
+      kind: "stage",
+      name: "transform::Short",
+      before_us: 10,
+      after_us: 12,
+      change: 0.2,
+      interval_text: "too short to compare",
+      outcome: "too_short",
     },
   ],
   settings: [{ name: "num_workers", title: "DataLoader workers", before: "2", after: "4" }],
@@ -86,8 +133,14 @@ it("compares the selected capture with the one that suggests itself, and shows e
   expect(find("number-change").dataset.value).toBe("0.12");
   expect(find("number-before").dataset.value).toBe("1000");
   const lines = all("stage-change");
-  expect(lines.map((line) => line.lastElementChild?.textContent)).toEqual(["slower", "gone", "not significant"]);
-  expect(all("part-change").length).toBe(1);
+  expect(lines.map((line) => line.lastElementChild?.textContent)).toEqual([
+    "slower",
+    "gone",
+    "not significant",
+    "too short to compare",
+  ]);
+  expect(lines.map((line) => line.dataset.significant)).toEqual(["true", "false", "false", "false"]);
+  expect(all("part-change").map((line) => line.lastElementChild?.textContent)).toEqual(["more", "unknown"]);
   expect(find("setting-change").textContent).toBe("DataLoader workers24");
 });
 
@@ -136,9 +189,36 @@ it("names the command where the page has no server", async () => {
   expect(all("refresh")).toEqual([]);
 });
 
-it("does not print an interval that says nothing", async () => {
-  const time = { before_us: 1, after_us: 2, change: 1, low: -1, high: 30, significant: false };
-  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, time }) });
+it("prints the intervals that the report has words for, and draws none without its ends", async () => {
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
   await drawAndWait();
-  expect(find("number-change").nextElementSibling?.textContent).toBe("95% interval: too short to compare");
+  expect(find("number-change").nextElementSibling?.textContent).toBe("95% interval: +8.0% to +16%");
+  expect(all("interval").map((cell) => cell.textContent)).toEqual([
+    "at least +4,000%",
+    "+30% to +50%",
+    "none after",
+    "−10% to +12%",
+    "too short to compare",
+    "needs repeated runs",
+  ]);
+  const drawn = all("stage-change").map((line) => line.querySelectorAll(".interval-line").length);
+  expect(drawn).toEqual([1, 0, 1, 0]);
+});
+
+it("prints no interval and no limit where the captures are too short", async () => {
+  const time = { before_us: 1, after_us: 2, change: 1, interval_text: "too short to compare", outcome: "too_short" };
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "too_short", time }) });
+  await drawAndWait();
+  expect(find("number-change").nextElementSibling?.textContent).toBe("too short to compare");
+  expect(find("number-detectable").dataset.value).toBeUndefined();
+  expect(find("number-detectable").nextElementSibling?.textContent).toBe("too short to compare");
+});
+
+it("says that captures are identical", async () => {
+  const time = { before_us: 1, after_us: 1, change: 0, interval_text: "identical", outcome: "identical" };
+  const value = { outcome: "identical", sentence: "Identical: every compared number is equal.", unit: "step", time };
+  answerWith({ kind: "ready", value: Comparison.fromJSON(value) });
+  await drawAndWait();
+  expect(find("compare-sentence").dataset.value).toBe("identical");
+  expect(find("number-change").nextElementSibling?.textContent).toBe("identical");
 });

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from tb_dataplugin.compare import compare
 from tb_dataplugin.compare.noise import Change
+from tb_dataplugin.compare.quantity import SIGNIFICANT
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN
 from tb_dataplugin.pipeline import analyse
-from tb_dataplugin.report.report_pb2 import Capture, Comparison, StageDifference
+from tb_dataplugin.report.report_pb2 import Capture, Comparison, Quantity
 from tests.simulated_run import STAGES, Simulation, runs
-from tests.trace_builder import TraceBuilder, training_run
+from tests.trace_builder import TraceBuilder
 
 BASE = Simulation(steps=16, batch_size=2)
 
@@ -24,16 +25,37 @@ def two(simulation: Simulation, seed: int, count: int = 1) -> list[Capture]:
     return runs(simulation, np.random.default_rng(seed), count)
 
 
-def stage(comparison: Comparison, name: str) -> StageDifference:
-    return next(one for one in comparison.stages if one.stage == name)
+def stage(comparison: Comparison, name: str) -> Quantity:
+    return next(one for one in comparison.stages if one.name == name)
 
 
-def test_a_capture_against_itself_shows_no_difference() -> None:
+def quantities(comparison: Comparison) -> list[Quantity]:
+    return [comparison.time, *comparison.parts, *comparison.stages]
+
+
+def test_a_capture_against_itself_is_identical() -> None:
     [capture] = two(BASE, 1)
-    same = compare([capture], [capture])
-    assert same.outcome == "not_significant" and same.time.change == 0 and not same.settings
-    assert all(one.typical.change == 0 for one in same.stages)
-    assert "The captures are too short to compare" in same.sentence
+    renamed = Capture()
+    renamed.CopyFrom(capture)
+    renamed.name, renamed.file = "elsewhere_7.1", "/elsewhere_7.1.pt.trace.json"
+    for other in (capture, renamed):
+        same = compare([capture], [other])
+        assert same.outcome == "identical" and same.sentence.startswith("Identical: every compared number is equal")
+        assert not same.settings and not same.evidence and not same.diagnostics
+        for quantity in quantities(same):
+            assert quantity.outcome == quantity.interval_text == "identical"
+            assert not quantity.HasField("low") and not quantity.HasField("detectable")
+
+
+def test_repeated_runs_in_another_order_are_identical() -> None:
+    captures = two(BASE, 1, 3)
+    assert compare(captures, captures[::-1]).outcome == "identical"
+
+
+def test_captures_without_any_number_are_identical_only_to_themselves() -> None:
+    one, other = (analyse(TraceBuilder().operator(0, 10).operator(50, took).trace()).capture for took in (10, 11))
+    assert compare([one], [one]).outcome == "identical"
+    assert compare([one], [other]).outcome == "unknown"
 
 
 @settings(deadline=None, max_examples=15)
@@ -41,22 +63,28 @@ def test_a_capture_against_itself_shows_no_difference() -> None:
 def test_swapping_the_sides_turns_every_change_around(seed: int, factor: float) -> None:
     before, after = two(BASE, seed), two(BASE.with_stage("transform::Gamma", factor), seed + 1)
     there, back = compare(before, after), compare(after, before)
-    assert {there.outcome, back.outcome} in ({"not_significant"}, {"faster", "slower"})
+    assert {there.outcome, back.outcome} <= {"not_significant", "too_short"} or {there.outcome, back.outcome} == {
+        "faster",
+        "slower",
+    }
     assert (1 + there.time.change) * (1 + back.time.change) == pytest.approx(1)
-    for one in there.stages:
-        other = stage(back, one.stage)
-        assert (1 + one.typical.change) * (1 + other.typical.change) == pytest.approx(1)
-        assert one.typical.significant == other.typical.significant
+    turned = {"faster": "slower", "slower": "faster", "more": "less", "less": "more"}
+    others = {quantity.name: quantity for quantity in quantities(back)}
+    for one in quantities(there):
+        other = others[one.name]
+        assert (1 + one.change) * (1 + other.change) == pytest.approx(1)
+        if one.outcome in turned or other.outcome in turned:
+            assert other.outcome == turned[one.outcome]
 
 
 def test_faster_says_by_how_much_and_why() -> None:
     slow = Simulation(steps=24, batch_size=2, stages={**STAGES, "transform::Blur": 4000})
     found = compare(two(slow, 1, 3), two(Simulation(steps=24, batch_size=2), 2, 3))
     assert found.outcome == "faster" and found.unit == "sample"
-    assert found.sentence.startswith("Faster by ")
-    assert "because transform::Blur takes 7" in found.sentence
+    assert found.sentence.startswith("Faster: ") and "95% interval −" in found.sentence
+    assert "; the data wait fell by " in found.sentence and "transform::Blur takes 7" in found.sentence
     assert found.time.after_us < found.time.before_us and found.time.high < 0
-    assert found.stages[0].stage == "transform::Blur" and found.stages[0].change_us < 0
+    assert found.stages[0].name == "transform::Blur" and found.stages[0].calls.change_us < 0
 
 
 def test_the_parts_of_the_time_add_up() -> None:
@@ -67,12 +95,13 @@ def test_the_parts_of_the_time_add_up() -> None:
     assert blamed == pytest.approx(parts["data_wait"].before_us)
 
 
-def test_settings_and_stages_that_came_and_went_are_told() -> None:
+def test_settings_and_stages_that_came_and_went_are_said() -> None:
     other = Simulation(steps=16, batch_size=2, workers=1, stages={"decode::PIL.Image": 400.0, "transform::Flip": 50.0})
     found = compare(two(BASE, 1), two(other, 2))
     assert ("num_workers", "2", "1") in [(one.name, one.before, one.after) for one in found.settings]
     assert not stage(found, "transform::Blur").HasField("after_us")
     assert not stage(found, "transform::Flip").HasField("before_us")
+    assert (stage(found, "transform::Flip").outcome, stage(found, "transform::Blur").outcome) == ("new", "gone")
 
 
 def test_windows_of_one_process_are_one_run() -> None:
@@ -89,10 +118,18 @@ def test_replays_and_other_ranks_are_left_aside() -> None:
     assert {one.code for one in found.diagnostics} >= {"replays_left_aside", "ranks_left_aside"}
 
 
+def steps_of(took: float, count: int) -> TraceBuilder:
+    builder = TraceBuilder()
+    for number in range(count):
+        builder.step(number * took, took).operator(number * took + 1, 10)
+    return builder
+
+
 def test_captures_too_short_for_their_noise_say_so() -> None:
-    short = analyse(training_run(3).trace()).capture
-    found = compare([short], [short])
-    assert found.outcome == "unknown" and "too short" in found.sentence
+    short, other = (analyse(steps_of(took, 3).trace()).capture for took in (100, 101))
+    found = compare([short], [other])
+    assert found.outcome == "too_short" and found.sentence.startswith("Too short to compare: ")
+    assert found.time.interval_text == "too short to compare" and not found.time.HasField("low")
 
 
 ODD_TIMES = st.sampled_from([0.0, 1e-3, 1.0, 7.0, 4e4, 1e9])
@@ -124,7 +161,8 @@ def test_noise_without_bound_is_no_number() -> None:
 
 def test_without_steps_and_samples_nothing_is_claimed() -> None:
     blind = analyse(TraceBuilder().operator(0, 10).operator(50, 10).trace()).capture
-    found = compare([blind], [blind])
+    other = analyse(TraceBuilder().operator(0, 10).operator(50, 20).trace()).capture
+    found = compare([blind], [other])
     assert found.outcome == "unknown" and not found.HasField("time") and found.unit == ""
 
 
@@ -133,5 +171,6 @@ def test_a_shared_machine_is_said_and_widens_the_wall_times() -> None:
     quiet = Simulation(steps=24, batch_size=2)
     shared, alone = compare(two(quiet, 1), two(busy, 2)), compare(two(quiet, 1), two(quiet, 2))
     assert "shared_machine" in {one.code for one in shared.diagnostics}
-    assert shared.time.detectable > 2 * alone.time.detectable
-    assert not any(one.typical.significant for one in shared.stages if one.measure == "cpu")
+    assert not shared.time.HasField("detectable") and alone.time.detectable < 1
+    assert "Other programs used the CPUs" in shared.sentence
+    assert not any(one.outcome in SIGNIFICANT for one in shared.stages if one.calls.measure == "cpu")

@@ -387,7 +387,7 @@ def test_two_captures_are_compared_as_on_the_command_line(host: Host, capsys: py
     paths = [training_run(steps).write(host.logdir / f"{name}.pt.trace.json") for name, steps in (("a", 8), ("b", 9))]
     host.work()
     status, told = host.get("compare?before=a&after=b")
-    assert status == 200 and told["outcome"] == "not_significant"
+    assert status == 200 and told["outcome"] == "identical"
     assert main(["compare", *map(str, paths), "--format", "json"]) == 0
     typed = json.loads(capsys.readouterr().out)
     for side in ("before", "after"):  # the command line names files as they were given

@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import type { Comparison } from "../../contract/report";
+import type { Comparison, Quantity } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatCount, plural } from "../../model/format";
 import type { Side } from "../../model/sides";
@@ -95,7 +95,7 @@ function Result() {
 }
 
 export function Outcome({ comparison }: { comparison: Comparison }) {
-  const { outcome, sentence, evidence } = comparison;
+  const { outcome, sentence, evidence, unit } = comparison;
   return (
     <>
       <section>
@@ -111,14 +111,17 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
         )}
       </section>
       <CompareNumbers comparison={comparison} />
+      <PartTable parts={ofKind(comparison, "part")} title={`What the time per ${unit} went to`} />
       <StageChangeTable comparison={comparison} />
-      <div class="columns">
-        <PartTable comparison={comparison} />
-        <SettingTable settings={comparison.settings} />
-      </div>
+      <PartTable parts={ofKind(comparison, "data_wait_by_stage")} title={`Data wait by stage, per ${unit}`} />
+      <SettingTable settings={comparison.settings} />
       <Sources comparison={comparison} />
     </>
   );
+}
+
+function ofKind({ parts }: Comparison, kind: string): Quantity[] {
+  return parts.filter((part) => part.kind === kind);
 }
 
 function Sources({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {

@@ -1,14 +1,13 @@
-import type { Comparison } from "../../contract/report";
-import { exactNumber, formatChange, formatInterval, plural } from "../../model/format";
+import type { Comparison, Quantity } from "../../contract/report";
+import { exactNumber, formatChange, plural } from "../../model/format";
 import type { Reason } from "../../model/reasons";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { intervalNote } from "./intervals";
 
 const NO_TIME: Reason = { title: "Unknown", message: "One side has neither steps nor samples." };
-const NO_NOISE: Reason = { title: "Too short to compare", message: "The captures are too short to know their noise." };
 
 export function CompareNumbers({ comparison: { time, unit, before, after } }: { comparison: Comparison }) {
   const per = unit === "" ? "Time" : `Time per ${unit}`;
-  const interval = formatInterval(time?.low, time?.high);
   return (
     <NumberRow>
       <BigNumber
@@ -29,7 +28,7 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
         label="Change"
         testId="number-change"
         {...asChange(time?.change)}
-        note={interval === "" ? NO_NOISE.message : `95% interval: ${interval}`}
+        note={time === undefined ? "" : intervalNote(time)}
         reason={NO_TIME}
       />
       <BigNumber
@@ -37,10 +36,15 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
         testId="number-detectable"
         {...asChange(time?.detectable)}
         note="with these captures"
-        reason={NO_NOISE}
+        reason={time === undefined ? NO_TIME : noLimit(time)}
       />
     </NumberRow>
   );
+}
+
+/** Why there is no smallest detectable change, in the words that the report has for the interval. */
+function noLimit({ interval_text }: Quantity): Reason {
+  return { title: interval_text, message: interval_text };
 }
 
 function asChange(change: number | undefined) {

@@ -1,16 +1,14 @@
-import type { Comparison, Difference, StageDifference } from "../../contract/report";
-import { OUTCOMES } from "../../contract/words";
-import { chooseTimeUnit, formatChange, formatInterval, isTooWide, type TimeUnit } from "../../model/format";
-import { labelOf } from "../../model/words";
+import type { Comparison, Quantity } from "../../contract/report";
+import { chooseTimeUnit, formatChange, type TimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
-import { fillStyle, Swatch } from "../../ui/swatch";
+import { Swatch } from "../../ui/swatch";
+import { IntervalCell, IntervalPicture, isSignificant, OutcomeCell, reachOf } from "./intervals";
 
 const TYPICAL =
   "Self time per call in a typical batch: batches in which another program had the CPU do not count. 95% interval.";
 const MEASURE_TITLES: Readonly<Record<string, string>> = { cpu: "by thread CPU time", wall: "by wall time" };
 const ADJUSTED = ", at equal machine speed: less what the other stages changed alike from run to run";
-const NO_TYPICAL = "One side does not have it, or has too few calls of it.";
 
 export function StageChangeTable({ comparison: { stages } }: { comparison: Comparison }) {
   if (stages.length === 0) return null;
@@ -44,7 +42,7 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
           </thead>
           <tbody>
             {stages.map((row) => (
-              <StageLine key={row.stage} row={row} unit={unit} reach={reach} />
+              <StageLine key={row.name} row={row} unit={unit} reach={reach} />
             ))}
           </tbody>
         </table>
@@ -53,12 +51,11 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
   );
 }
 
-function StageLine({ row, unit, reach }: { row: StageDifference; unit: TimeUnit; reach: number }) {
-  const [kind = "", label = ""] = row.stage.split("::");
-  const { typical } = row;
-  const measure = `${MEASURE_TITLES[row.measure] ?? ""}${row.speed_adjusted ? ADJUSTED : ""}`;
+function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach: number }) {
+  const [kind = "", label = ""] = row.name.split("::");
+  const measure = `${MEASURE_TITLES[row.calls?.measure ?? ""] ?? ""}${row.calls?.speed_adjusted ? ADJUSTED : ""}`;
   return (
-    <tr data-testid="stage-change" data-stage={row.stage} data-significant={typical?.significant ?? false}>
+    <tr data-testid="stage-change" data-stage={row.name} data-significant={isSignificant(row)}>
       <th scope="row">
         <Swatch token={kind} />
         <span class="mono stage-name">
@@ -68,40 +65,14 @@ function StageLine({ row, unit, reach }: { row: StageDifference; unit: TimeUnit;
       </th>
       <TimeCell us={row.before_us} unit={unit} reason="Not there before." />
       <TimeCell us={row.after_us} unit={unit} reason="No longer there after." />
-      <td class="num" data-value={typical?.change} title={measure}>
-        {typical === undefined ? <Unknown reason={NO_TYPICAL} /> : formatChange(typical.change)}
+      <td class="num" data-value={row.change} title={measure}>
+        {row.change === undefined ? <Unknown reason={row.interval_text} /> : formatChange(row.change)}
       </td>
-      <td class="num muted">{formatInterval(typical?.low, typical?.high)}</td>
-      <td>{typical !== undefined && <Interval difference={typical} reach={reach} token={kind} />}</td>
-      <td>{labelOf(OUTCOMES, row.outcome)}</td>
+      <IntervalCell quantity={row} />
+      <td>
+        <IntervalPicture quantity={row} reach={reach} token={kind} />
+      </td>
+      <OutcomeCell quantity={row} />
     </tr>
-  );
-}
-
-/** Half the width of all pictures as a change: the widest change, or an interval's end up to a half. */
-function reachOf(stages: readonly StageDifference[]): number {
-  const ends = stages.flatMap(({ typical }) =>
-    typical === undefined ? [] : [Math.abs(typical.change), Math.min(0.5, Math.abs(typical.high ?? 0))],
-  );
-  return Math.max(0.05, ...ends);
-}
-
-const WIDTH_PX = 160;
-const MARGIN_PX = 5;
-
-type IntervalProps = { readonly difference: Difference; readonly reach: number; readonly token: string };
-
-/** No change in the middle, slower to the right; the interval as a line, cut off where it leaves the picture. */
-function Interval({ difference: { change, low, high, significant }, reach, token }: IntervalProps) {
-  const half = WIDTH_PX / 2;
-  const at = (share: number): number => half + Math.min(1, Math.max(-1, share / reach)) * (half - MARGIN_PX);
-  return (
-    <svg class="interval" width={WIDTH_PX} height={12} aria-hidden="true">
-      <line class="interval-zero" x1={half} x2={half} y1={0} y2={12} />
-      {low !== undefined && high !== undefined && !isTooWide(low, high) && (
-        <line class="interval-line" x1={at(low)} x2={at(high)} y1={6} y2={6} />
-      )}
-      <circle cx={at(change)} cy={6} r={significant ? 4.5 : 3} style={fillStyle(token)} class="interval-point" />
-    </svg>
   );
 }

@@ -1,0 +1,65 @@
+// What the report says of a change; which intervals are worth showing is decided there.
+
+import type { Quantity } from "../../contract/report";
+import { OUTCOMES } from "../../contract/words";
+import { labelOf } from "../../model/words";
+import { fillStyle } from "../../ui/swatch";
+
+const DIRECTIONS = new Set(["faster", "slower", "more", "less"]);
+
+export function isSignificant({ outcome }: Quantity): boolean {
+  return DIRECTIONS.has(outcome);
+}
+
+/** "95% interval: −36% to −0.9%"; where there is none, why. */
+export function intervalNote({ high, interval_text }: Quantity): string {
+  return high === undefined ? interval_text : `95% interval: ${interval_text}`;
+}
+
+export function IntervalCell({ quantity }: { quantity: Quantity }) {
+  return (
+    <td class="num muted" data-testid="interval">
+      {quantity.interval_text}
+    </td>
+  );
+}
+
+export function OutcomeCell({ quantity }: { quantity: Quantity }) {
+  const { outcome } = quantity;
+  return (
+    <td class="outcome" title={OUTCOMES.find((term) => term.id === outcome)?.meaning}>
+      {labelOf(OUTCOMES, outcome)}
+    </td>
+  );
+}
+
+/** Half the width of all pictures as a change: the widest change that has an interval, or an end up to a half. */
+export function reachOf(quantities: readonly Quantity[]): number {
+  const ends = quantities.flatMap(({ change, high }) =>
+    change === undefined || high === undefined ? [] : [Math.abs(change), Math.min(0.5, Math.abs(high))],
+  );
+  return Math.max(0.05, ...ends);
+}
+
+const WIDTH_PX = 160;
+const MARGIN_PX = 5;
+
+type PictureProps = { readonly quantity: Quantity; readonly reach: number; readonly token: string };
+
+/** No change in the middle, more to the right; the interval as a line, cut off where it leaves the picture. */
+export function IntervalPicture({ quantity, reach, token }: PictureProps) {
+  const { change, low, high } = quantity;
+  if (change === undefined) return null;
+  const half = WIDTH_PX / 2;
+  const at = (share: number): number => half + Math.min(1, Math.max(-1, share / reach)) * (half - MARGIN_PX);
+  const radius = isSignificant(quantity) ? 4.5 : 3;
+  return (
+    <svg class="interval" width={WIDTH_PX} height={12} aria-hidden="true">
+      <line class="interval-zero" x1={half} x2={half} y1={0} y2={12} />
+      {low !== undefined && (
+        <line class="interval-line" x1={at(low)} x2={high === undefined ? WIDTH_PX : at(high)} y1={6} y2={6} />
+      )}
+      <circle cx={at(change)} cy={6} r={radius} style={fillStyle(token)} class="interval-point" />
+    </svg>
+  );
+}

@@ -1,0 +1,118 @@
+"""A quantity on both sides, and what can be said of its change: one record for the time, its parts and the stages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tb_dataplugin.units import TOO_WIDE, WIDEST_INTERVAL, change, interval, is_too_wide
+
+Kind = Literal["time", "part", "data_wait_by_stage", "stage"]
+Outcome = Literal[
+    "faster", "slower", "more", "less", "not_significant", "too_short", "identical", "new", "gone", "unknown"
+]
+
+SIGNIFICANT: Final[tuple[Outcome, ...]] = ("faster", "slower", "more", "less")
+IDENTICAL: Final = "identical"
+NONE_BEFORE: Final = "none before"
+NONE_AFTER: Final = "none after"
+NOT_RECORDED: Final = "not recorded"
+NEEDS_RUNS: Final = "needs repeated runs"
+"""Of what a capture has as a sum only: nothing in it shows how much the sum varies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Ends of a 95% interval, relative to before. The high one may be infinite: nothing is known of it."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What of the bounds is worth saying. `high` is None where only the least change is."""
+
+    low: float
+    high: float | None
+
+    @property
+    def half_width(self) -> float | None:
+        return None if self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class StageCalls:
+    """Of a stage: calls per unit, change of its self time per unit (us), and what its change was measured by."""
+
+    before: float | None
+    after: float | None
+    change_us: float | None
+    measure: Literal["cpu", "wall", ""]
+    speed_adjusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Times in us, per unit or (of a stage) per call; None: not known, or not there. Changes are relative to before.
+
+    `interval_text` says why there is no interval, where there is none. `detectable`: the smallest increase that would
+    have been significant.
+    """
+
+    kind: Kind
+    name: str
+    title: str
+    before_us: float | None
+    after_us: float | None
+    change: float | None
+    interval: Interval | None
+    interval_text: str
+    outcome: Outcome
+    detectable: float | None = None
+    calls: StageCalls | None = None
+
+    @property
+    def significant(self) -> bool:
+        return self.outcome in SIGNIFICANT
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    interval: Interval | None
+    text: str
+    outcome: Outcome
+
+
+def judge_change(kind: Kind, value: float, bounds: Bounds | None, significant: bool, same: bool) -> Judged:
+    """What is said of a change by `value`: its interval, or that the captures are too short for one.
+
+    An interval wider than 100% either way is never said; of a significant increase its low end still is.
+    """
+    if same:
+        return Judged(None, IDENTICAL, "identical")
+    spoken, text = _spoken(bounds, significant)
+    if significant:
+        return Judged(spoken, text, _direction(kind, value))
+    return Judged(spoken, text, "too_short" if spoken is None else "not_significant")
+
+
+def _spoken(bounds: Bounds | None, significant: bool) -> tuple[Interval | None, str]:
+    if bounds is not None and not is_too_wide(bounds.low, bounds.high):
+        return Interval(bounds.low, bounds.high), interval(bounds.low, bounds.high)
+    if bounds is not None and significant and bounds.low > 0:
+        return Interval(bounds.low, None), f"at least {change(bounds.low)}"
+    return None, TOO_WIDE
+
+
+def _direction(kind: Kind, value: float) -> Outcome:
+    if kind in ("time", "stage"):
+        return "slower" if value > 0 else "faster"
+    return "more" if value > 0 else "less"
+
+
+def said_limit(reach: float | None) -> float | None:
+    """The smallest detectable change that `reach` (a logarithm) is, where it is small enough to be worth saying."""
+    limit = math.inf if reach is None else math.expm1(reach)
+    return limit if limit <= WIDEST_INTERVAL else None

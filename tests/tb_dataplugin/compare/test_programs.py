@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.programs import why_not_comparable
+from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.pipeline import analyse_file
+from tb_dataplugin.report.report_pb2 import Capture, Loader, Stage
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "traces"
+MODEL = ["aten::conv2d", "aten::relu", "aten::linear", "aten::batch_norm", "ReluBackward", "AddmmBackward"]
+OTHER = ["aten::embedding", "aten::layer_norm", "aten::softmax", "aten::linear", "aten::gelu", "AddmmBackward"]
+
+
+def golden(name: str) -> Capture:
+    return analyse_file(GOLDEN / f"{name}.pt.trace.json.gz").capture
+
+
+def why(before: Capture, after: Capture) -> str:
+    return why_not_comparable([Run("a", (before,))], [Run("b", (after,))])
+
+
+def program(operators: list[str] = [], stages: list[str] = [], dataset: str = "") -> Capture:  # noqa: B006
+    rows = [Stage(kind="transform", label=label) for label in stages]
+    return Capture(operators=operators, stages=rows, loader=Loader(dataset=dataset), mode="train")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("v100_resnet50_workers0", "mi250_minitoy"),
+        ("v100_resnet50_workers0", "torch2_4_cpu_workers0"),
+        ("sampled_rank0", "v100_resnet50_workers4"),
+        ("annotate_workers2", "v100_resnet50_workers0"),
+        ("alexnet_no_steps", "v100_resnet50_workers0"),
+    ],
+)
+def test_unlike_programs_are_said_to_be(before: str, after: str) -> None:
+    found = compare([golden(before)], [golden(after)])
+    assert found.outcome == "not_comparable"
+    assert found.sentence.startswith("Not comparable: different programs (") and "operators in common" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("v100_resnet50_workers0", "v100_resnet50_workers4"),
+        ("torch1_8_cpu_workers0", "torch2_13_cpu_workers2"),
+        ("torch1_12_cpu_workers2", "torch2_4_cpu_workers0_stack"),
+    ],
+)
+def test_one_program_stays_one_with_other_workers_and_releases_of_torch(before: str, after: str) -> None:
+    assert compare([golden(before)], [golden(after)]).outcome != "not_comparable"
+
+
+def test_a_replay_is_not_compared_with_training() -> None:
+    found = compare([golden("annotate_replay")], [golden("annotate_workers2")])
+    assert found.outcome == "not_comparable" and "one side is a replay" in found.sentence
+
+
+def test_what_speaks_for_one_program_outweighs_what_speaks_against_it() -> None:
+    assert why(program(MODEL), program(OTHER)) == "different programs (2 of 10 operators in common)"
+    assert why(program(MODEL, dataset="Photos"), program(OTHER, dataset="Photos")) == ""
+    stages = ["Crop", "Flip", "Blur"]
+    assert why(program(MODEL, stages), program(OTHER, [*stages, "New"])) == ""
+    assert "no stage in common" in why(program([], stages), program([], ["Resize", "Pad", "Normalise"]))
+
+
+def test_what_is_not_known_or_compiled_says_nothing() -> None:
+    assert why(program(MODEL), program([])) == why(program(), program()) == ""
+    assert why(program(MODEL), program(["Torch-Compiled Region", *OTHER])) == ""
