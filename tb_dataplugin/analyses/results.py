@@ -24,7 +24,7 @@ from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.analyses.workers import Workers
-from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 
@@ -61,3 +61,4 @@ class Results:
     throughput: Throughput | None
     load: HostLoad | None
     diagnostics: tuple[Diagnostic, ...] = ()
+    doubts: tuple[Doubt, ...] = ()

@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import find_device_idle
+from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.flow import find_flow
 from tb_dataplugin.analyses.gaps import list_gaps
 from tb_dataplugin.analyses.host_load import find_host_load
@@ -99,4 +100,5 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         throughput=reasons.known("throughput", rates),
         load=load,
     )
-    return replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
+    results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
+    return replace(results, doubts=find_doubts(results))

@@ -33,6 +33,8 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     title = " · ".join((_full_name(capture), *filter(None, facts)))
     yield style.bold(_fit(title, WIDTH))
     yield style.rule * WIDTH
+    for doubt in capture.doubts:
+        yield from _wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield from map(style.bold, _wrap(capture.verdict.sentence, ""))
     for fact in capture.verdict.evidence:
         if not fact.in_sentence:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from tb_dataplugin.findings import rules
-from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
+from tb_dataplugin.findings.finding import Abstention, Confidence, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.words import SEVERITIES
+
+_LOWER: Final[dict[Confidence, Confidence]] = {"measured": "likely"}
 
 _RANK: Final = {term.id: place for place, term in enumerate(SEVERITIES)}
 
@@ -32,10 +35,21 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
     for rule in all_rules():
         answer = rule.check(signals) if rule.applies(signals) else None
         if isinstance(answer, Finding):
+            answer = _doubted(answer, signals)
             findings.append(NamedFinding(rule.name, answer, gain_of(answer.gain_us_per_step, signals)))
         elif isinstance(answer, Abstention):
             abstained.append(NamedAbstention(rule.name, rule.title, answer.reason))
     return tuple(sorted(findings, key=_urgency)), tuple(abstained)
+
+
+def _doubted(finding: Finding, signals: Signals) -> Finding:
+    """Nothing is measured directly in a capture that is doubtful; the worst doubt is the reason."""
+    if not signals.doubts:
+        return finding
+    doubt = signals.doubts[0].sentence
+    if finding.confidence_reason in ("", doubt):
+        return replace(finding, confidence=_LOWER.get(finding.confidence, finding.confidence), confidence_reason=doubt)
+    return replace(finding, confidence_reason=f"{doubt} {finding.confidence_reason}")
 
 
 def _urgency(named: NamedFinding) -> tuple[int, bool, float]:

@@ -68,6 +68,7 @@ def read_signals(results: Results) -> Signals:
         throughput=results.throughput,
         copies=_copies(results.copies[0]) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
+        doubts=results.doubts,
     )
 
 

@@ -16,6 +16,7 @@ from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
+from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
@@ -231,6 +232,8 @@ class Signals:
     """Copies to the device; None when nothing was copied."""
     syncs: SyncSignals | None
     """Synchronising calls; None without any."""
+    doubts: tuple[Doubt, ...] = ()
+    """What makes the whole capture doubtful, the worst first."""
 
     @property
     def idle_reasons(self) -> tuple[Reason, ...]:

@@ -8,7 +8,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.step_table import StepRow, StepTable
 from tb_dataplugin.analyses.throughput import Throughput
-from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.findings import Judgement, Sentences
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
@@ -47,11 +47,16 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         abstained=map(abstention_report, judgement.abstained),
         diagnostics=map(diagnostic_report, results.diagnostics),
         environment=_environment(pipeline) if pipeline else None,
+        doubts=map(_doubt, results.doubts),
     )
 
 
 def diagnostic_report(note: Diagnostic) -> pb.Diagnostic:
     return pb.Diagnostic(topic=note.topic, code=note.code, count=note.count, message=note.message, title=note.title)
+
+
+def _doubt(doubt: Doubt) -> pb.Doubt:
+    return pb.Doubt(code=doubt.code, sentence=doubt.sentence)
 
 
 def _steps(table: StepTable, sawtooth: Sawtooth | None, sentences: Sentences) -> pb.Steps:

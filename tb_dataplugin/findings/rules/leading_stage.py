@@ -24,8 +24,8 @@ ADVICE: Final[dict[StageKind, str]] = {
     "annotate.stage to see which.",
     "sampler": "Indices are drawn in the training thread, so more DataLoader workers do not help. Draw the order of an "
     "epoch at once with numpy or torch, and only step through it.",
-    "wrapper": "This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. Let "
-    "the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
+    "wrapper": "This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. "
+    "Let the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
     "user": "This is time inside a marker of your own: split it into finer markers to see which part is slow.",
 }
 
