@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
 from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.throughput import Throughput
@@ -61,4 +62,5 @@ class Results:
     throughput: Throughput | None
     load: HostLoad | None
     diagnostics: tuple[Diagnostic, ...] = ()
+    steady: SteadyState | None = None
     doubts: tuple[Doubt, ...] = ()

@@ -95,6 +95,8 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
         yield line("  exposed", duration(loader.exposed_wait_us), exposed, "the device was idle")
         yield line("  hidden", duration(loader.hidden_wait_us), "the device was busy")
+    if loader.steady_state.state not in ("", "steady"):
+        yield from _wrap(loader.steady_state.sentence, "  ")
     if loader.HasField("first_batch_wait_us"):
         yield line("  first batch", duration(loader.first_batch_wait_us), "includes iter(loader)")
     if loader.HasField("num_workers"):
