@@ -9,13 +9,11 @@ from functools import cache
 from typing import Final
 
 from tb_dataplugin.findings import rules
-from tb_dataplugin.findings.finding import Abstention, Confidence, Finding, NamedAbstention, NamedFinding
+from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.words import SEVERITIES
-
-_LOWER: Final[dict[Confidence, Confidence]] = {"measured": "likely"}
 
 _RANK: Final = {term.id: place for place, term in enumerate(SEVERITIES)}
 
@@ -47,8 +45,9 @@ def _doubted(finding: Finding, signals: Signals) -> Finding:
     if not signals.doubts:
         return finding
     doubt = signals.doubts[0].sentence
-    if finding.confidence_reason in ("", doubt):
-        return replace(finding, confidence=_LOWER.get(finding.confidence, finding.confidence), confidence_reason=doubt)
+    if finding.confidence == "measured":
+        reason = "Little else is known of this capture." if finding.advice == doubt else doubt
+        return replace(finding, confidence="likely", confidence_reason=reason)
     return replace(finding, confidence_reason=f"{doubt} {finding.confidence_reason}")
 
 
