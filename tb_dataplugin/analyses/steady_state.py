@@ -44,6 +44,9 @@ ENOUGH_BATCHES: Final = 8
 RESAMPLES: Final = 400
 """Enough to know the ends of a 95% interval to a tenth of its width."""
 
+MOST_VALUES: Final = 1000
+"""More steps, or batches of a worker, are resampled as so many stretches of successive ones: memory has a bound."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -171,6 +174,7 @@ def _estimate(
 ) -> tuple[Estimate, Estimate]:
     """Data wait per step and its share; first as found, then of resampled steps and batches."""
     random = np.random.default_rng(0)
+    duration, waited, builds = _thinned(duration), _thinned(waited), [_thinned(each) for each in builds]
     steps = _blocks(random, len(duration), period=len(builds))
     means = [_with_resamples(each, _blocks(random, len(each))) if len(each) else each for each in builds]
     step, measured = _with_resamples(duration, steps), _with_resamples(waited, steps)
@@ -180,6 +184,15 @@ def _estimate(
         wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
     whole = step - measured + wait
     return _interval(wait), _interval(wait / np.maximum(whole, 1))
+
+
+def _thinned(values: Floats) -> Floats:
+    """Means of successive stretches, where there are more than `MOST_VALUES`."""
+    if len(values) <= MOST_VALUES:
+        return values
+    edges = np.linspace(0, len(values), MOST_VALUES + 1).astype(np.intp)
+    means: Floats = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
+    return means
 
 
 def _blocks(random: np.random.Generator, count: int, period: int = 1) -> npt.NDArray[np.intp]:
