@@ -28,6 +28,17 @@ class Diagnostic:
         return first_clause(self.message)
 
 
+DoubtCode = Literal["cut_off", "late_workers", "data_loss", "dropped_spans", "clock_violation", "short_window"]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What makes a whole report doubtful; `sentence` says what is wrong and what to do about it."""
+
+    code: DoubtCode
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True)
 class Unavailable:
     """A figure that cannot be known, and the reason. It takes the place of the figure, never 0 or NaN."""

@@ -87,8 +87,13 @@ class ChainFinder:
             return Chain(launch)
         batch = self._batch_received_in(wait)
         track = self._track_that_made(batch)
-        stage = self._stage_in(track, waited.clip(wait), self.attributed.gap_stage[gap])
-        sample = self._sample_around(track, stage, waited.clip(wait))
+        during = waited.clip(wait)
+        stage = self._stage_in(track, during, self.attributed.gap_stage[gap])
+        if stage is None:  # throughput limits: the worker was in that stage before the wait
+            during = self._building(batch)
+            stage = self._stage_in(track, during, self.attributed.gap_stage[gap])
+            during = during if stage is not None else waited.clip(wait)
+        sample = self._sample_around(track, stage, during)
         training = self.trace.training_track
         return Chain(
             launch=launch,
@@ -127,6 +132,14 @@ class ChainFinder:
         consumed = np.where(batches.wait_start_ns == wait.start_ns, batches.table.consumed_ns, UNKNOWN_NS)
         last = int(consumed.argmax()) if len(consumed) else 0
         return last if len(consumed) and consumed[last] != UNKNOWN_NS else None
+
+    def _building(self, row: int | None) -> Intervals:
+        """When the batch was built; nothing where that is not known."""
+        if row is None or self.workers is None:
+            return EMPTY
+        table = self.workers.batches.table
+        start, end = int(table.started_ns[row]), int(table.finished_ns[row])
+        return EMPTY if UNKNOWN_NS in (start, end) else Intervals.union([start], [end])
 
     def _batch_link(self, row: int | None) -> BatchLink | None:
         if row is None or self.workers is None:

@@ -9,6 +9,7 @@ from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
@@ -29,6 +30,8 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield missing["workers"].as_diagnostic()
     if attribution.why_not is not None and results.stages:
         yield attribution.why_not.as_diagnostic()
+    if results.steady is not None and results.steady.state in ("draining", "filling"):
+        yield _not_steady(results.steady)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)
     if trace.info.mode == "train":
@@ -65,6 +68,15 @@ def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:
             "annotate.profile(..., active=...)"
         )
         yield Diagnostic("workers", "batches_from_before", 1, message)
+
+
+def _not_steady(steady: SteadyState) -> Diagnostic:
+    does, shows = ("empties", "less") if steady.state == "draining" else ("fills", "more")
+    message = (
+        f"The queue of finished batches {does} in the window, so it shows {shows} data wait than the loop has in the "
+        "long run. Record a later or a longer window: annotate.profile(..., wait=..., active=...)"
+    )
+    return Diagnostic("loader", "not_steady", 1, message)
 
 
 def _cause_notes(devices: Sequence[DeviceAttribution]) -> Iterator[Diagnostic]:

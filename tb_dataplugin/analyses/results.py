@@ -18,13 +18,14 @@ from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
 from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.analyses.workers import Workers
-from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 
@@ -62,3 +63,5 @@ class Results:
     load: HostLoad | None
     operators: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    steady: SteadyState | None = None
+    doubts: tuple[Doubt, ...] = ()

@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import find_device_idle
+from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.flow import find_flow
 from tb_dataplugin.analyses.gaps import list_gaps
 from tb_dataplugin.analyses.host_load import find_host_load
@@ -25,6 +26,7 @@ from tb_dataplugin.analyses.sawtooth import find_sawtooth
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
+from tb_dataplugin.analyses.steady_state import find_steady_state
 from tb_dataplugin.analyses.step_table import tabulate_steps
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.analyses.syncs import find_syncs
@@ -68,6 +70,7 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
     load = reasons.known("load", find_host_load(trace, window))
     rates = find_throughput(trace, tree, window, loader, devices, attribution, workers)
+    flow = find_flow(trace, window, loader, workers)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution)
     waits = EMPTY if loader is None else loader.waits
     most_gaps = min(options.max_gaps, max(1, ALL_GAPS // max(1, len(devices))))
@@ -95,10 +98,12 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         workers=workers,
         worker_summaries=summarise_workers(workers, loader) if workers else (),
         worker_costs=costs,
-        flow=find_flow(trace, window, loader, workers),
+        flow=flow,
+        steady=find_steady_state(table, workers, flow, window),
         slow_samples=find_slow_samples(trace, tree, window),
         throughput=reasons.known("throughput", rates),
         load=load,
         operators=find_operators(trace, window, loader),
     )
-    return replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
+    results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
+    return replace(results, doubts=find_doubts(results))

@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.analyses.workers import Workers, workers_alive
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
@@ -151,8 +152,8 @@ def _making_in_workers(trace: Trace, tree: StageTree, window: Window, workers: W
 
 def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
     """Waiting time that went to reading, and to all other stages."""
-    if attribution.wait_by_stage_ns is None:
-        return None
+    if attribution.wait_by_stage_ns is None or UNRECORDED in attribution.wait_by_stage_ns:
+        return None  # unrecorded DataLoader workers built the batches
     waits = attribution.wait_by_stage_ns.items()
     spent = [(stage.kind, time) for name, time in waits if (stage := parse_span_name(name))]
     reading = sum(time for kind, time in spent if kind == "read")

@@ -259,14 +259,17 @@ def _rows(times: tuple[WorkerTimes, ...]) -> tuple[WorkerRow, ...]:
     for worker in sorted(times, key=lambda worker: (worker.process.started_ns, worker.process.pid)):
         by_worker.setdefault((worker.process.loader, worker.process.worker), []).append(worker)
     rows = [WorkerRow(tuple(by_worker[key])) for key in sorted(by_worker)]
-    return tuple(WorkerRow(row.processes, _skew(row, rows)) for row in rows)
+    busy: dict[int, int] = {}
+    alive: dict[int, int] = {}
+    for row in rows:
+        busy[row.loader] = busy.get(row.loader, 0) + row.busy_ns
+        alive[row.loader] = alive.get(row.loader, 0) + row.alive_ns
+    return tuple(WorkerRow(row.processes, _skew(row, busy[row.loader], alive[row.loader])) for row in rows)
 
 
-def _skew(row: WorkerRow, rows: list[WorkerRow]) -> float | None:
+def _skew(row: WorkerRow, busy_ns: int, alive_ns: int) -> float | None:
     """The busy share of its lifetime over that of all workers of its loader."""
-    busy = sum(other.busy_ns for other in rows if other.loader == row.loader)
-    alive = sum(other.alive_ns for other in rows if other.loader == row.loader)
-    return row.busy_ns * alive / (row.alive_ns * busy) if busy and row.alive_ns else None
+    return row.busy_ns * alive_ns / (row.alive_ns * busy_ns) if busy_ns and row.alive_ns else None
 
 
 def _queue(table: BatchTable, loader: int, window: Window) -> QueueDepth:

@@ -33,6 +33,8 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     title = " · ".join((_full_name(capture), *filter(None, facts)))
     yield style.bold(_fit(title, WIDTH))
     yield style.rule * WIDTH
+    for doubt in capture.doubts:
+        yield from _wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield from map(style.bold, _wrap(capture.verdict.sentence, ""))
     for fact in capture.verdict.evidence:
         if not fact.in_sentence:
@@ -95,6 +97,8 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
         yield line("  exposed", duration(loader.exposed_wait_us), exposed, "the device was idle")
         yield line("  hidden", duration(loader.hidden_wait_us), "the device was busy")
+    if loader.steady_state.state not in ("", "steady"):
+        yield from _wrap(loader.steady_state.sentence, "  ")
     if loader.HasField("first_batch_wait_us"):
         yield line("  first batch", duration(loader.first_batch_wait_us), "includes iter(loader)")
     if loader.HasField("num_workers"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from dataclasses import replace
 from functools import cache
 
 from tb_dataplugin.findings import rules
@@ -29,7 +30,19 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
     for rule in all_rules():
         answer = rule.check(signals) if rule.applies(signals) else None
         if isinstance(answer, Finding):
+            answer = _doubted(answer, signals)
             findings.append(NamedFinding(rule.name, answer, gain_of(answer.gain_us_per_step, signals)))
         elif isinstance(answer, Abstention):
             abstained.append(NamedAbstention(rule.name, rule.title, answer.reason))
     return in_order(findings, signals), tuple(abstained)
+
+
+def _doubted(finding: Finding, signals: Signals) -> Finding:
+    """Nothing is measured directly in a capture that is doubtful; the worst doubt is the reason."""
+    if not signals.doubts:
+        return finding
+    doubt = signals.doubts[0].sentence
+    if finding.confidence == "measured":
+        reason = "Little else is known of this capture." if finding.advice == doubt else doubt
+        return replace(finding, confidence="likely", confidence_reason=reason)
+    return replace(finding, confidence_reason=f"{doubt} {finding.confidence_reason}")

@@ -30,11 +30,19 @@ class Gain:
 def gain_of(us_per_step: float | None, signals: Signals) -> Gain:
     if us_per_step is None:
         return Gain(None, None, None, None, None, "gain unknown")
-    if not signals.step_count or not signals.mean_step_us:
+    step_us = _step_us(signals)
+    if not signals.step_count or not step_us:
         return Gain(us_per_step, None, None, None, None, f"saves up to {duration(us_per_step)} per step")
-    step_share = us_per_step / signals.mean_step_us
+    step_share = us_per_step / step_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
     text = f"saves up to {duration(us_per_step)} per step ({percent(step_share)} of it{faster})"
-    return Gain(us_per_step, step_share, speedup, whole, signals.share(whole), text)
+    return Gain(us_per_step, step_share, speedup, whole, signals.loop_share(whole), text)
+
+
+def _step_us(signals: Signals) -> float | None:
+    """The mean step: of the steady state where the window is not steady."""
+    if signals.unsteady is None or signals.mean_step_us is None or not signals.step_count:
+        return signals.mean_step_us
+    return signals.mean_step_us + (signals.loop_us - signals.window_us) / signals.step_count

@@ -37,6 +37,10 @@ def read_signals(results: Results) -> Signals:
         {} if device is None else {name: _us(time) for name, time in device.by_cause_ns.items()}
     )
     wait = None if loader is None else _us(loader.waits.total_ns)
+    cost = wait if device is None else causes.get("data_wait")
+    steady = results.steady if results.steady and results.steady.state in ("draining", "filling") else None
+    hidden = _hidden_us(results) if steady else 0.0
+    steady_cost = None if cost is None else max(0.0, cost + hidden)
     repeated = (start.wait for start in flow.epoch_starts if start.repeated)
     return Signals(
         mode=info.mode,
@@ -51,12 +55,14 @@ def read_signals(results: Results) -> Signals:
         gap_count=0 if device is None else len(device.gap_stage),
         data_wait_us=wait,
         exposed_wait_us=None if loader is None or loader.exposed_ns is None else _us(loader.exposed_ns),
-        wait_cost_us=wait if device is None else causes.get("data_wait"),
+        wait_cost_us=steady_cost,
+        loop_us=_us(results.window.duration_ns) + hidden,
+        unsteady=steady if steady and steady.wait else None,
         wait_count=0 if loader is None else len(loader.duration_ns),
         epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
         repeated_epoch_starts_us=_cost(device, repeated),
         head_of_line_us=_cost(device, (flow.workers.head_of_line,) if flow.workers else ()),
-        waits_by_stage=_waits_by_stage(results, device),
+        waits_by_stage=_waits_by_stage(results, device, steady_cost / cost if cost and steady_cost else 1.0),
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),
         loader=results.settings,
@@ -69,6 +75,7 @@ def read_signals(results: Results) -> Signals:
         throughput=results.throughput,
         copies=_copies(results.copies[0]) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
+        doubts=results.doubts,
     )
 
 
@@ -97,7 +104,16 @@ def _long_pauses(device: DeviceAttribution | None) -> float:
     return 0.0 if host is None else _us(int(host[host >= LONG_PAUSE_US * 1e3].sum()))
 
 
-def _waits_by_stage(results: Results, device: DeviceAttribution | None) -> tuple[StageWait, ...] | None:
+def _hidden_us(results: Results) -> float:
+    """Data wait that the steady state would have beyond what the window shows; negative where it has less."""
+    steady, steps = results.steady, results.steps
+    if steady is None or steady.wait is None or steps is None:
+        return 0.0
+    return _us((steady.wait.value - steady.measured_ns) * len(steps.rows))
+
+
+def _waits_by_stage(results: Results, device: DeviceAttribution | None, steady: float) -> tuple[StageWait, ...] | None:
+    """`steady`: the data wait of the steady state over what was measured. Its stages are taken to be the same."""
     waits = results.attribution.wait_by_stage_ns
     if waits is None:
         return None
@@ -108,7 +124,7 @@ def _waits_by_stage(results: Results, device: DeviceAttribution | None) -> tuple
             name=name,
             stage=parse_span_name(name),
             data_wait_us=_us(time),
-            cost_us=_us(costs.get(name, 0)),
+            cost_us=_us(costs.get(name, 0)) * steady,
             share=time / whole,
         )
         for name, time in waits.items()

@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.findings.finding import NamedFinding
+from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import worker_sentence
 from tb_dataplugin.model.intervals import Window
@@ -27,6 +28,7 @@ class Sentences:
 
     findings: str
     wait: str
+    steady: str
     stages: str
     stage_waits: str
     limits: Mapping[Path, str]
@@ -40,6 +42,7 @@ def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) ->
     return Sentences(
         findings=_findings(results, verdict, findings),
         wait=_wait(results),
+        steady=steady_sentence(results.steady) if results.steady else "",
         stages=_stages(results),
         stage_waits=_stage_waits(results),
         limits=dict(_limits(results)),

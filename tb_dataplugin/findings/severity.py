@@ -10,7 +10,7 @@ from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
 def severity(signals: Signals, gain_us_per_step: float | None, otherwise_us: float | None = None) -> Severity:
     """`otherwise_us`: time in the window that counts where the gain per step is not known."""
     gain = otherwise_us if gain_us_per_step is None else gain_us_per_step * (signals.step_count or 1)
-    share = signals.share(gain)
+    share = signals.loop_share(gain)
     if share is None or share < INPUT_BOUND:
         return "low"
     return "high" if share >= HIGHLY_INPUT_BOUND else "medium"

@@ -14,8 +14,10 @@ from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
+from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
@@ -233,6 +235,12 @@ class Signals:
     """Copies to the device; None when nothing was copied."""
     syncs: SyncSignals | None
     """Synchronising calls; None without any."""
+    loop_us: float = 0.0
+    """Length of the window, had it been steady: `wait_cost_us` and gains are shares of it."""
+    unsteady: SteadyState | None = None
+    """The steady state where it is estimated because the window is not steady; `wait_cost_us` is that estimate then."""
+    doubts: tuple[Doubt, ...] = ()
+    """What makes the whole capture doubtful, the worst first."""
 
     @property
     def idle_reasons(self) -> tuple[Reason, ...]:
@@ -247,18 +255,25 @@ class Signals:
         """Of the window; None when unknown."""
         return None if time_us is None or not self.window_us else time_us / self.window_us
 
+    def loop_share(self, time_us: float | None) -> float | None:
+        """Of the window as it is in the steady state; None when unknown."""
+        return None if time_us is None or not self.loop_us else time_us / self.loop_us
+
     def per_step(self, time_us: float) -> float | None:
         return time_us / self.step_count if self.step_count else None
 
     def is_input_bound(self, threshold: float) -> bool:
-        cost = self.share(self.wait_cost_us)
+        cost = self.loop_share(self.wait_cost_us)
         return cost is not None and cost >= threshold
 
     def wait_cost_evidence(self) -> tuple[Evidence, ...]:
         """What `wait_cost_us` is, with its share of the window."""
-        cost = self.share(self.wait_cost_us)
+        cost = self.loop_share(self.wait_cost_us)
         if cost is None:
             return ()
+        if self.unsteady is not None:
+            text = f"in the steady state data wait costs about {percent(cost)} of the step (estimated)"
+            return (share("steady_wait_cost", cost, "step", text),)
         who = "the device is idle and waits for data" if self.has_device else "the training thread waits for data"
         return (share("wait_cost", cost, "window", f"{who} for {percent(cost)} of the window"),)
 

@@ -36,6 +36,9 @@ an epoch and the hand-over of batches, which a fifth of the window leaves room f
 WORKERS_SPARE: Final = 0.5
 """The same, below which they have time to spare: half as many could do their work."""
 
+MOSTLY_UNRECORDED: Final = 0.5
+"""Share of the data wait for batches without a record, from which what the rest was spent on says little."""
+
 MOSTLY_READY: Final = 0.5
 """Share of the data wait that is spent on batches which were finished before, from which building batches is not what
 the training thread waits for."""

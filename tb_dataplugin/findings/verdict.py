@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from annotate.trace_format import StageKind
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.reasons import Bound
@@ -59,10 +60,12 @@ def _marked(verdict: Verdict) -> Iterator[Evidence]:
 
 
 def _judge_device_run(signals: Signals) -> Verdict:
-    idle, cost = signals.share(signals.device_idle_us), signals.share(signals.wait_cost_us)
+    idle, cost = signals.share(signals.device_idle_us), signals.loop_share(signals.wait_cost_us)
     assert idle is not None
     opening = f"The device is idle for {percent(idle)} of the window"
     evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
+    if signals.unsteady is not None and cost is not None:
+        return _judge_unsteady(signals, signals.unsteady, cost, f"{opening}; ", evidence)
     if 1 - idle >= DEVICE_BUSY:
         return Verdict("device", f"{opening}: the device is the bottleneck, leave the DataLoader alone.", evidence)
     leader = next(iter(signals.idle_reasons), None)
@@ -86,6 +89,24 @@ def _judge_device_run(signals: Signals) -> Verdict:
     return Verdict(bound, sentence, evidence)
 
 
+def _judge_unsteady(
+    signals: Signals, unsteady: SteadyState, cost: float, opening: str, evidence: tuple[Evidence, ...]
+) -> Verdict:
+    """By the steady state, which the window does not show."""
+    does = "empties" if unsteady.state == "draining" else "fills"
+    who = "it" if signals.has_device else "the training thread"
+    sentence = (
+        f"{opening}in the steady state {who} waits for data for about {percent(cost)} of the time, but in this window, "
+        f"in which the queue {does}, the data wait is {percent(unsteady.measured_share)}"
+    )
+    sentence = sentence if opening else f"{sentence[0].upper()}{sentence[1:]}"
+    if cost >= INPUT_BOUND:
+        is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
+        return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
+    other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
+    return Verdict(other if signals.has_device else "host", f"{sentence}: {NOT_DATA}.", evidence)
+
+
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
     """Why the device was idle, in one line; causes below a thousandth of the window are left out."""
     causes = ", ".join(
@@ -98,6 +119,9 @@ def _judge_host_run(signals: Signals) -> Verdict:
     cost = signals.share(signals.data_wait_us)
     if cost is None:
         return Verdict("unknown", "The trace has neither device activity nor DataLoader spans: data wait is unknown.")
+    if signals.unsteady is not None and signals.wait_cost_us is not None:
+        steady_cost = signals.loop_share(signals.wait_cost_us) or 0.0
+        return _judge_unsteady(signals, signals.unsteady, steady_cost, "", _wait_evidence(signals))
     opening = f"The training thread waits for data for {percent(cost)} of the window"
     if cost < INPUT_BOUND:
         return Verdict("host", f"{opening}: {NOT_DATA}.", _wait_evidence(signals))

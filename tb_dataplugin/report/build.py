@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepRow, StepTable
 from tb_dataplugin.analyses.throughput import Throughput
-from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.findings import Judgement, Sentences
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
@@ -48,11 +49,16 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         diagnostics=map(diagnostic_report, results.diagnostics),
         environment=_environment(pipeline) if pipeline else None,
         operators=results.operators,
+        doubts=map(_doubt, results.doubts),
     )
 
 
 def diagnostic_report(note: Diagnostic) -> pb.Diagnostic:
     return pb.Diagnostic(topic=note.topic, code=note.code, count=note.count, message=note.message, title=note.title)
+
+
+def _doubt(doubt: Doubt) -> pb.Doubt:
+    return pb.Doubt(code=doubt.code, sentence=doubt.sentence)
 
 
 def _steps(table: StepTable, sawtooth: Sawtooth | None, sentences: Sentences) -> pb.Steps:
@@ -108,9 +114,28 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         wait_p50_us=us(loader.p50_ns),
         wait_max_us=us(loader.max_ns),
         wait_sentence=sentences.wait,
+        steady_state=_steady_state(results.steady, sentences) if results.steady else None,
     )
     if settings is not None:
         report.MergeFrom(_settings(settings))
+    return report
+
+
+def _steady_state(steady: SteadyState, sentences: Sentences) -> pb.SteadyState:
+    report = pb.SteadyState(
+        state=steady.state,
+        measured_wait_us=us(steady.measured_ns),
+        measured_share=steady.measured_share,
+        capacity_per_s=steady.capacity_per_s,
+        own_step_us=us(steady.own_step_ns),
+        ready_first=steady.ready_first,
+        ready_last=steady.ready_last,
+        sentence=sentences.steady,
+    )
+    if steady.wait is not None and steady.share is not None:
+        wait, share = steady.wait, steady.share
+        report.wait_us, report.wait_low_us, report.wait_high_us = us(wait.value), us(wait.low), us(wait.high)
+        report.share, report.share_low, report.share_high = share.value, share.low, share.high
     return report
 
 

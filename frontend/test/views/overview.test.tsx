@@ -26,6 +26,18 @@ it("relates the three numbers of data wait in the report's own line", () => {
   expect(find("wait-sentence").textContent).toBe("Of 12 ms of data wait 9 ms are exposed.");
 });
 
+it("puts what makes the report doubtful before everything else", () => {
+  open({ doubts: [{ code: "cut_off", sentence: "The file is cut off." }], verdict: { sentence: "So." } }, "overview");
+  const doubts = find("doubts");
+  expect(doubts.textContent).toContain("The file is cut off.");
+  expect(doubts.nextElementSibling?.contains(find("verdict"))).toBe(true);
+});
+
+it("has no such section without a doubt", () => {
+  open({ verdict: { sentence: "So." } }, "overview");
+  expect(all("doubts")).toEqual([]);
+});
+
 it("shows the evidence that the sentence and the bar do not", () => {
   const evidence = [
     { text: "said", in_sentence: true },

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import MOSTLY_UNRECORDED
 
-CODE = """import annotate
+CODE: Final = """import annotate
 
 loader = annotate.loader(loader)
 with annotate.profile('runs/exp') as prof:
     for batch in prof.steps(loader): ..."""
 
+EARLIER: Final = """with annotate.profile('runs/exp') as prof:  # before iter(loader) starts the workers
+    for epoch in range(epochs):
+        for batch in prof.steps(loader): ..."""
+
 
 @rule(title="No stage data", about="capture", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | None:
-    if signals.waits_by_stage is not None:
+    unrecorded = signals.wait_for(UNRECORDED)
+    if signals.waits_by_stage is not None and (unrecorded is None or unrecorded.share < MOSTLY_UNRECORDED):
         return None
+    late = next((doubt for doubt in signals.doubts if doubt.code == "late_workers"), None)
+    if late is not None:
+        return Finding(
+            severity="medium",
+            title="The run waits for data, but its DataLoader workers left no records",
+            advice=late.sentence,
+            evidence=signals.wait_cost_evidence(),
+            code=EARLIER,
+        )
     return Finding(
         severity="medium",
         title="The run waits for data, but this capture has no stage data",

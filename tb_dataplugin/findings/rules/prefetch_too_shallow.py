@@ -17,7 +17,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     here = signals.wait_for_kinds("sampler", "wrapper")  # work of the training thread, which no queue shortens
     steady = signals.wait_cost_us - signals.epoch_starts_us - (here.cost_us if here else 0.0)
-    steady_share, workers = signals.share(steady), signals.workers
+    steady_share, workers = signals.loop_share(steady), signals.workers
     if steady_share is None or steady_share < INPUT_BOUND:
         return None
     if workers is None:

@@ -63,5 +63,5 @@ def gain_with(signals: Signals, wanted: int) -> float | None:
     """Per step, at most: what data wait costs, and no faster than that many workers build batches (Amdahl)."""
     if signals.workers is None or signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
-    building = signals.workers.busy * signals.workers.alive * signals.window_us / wanted
-    return signals.per_step(max(0.0, min(signals.wait_cost_us, signals.window_us - building)))
+    building = signals.workers.busy * signals.workers.alive * signals.loop_us / wanted
+    return signals.per_step(max(0.0, min(signals.wait_cost_us, signals.loop_us - building)))

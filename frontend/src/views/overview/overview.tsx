@@ -15,6 +15,7 @@ export function Overview({ capture }: { capture: Capture }) {
   const wait = capture.loader?.wait_sentence ?? "";
   return (
     <>
+      <Doubts capture={capture} />
       <Verdict capture={capture} />
       <OverviewNumbers capture={capture} />
       {wait !== "" && (
@@ -35,6 +36,23 @@ export function Overview({ capture }: { capture: Capture }) {
       <Divisions capture={capture} />
       <Settings capture={capture} />
     </>
+  );
+}
+
+/** Why the numbers below may be wrong, before any of them. */
+function Doubts({ capture: { doubts } }: { capture: Capture }) {
+  if (doubts.length === 0) return null;
+  return (
+    <section data-testid="doubts">
+      <h2>Doubtful</h2>
+      <ul class="evidence">
+        {doubts.map(({ code, sentence }) => (
+          <li key={code} data-code={code}>
+            {sentence}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -47,7 +47,10 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
               <th scope="col" class="num" title="Part of idle: the process was not running yet">
                 Startup{withUnit}
               </th>
-              <th scope="col" class="num" title="Its busy share over that of all of this DataLoader's workers; 1.0x is even">
+              <th
+                scope="col"
+                class="num"
+                title="Its busy share over that of all of this DataLoader's workers; 1.0x is even">
                 Skew
               </th>
               <th scope="col" class="num" title="Spans beyond its limit; its stage times are too low by that much">

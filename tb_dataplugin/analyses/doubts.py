@@ -1,0 +1,105 @@
+"""What makes a report doubtful: one list, the worst first, that stands above all else and lowers every confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.diagnostics import Doubt
+from tb_dataplugin.units import count, plural
+
+FEW_STEPS: Final = 8
+"""Steps in a window up to which one slow batch may decide what the window shows."""
+
+_CUT: Final = {"truncated", "truncated_gzip", "damaged_gzip"}
+_LOST: Final = {"bad_metadata", "bad_batches", "bad_member", "bad_event", "limit_junk"}
+_LOST_NOTES: Final = ("no sample was recorded", "no stage was recorded", "spans of other threads")
+_LATE_NOTE: Final = "no data from"
+
+
+def find_doubts(results: Results) -> tuple[Doubt, ...]:
+    """From the diagnostics of `results` among others: these have to be there."""
+    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short)
+    return tuple(doubt for part in parts for doubt in part(results))
+
+
+def _codes(results: Results) -> dict[str, int]:
+    return {note.code: note.count for note in results.diagnostics}
+
+
+def _notes(results: Results) -> tuple[str, ...]:
+    return results.trace.info.pipeline.notes if results.trace.info.pipeline else ()
+
+
+def _cut_off(results: Results) -> Iterator[Doubt]:
+    if not _CUT & _codes(results).keys():
+        return
+    sentence = "The file is cut off, so this report is about its beginning only"
+    if not results.devices:
+        sentence += "; device activity stands near the end of a trace, so there may have been a device"
+    yield Doubt("cut_off", f"{sentence}. If a job is still writing it, wait; else capture again.")
+
+
+def _late_workers(results: Results) -> Iterator[Doubt]:
+    if results.trace.info.mode != "train":
+        return
+    note = next((note for note in _notes(results) if note.startswith(_LATE_NOTE)), "")
+    settings = results.settings
+    if note:
+        yield Doubt("late_workers", _as_sentence(note))
+    elif "no_worker_records" in _codes(results):
+        if settings is not None and settings.persistent_workers:
+            why = "persistent workers had started before the capture. Enter annotate.profile before the loop."
+        else:
+            why = (
+                "they had started before the capture, or the loop uses another loader. Enter annotate.profile before "
+                "the loop, and annotate its loader."
+            )
+        yield Doubt("late_workers", f"No data from DataLoader workers: {why}")
+
+
+def _lost(results: Results) -> Iterator[Doubt]:
+    for note in results.diagnostics:
+        if note.code in _LOST:
+            yield Doubt("data_loss", _as_sentence(note.message))
+            return
+    for text in _notes(results):
+        if any(words in text for words in _LOST_NOTES):
+            yield Doubt("data_loss", _as_sentence(text))
+            return
+
+
+def _dropped(results: Results) -> Iterator[Doubt]:
+    pipeline = results.trace.info.pipeline
+    dropped = _codes(results).get("dropped_spans", 0) or (pipeline.dropped_spans if pipeline else 0)
+    if dropped:
+        were = "span was" if dropped == 1 else "spans were"
+        yield Doubt(
+            "dropped_spans",
+            f"{count(dropped)} {were} dropped at the recorder's limit, so stage times are too low. Record fewer steps.",
+        )
+
+
+def _clocks(results: Results) -> Iterator[Doubt]:
+    said = any("arrived before they were finished" in note for note in _notes(results))
+    if said or "clock_violation" in _codes(results):
+        yield Doubt(
+            "clock_violation",
+            "The clocks of two processes disagree: batches arrived before they were finished. Transfer times cannot be "
+            "relied on.",
+        )
+
+
+def _short(results: Results) -> Iterator[Doubt]:
+    steps = len(results.steps.rows) if results.steps else 0
+    if results.trace.info.mode != "replay" and 0 < steps < FEW_STEPS:
+        yield Doubt(
+            "short_window",
+            f"The window has only {plural(steps, 'step')}, so one slow batch may decide the numbers. Record at least "
+            f"{FEW_STEPS}: annotate.profile(..., active={FEW_STEPS}).",
+        )
+
+
+def _as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."

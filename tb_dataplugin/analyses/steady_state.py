@@ -1,0 +1,218 @@
+"""Whether the window shows the loop as it goes on, and what its data wait is then.
+
+A queue of finished batches that is full when the window opens hides a slow loader until it is empty; one that fills up
+makes a fast loader look slow. The window is *steady* where the mean number of finished batches in its first and in its
+last third differ by less than one, and no epoch starts in it.
+
+Else the steady state is estimated. The DataLoader workers build `capacity` batches per second while they are busy (each
+worker's batches over its busy time, summed over the workers by their lifetimes), and without any data wait the loop
+takes `own` per step: so the data wait per step is ``max(0, batches per step / capacity - own)``. A queue that drains
+hides data wait and one that fills adds some, so the estimate is at least, or at most, what was measured.
+
+The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.flow import Flow
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.step_table import StepTable
+from tb_dataplugin.analyses.workers import WorkerRow, Workers
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import BatchTable
+
+State = Literal["steady", "draining", "filling", "epoch_start"]
+
+SAME_QUEUE: Final = 1.0
+"""Finished batches by which the thirds of a steady window differ less: a batch is what a queue changes by anyway."""
+
+LEAST_STEPS: Final = 8
+"""Fewer steps do not show by how much steps differ."""
+
+LEAST_BATCHES: Final = 4
+"""The same of batches."""
+
+ENOUGH_BATCHES: Final = 8
+"""Batches of a worker in the window, below which those from before it count as well: few batches are chance."""
+
+RESAMPLES: Final = 400
+"""Enough to know the ends of a 95% interval to a tenth of its width."""
+
+MOST_VALUES: Final = 1000
+"""More steps, or batches of a worker, are resampled as so many stretches of successive ones: memory has a bound."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """With the ends of its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyState:
+    """`measured_ns` and `wait` are data wait per step, shares are of the step. None: not known.
+
+    `ready_first`, `ready_last`: mean number of finished batches in the window's first and last third.
+    """
+
+    state: State
+    measured_ns: float
+    measured_share: float
+    wait: Estimate | None
+    share: Estimate | None
+    capacity_per_s: float | None
+    own_step_ns: float
+    ready_first: float
+    ready_last: float
+
+
+def find_steady_state(
+    steps: StepTable | None, workers: Workers | None, flow: Flow, window: Window
+) -> SteadyState | None:
+    """Of the loader with most batches; None without steps, data wait or records of DataLoader workers."""
+    if steps is None or workers is None or not len(workers.batches.table):
+        return None
+    if not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
+        return None
+    table = workers.batches.table
+    loader = int(np.bincount(table.loader).argmax())
+    rows = [row for row in workers.rows if row.loader == loader]
+    third = window.duration_ns // 3
+    first = _mean_ready(table, loader, Window(window.start_ns, window.start_ns + third), window)
+    last = _mean_ready(table, loader, Window(window.end_ns - third, window.end_ns), window)
+    state = _state(first, last, bool(flow.epoch_starts) or _epoch_begins(table, loader, window))
+    duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
+    waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64)
+    measured, whole = float(waited.mean()), float(duration.mean())
+    builds = _build_times(table, rows, window)
+    enough = len(duration) >= LEAST_STEPS and sum(map(len, builds)) >= LEAST_BATCHES
+    per_step = _received(table, loader, window) / len(duration)
+    found = None
+    if enough and state != "epoch_start":
+        found = _estimate(state, duration, waited, builds, _alive(rows, window), per_step)
+    return SteadyState(
+        state=state,
+        measured_ns=measured,
+        measured_share=measured / whole if whole else 0.0,
+        wait=found[0] if found else None,
+        share=found[1] if found else None,
+        capacity_per_s=_capacity([each.mean(keepdims=True) for each in builds], _alive(rows, window))[0] * 1e9
+        if all(map(len, builds))
+        else None,
+        own_step_ns=whole - measured,
+        ready_first=first,
+        ready_last=last,
+    )
+
+
+def _mean_ready(table: BatchTable, loader: int, part: Window, window: Window) -> float:
+    """Mean number of batches in that part that were finished and not yet received."""
+    mine = (table.loader == loader) & known(table.finished_ns)
+    end = np.where(known(table.consumed_ns[mine]), table.consumed_ns[mine], window.end_ns)
+    lasts = np.minimum(end, part.end_ns) - np.maximum(table.finished_ns[mine], part.start_ns)
+    return float(np.maximum(lasts, 0).sum() / part.duration_ns) if part.duration_ns else 0.0
+
+
+def _state(first: float, last: float, epoch_starts: bool) -> State:
+    if epoch_starts:
+        return "epoch_start"
+    if abs(first - last) < SAME_QUEUE:
+        return "steady"
+    return "draining" if first > last else "filling"
+
+
+def _epoch_begins(table: BatchTable, loader: int, window: Window) -> bool:
+    begins = (table.loader == loader) & (table.number == 0)
+    drawn = table.drawn_ns[begins]
+    return bool(((drawn > window.start_ns) & (drawn < window.end_ns)).any())
+
+
+def _build_times(table: BatchTable, rows: list[WorkerRow], window: Window) -> list[Floats]:
+    """Per worker, how long each batch took: those of the window, and those from before it where they are too few."""
+    finished = known(table.started_ns) & known(table.finished_ns) & (table.finished_ns > table.started_ns)
+    inside = finished & (table.finished_ns > window.start_ns)
+    chosen = []
+    for row in rows:
+        mine = (table.loader == row.loader) & (table.worker == row.worker)
+        use = mine & inside if (mine & inside).sum() >= ENOUGH_BATCHES else mine & finished
+        chosen.append((table.finished_ns - table.started_ns)[use].astype(np.float64))
+    return chosen
+
+
+def _alive(rows: list[WorkerRow], window: Window) -> Floats:
+    """Per worker, the share of the window in which it was alive."""
+    return np.array([row.alive_ns / window.duration_ns for row in rows], dtype=np.float64)
+
+
+def _received(table: BatchTable, loader: int, window: Window) -> int:
+    taken = (table.consumed_ns >= window.start_ns) & (table.consumed_ns <= window.end_ns)
+    return int((taken & (table.loader == loader)).sum())
+
+
+def _capacity(means: list[Floats], alive: Floats) -> Floats:
+    """Batches per ns of all workers; a worker without batches counts as the mean of the others."""
+    rates = [alive_share / mean for mean, alive_share in zip(means, alive.tolist(), strict=True) if len(mean)]
+    unseen = float(alive[[not len(mean) for mean in means]].sum())
+    seen = float(alive.sum()) - unseen
+    total: Floats = np.sum(rates, axis=0)
+    return total * (1 + unseen / seen) if seen else total
+
+
+def _estimate(
+    state: State, duration: Floats, waited: Floats, builds: list[Floats], alive: Floats, per_step: float
+) -> tuple[Estimate, Estimate]:
+    """Data wait per step and its share; first as found, then of resampled steps and batches."""
+    random = np.random.default_rng(0)
+    duration, waited, builds = _thinned(duration), _thinned(waited), [_thinned(each) for each in builds]
+    steps = _blocks(random, len(duration), period=len(builds))
+    means = [_with_resamples(each, _blocks(random, len(each))) if len(each) else each for each in builds]
+    step, measured = _with_resamples(duration, steps), _with_resamples(waited, steps)
+    wait = measured
+    if state != "steady":
+        needed = per_step / _capacity(means, alive) - (step - measured)
+        wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
+    whole = step - measured + wait
+    return _interval(wait), _interval(wait / np.maximum(whole, 1))
+
+
+def _thinned(values: Floats) -> Floats:
+    """Means of successive stretches, where there are more than `MOST_VALUES`."""
+    if len(values) <= MOST_VALUES:
+        return values
+    edges = np.linspace(0, len(values), MOST_VALUES + 1).astype(np.intp)
+    means: Floats = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
+    return means
+
+
+def _blocks(random: np.random.Generator, count: int, period: int = 1) -> npt.NDArray[np.intp]:
+    """Row numbers of each resample: circular blocks of successive rows, as long as a round of workers at least."""
+    length = max(1, round(count ** (1 / 3)), min(period, count // 4))
+    starts = random.integers(0, count, (RESAMPLES, -(-count // length)))
+    rows: npt.NDArray[np.intp] = (starts[:, :, None] + np.arange(length)) % count
+    return rows.reshape(RESAMPLES, -1)[:, :count]
+
+
+def _with_resamples(values: Floats, rows: npt.NDArray[np.intp]) -> Floats:
+    """The mean, then those of the resamples. Few values resampled vary too little; they are spread by what Student's t
+    has over the normal distribution, to first order.
+    """
+    mean, freedom = values.mean(), max(1, len(values) - 1)
+    spread = np.sqrt(1 + 1 / freedom) * (1 + 1.21 / freedom)
+    return np.concatenate(([mean], mean + spread * (values[rows].mean(axis=1) - mean)))
+
+
+def _interval(values: Floats) -> Estimate:
+    low, high = np.percentile(values[1:], (2.5, 97.5)).tolist()
+    value = float(values[0])
+    return Estimate(value, min(low, value), max(high, value))

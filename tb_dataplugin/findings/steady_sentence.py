@@ -1,0 +1,29 @@
+"""Whether the window is steady, and what follows for the data wait."""
+
+from __future__ import annotations
+
+from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.units import duration, percent, significant
+
+
+def steady_sentence(steady: SteadyState) -> str:
+    if steady.state == "epoch_start":
+        return "An epoch starts in the window, so it does not show the steady state."
+    value = _value(steady)
+    if steady.state == "steady":
+        return f"The window is steady: data wait is {value}." if value else "The window is steady."
+    does = "empties" if steady.state == "draining" else "fills"
+    queue = (
+        f"The queue of finished batches {does} in the window (on average {significant(steady.ready_first)} in its "
+        f"first third, {significant(steady.ready_last)} in its last), so the measured data wait, "
+        f"{percent(steady.measured_share)} of the step, is not that of the steady state"
+    )
+    return f"{queue}: about {value}." if value else f"{queue}, which is unknown."
+
+
+def _value(steady: SteadyState) -> str:
+    wait, share = steady.wait, steady.share
+    if wait is None or share is None:
+        return ""
+    interval = f"95% interval {percent(share.low)} to {percent(share.high)}"
+    return f"{percent(share.value)} of the step ({interval}), {duration(wait.value / 1e3)} per step"

@@ -1,0 +1,90 @@
+"""What makes a report doubtful stands above all else, and nothing is then called measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import analyse, as_report
+from tb_dataplugin.reader.kineto import trace_from_json
+from tb_dataplugin.report.report_pb2 import Capture
+from tests.tb_dataplugin.findings.cases import input_bound
+from tests.trace_builder import TraceBuilder
+
+
+def capture_of(builder: TraceBuilder) -> Capture:
+    return analyse(builder.trace()).capture
+
+
+def codes(capture: Capture) -> list[str]:
+    return [doubt.code for doubt in capture.doubts]
+
+
+def late_workers(persistent: bool, *notes: str) -> TraceBuilder:
+    settings = {"name": "DataLoader", "num_workers": 2, "persistent_workers": persistent}
+    builder = TraceBuilder().annotated(loaders=[settings], notes=list(notes))
+    for number in range(8):
+        builder.step(100 * number, 100).wait(100 * number, 50, "wait::DataLoader")
+        builder.stage("sampler::Random", 100 * number + 40, 5)
+    return builder
+
+
+def test_a_sound_capture_has_no_doubts_and_says_what_it_measured() -> None:
+    capture = capture_of(input_bound(steps=8))
+    assert codes(capture) == []
+    assert "measured" in {finding.confidence for finding in capture.findings}
+
+
+def test_a_short_window_is_doubtful_and_nothing_in_it_is_called_measured() -> None:
+    capture = capture_of(input_bound(steps=7))
+    assert codes(capture) == ["short_window"]
+    assert "only 7 steps" in capture.doubts[0].sentence
+    assert capture.findings
+    for finding in capture.findings:
+        assert finding.confidence != "measured"
+        assert finding.confidence_reason.startswith(capture.doubts[0].sentence)
+
+
+def test_persistent_workers_from_before_are_what_is_advised_about() -> None:
+    """The wait is unrecorded, but for the sampler that the training thread runs."""
+    capture = capture_of(late_workers(persistent=True))
+    assert codes(capture) == ["late_workers"]
+    assert "persistent workers had started before the capture" in capture.doubts[0].sentence
+    assert dict(capture.loader.wait_by_stage_us) == {"sampler::Random": 40, "unrecorded": 360}
+    finding = next(one for one in capture.findings if one.rule == "no_stage_markers")
+    assert finding.advice == capture.doubts[0].sentence
+    assert "annotate.loader" not in finding.code
+
+
+def test_what_the_capture_says_of_missing_workers_is_the_doubt() -> None:
+    note = "no data from the DataLoader workers of loader 0: they are threads."
+    capture = capture_of(late_workers(False, note))
+    assert [doubt.sentence for doubt in capture.doubts] == ["N" + note[1:]]
+
+
+def test_a_file_that_is_cut_off_may_have_lost_its_device() -> None:
+    text = input_bound(steps=8).json()
+    capture = analyse(trace_from_json(text[: text.index(b'"cat": "kernel"') - 40], Path("cut.json"))).capture
+    assert codes(capture)[0] == "cut_off"
+    assert not capture.devices and "there may have been a device" in capture.doubts[0].sentence
+    assert all(finding.confidence != "measured" for finding in capture.findings)
+
+
+def test_dropped_spans_and_disagreeing_clocks_are_doubts() -> None:
+    builder = input_bound(steps=8)
+    builder.workers[0]["dropped_spans"] = 7
+    builder.batches["arrived_us"] = [time - 5 for time in builder.batches["finished_us"]]
+    capture = capture_of(builder)
+    assert codes(capture) == ["dropped_spans", "clock_violation"]
+    assert "7 spans were dropped" in capture.doubts[0].sentence
+
+
+def test_lost_stages_are_doubts() -> None:
+    builder = input_bound(steps=8)
+    builder.annotated(notes=["no sample was recorded: the dataset is not read by the loop"])
+    assert codes(capture_of(builder)) == ["data_loss"]
+
+
+def test_the_terminal_begins_with_the_doubts() -> None:
+    lines = as_text(as_report([capture_of(input_bound(steps=2))])).splitlines()
+    assert lines[2].startswith("Doubtful: The window has only 2 steps")

@@ -1,0 +1,135 @@
+"""Loops simulated batch by batch, whose steady state is known: a window that opens with a full or an empty queue."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import analyse, as_report
+from tb_dataplugin.report.report_pb2 import Capture
+from tests.trace_builder import TraceBuilder
+
+NUMBER = 1000
+"""Of the first batch: the epoch is under way."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Microseconds. The loop asks for its first batch at 0, when `full` says whether the workers are ahead."""
+
+    build: float
+    own: float
+    steps: int = 16
+    workers: int = 2
+    prefetch: int = 4
+    full: bool = True
+    skip: int = 0  # steps before the window
+    noise: float = 0.0
+    device: bool = False
+    seed: int = 1
+
+    def trace(self) -> TraceBuilder:
+        settings = {"name": "DataLoader", "num_workers": self.workers, "batch_size": 1}
+        builder = TraceBuilder().annotated(loaders=[settings], host={"cores": 16})
+        ahead = self.workers * self.prefetch
+        begin = -(self.prefetch + 1) * self.build * 2 if self.full else -1.0
+        for worker in range(self.workers):
+            builder.worker(worker, started=-1e9)
+        luck = random.Random(self.seed)
+        free, consumed, ask = [begin] * self.workers, list[float](), 0.0
+        spans: list[tuple[float, float]] = []
+        for number in range(self.skip + self.steps + ahead):
+            worker = number % self.workers
+            drawn = begin if number < ahead else consumed[number - ahead]
+            start = max(drawn, free[worker])
+            end = free[worker] = start + self.build * luck.uniform(1 - self.noise, 1 + self.noise)
+            taken = None
+            if number < self.skip + self.steps:
+                taken = max(ask + 1, end + 1)
+                spans.append((ask, taken + 1))
+                consumed.append(taken + 1)
+                ask = taken + 1 + self.own
+            builder.batch(NUMBER + number, worker, drawn, start, end, taken, {"transform::Slow": (start, end - start)})
+        for asked, got in spans[self.skip :]:
+            builder.step(asked, got - asked + self.own).wait(asked, got - asked, "wait::DataLoader")
+            if self.device:
+                builder.kernel(got, self.own)
+        return builder
+
+    def capture(self) -> Capture:
+        return analyse(self.trace().trace()).capture
+
+
+def test_a_full_queue_hides_a_loader_half_as_fast_as_the_loop() -> None:
+    """Two workers, 40 ms per batch: one per 20 ms. The loop needs one per 10 ms: half of the time it waits."""
+    capture = Loop(build=40_000, own=10_000, noise=0.2).capture()
+    steady = capture.loader.steady_state
+    assert steady.state == "draining"
+    assert steady.measured_share < 0.35
+    assert steady.share == pytest.approx(0.5, abs=0.05)
+    assert steady.share_low <= 0.5 <= steady.share_high
+    assert steady.share_high - steady.share_low < 0.2
+    assert steady.capacity_per_s == pytest.approx(50, rel=0.1)
+    assert steady.own_step_us == pytest.approx(10_000)
+    assert "not_steady" in {note.code for note in capture.diagnostics}
+    assert steady.sentence in as_text(as_report([capture])).replace("\n  ", " ")
+
+
+def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+    found = [Loop(build=40_000, own=10_000, noise=0.4, seed=seed).capture().loader.steady_state for seed in range(20)]
+    assert sum(steady.share_low <= 0.5 <= steady.share_high for steady in found) >= 17
+    assert sum(steady.share for steady in found) / 20 == pytest.approx(0.5, abs=0.02)
+
+
+def test_verdict_and_gains_are_those_of_the_steady_state() -> None:
+    capture = Loop(build=40_000, own=10_000, steps=8).capture()  # eight batches lie ready: next to no data wait
+    assert capture.loader.steady_state.measured_share < 0.05
+    assert capture.verdict.bound == "cpu"
+    assert "in the steady state the training thread waits for data for about" in capture.verdict.sentence.lower()
+    gain = next(one for one in capture.findings if one.rule == "leading_stage").gain_us_per_step
+    assert gain == pytest.approx(10_000, rel=0.05)
+
+
+def test_with_a_device_the_steady_state_idles() -> None:
+    capture = Loop(build=40_000, own=10_000, steps=8, device=True).capture()
+    assert capture.verdict.bound == "cpu"
+    assert "leave the DataLoader alone" not in capture.verdict.sentence
+
+
+def test_later_the_same_loop_is_steady_and_measured() -> None:
+    capture = Loop(build=40_000, own=10_000, skip=40, steps=40, noise=0.2).capture()
+    steady = capture.loader.steady_state
+    assert steady.state == "steady"
+    assert steady.share == steady.measured_share == pytest.approx(0.5, abs=0.05)
+    assert steady.share_low < steady.share < steady.share_high
+    assert "not_steady" not in {note.code for note in capture.diagnostics}
+
+
+def test_a_queue_that_fills_makes_a_fast_loader_look_slow() -> None:
+    """Two workers of 20 ms per batch for a loop of 15 ms: after the first batches nothing is waited for."""
+    steady = Loop(build=20_000, own=15_000, full=False).capture().loader.steady_state
+    assert steady.state == "filling"
+    assert steady.measured_share > 0.05
+    assert steady.share < 0.01
+
+
+def test_few_steps_have_no_estimate() -> None:
+    steady = Loop(build=40_000, own=10_000, steps=6).capture().loader.steady_state
+    assert steady.state == "draining"
+    assert not steady.HasField("share")
+
+
+def test_an_epoch_that_starts_is_no_steady_state() -> None:
+    builder = Loop(build=20_000, own=15_000, steps=20).trace()
+    builder.next_epoch().batch(0, 0, 100, 110, 120, None)
+    steady = analyse(builder.trace()).capture.loader.steady_state
+    assert steady.state == "epoch_start"
+    assert not steady.HasField("share")
+
+
+def test_without_workers_there_is_none() -> None:
+    capture = analyse(TraceBuilder().step(0, 100).wait(0, 50).trace()).capture
+    assert not capture.loader.HasField("steady_state")
