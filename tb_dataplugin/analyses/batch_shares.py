@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import span_name
-from tb_dataplugin.analyses.batch_limits import BatchLimits, find_batch_limits
+from tb_dataplugin.analyses.batch_limits import QUEUED_NS, QUEUED_SHARE, BatchLimits, find_batch_limits
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, STARVED, TRANSFER, WaitParts
+from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, STARVED, TRANSFER, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, WorkerTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import Trace
@@ -88,11 +88,15 @@ def _share_throughput(
 
     A share is a stretch of the wait's own time, in the order of the spans: what lies between the spans is `other`.
     """
+    tree, mine = parts.tree, parts.tree.pieces_of_track(track)
+    pieces = Intervals(tree.piece_start[mine], tree.piece_end[mine])
+    since = _recorded_since(limits.since_ns[received.row], batches.table.finished_ns[received.row], pieces)
+    unseen = since >= batches.table.finished_ns[received.row]
+    parts.add(UNRECORDED, Intervals.union(received.start[unseen], received.end[unseen]).intersect(waits))
+    received, since = received.take(~unseen), since[~unseen]
+    finished = batches.table.finished_ns[received.row]
     if not len(received.row):
         return
-    tree, mine = parts.tree, parts.tree.pieces_of_track(track)
-    since, finished = limits.since_ns[received.row], batches.table.finished_ns[received.row]
-    pieces = Intervals(tree.piece_start[mine], tree.piece_end[mine])
     batch, piece = pieces.touching(since, finished)
     first = np.maximum(pieces.start[piece], since[batch]) - since[batch]
     last = np.minimum(pieces.end[piece], finished[batch]) - since[batch]
@@ -104,6 +108,17 @@ def _share_throughput(
     end = offset[batch] + np.minimum(np.rint(last * scale).astype(np.int64), length[batch])
     span = tree.piece_span[mine][piece]
     parts.add(OTHER, parts.add_shares(mine_of_waits, start, np.maximum(start, end), span))
+
+
+def _recorded_since(since: Int64Array, finished: Int64Array, pieces: Intervals) -> Int64Array:
+    """From when on the worker's stages are in the trace: what it did before the recording began is not time between
+    stages. At most `finished`.
+    """
+    if not len(pieces):
+        return since
+    first = int(pieces.start[0])
+    before = first - since > np.maximum(QUEUED_NS, QUEUED_SHARE * (finished - since))
+    return np.where(before, np.minimum(first, finished), since)
 
 
 def _share_latency(times: WorkerTimes, track: int, waits: Intervals, parts: WaitParts) -> None:

@@ -54,6 +54,18 @@ def test_each_wait_is_blamed_on_the_worker_that_made_its_batch() -> None:
     assert blame == {"transform::Slow": 20, "decode::PIL.Image": 20}
 
 
+def test_what_a_busy_worker_did_before_the_recording_is_not_time_between_stages() -> None:
+    """Milliseconds: batch 2 is built from 0 to 40 with stages from 20 on, batch 0 before any was recorded."""
+    ms = 1000
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(10 * ms, 90 * ms).worker(0, started=-99 * ms)
+    builder.wait(10 * ms, 2 * ms, "wait::DataLoader").wait(30 * ms, 12 * ms, "wait::DataLoader")
+    builder.batch(7, 0, -90 * ms, -40 * ms, 0, 11 * ms)
+    builder.batch(8, 0, -90 * ms, 0, 40 * ms, 41 * ms, {"transform::Slow": (20 * ms, 20 * ms)})
+    builder.batch(9, 0, -90 * ms, 40 * ms, 80 * ms, None, {"transform::Slow": (40 * ms, 40 * ms)})
+    waits = capture_of(builder)["loader"]["wait_by_stage_us"]
+    assert waits == {"unrecorded": 2 * ms, "transform::Slow": 12 * ms}
+
+
 def test_a_batch_that_was_ready_costs_only_transfer() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(50, 2, "wait::DataLoader")
     builder.worker(0).batch(0, 0, 0, 0, 20, 51, {"sample::Pets": (0, 20)})
