@@ -44,12 +44,12 @@ class Meter:
     """Reads the totals of this process and the thread that makes it: four system calls, files kept open."""
 
     def __init__(self) -> None:
+        garbage.start()  # first: where it fails, no file is open yet
+        self._is_open = True
         self._pid: Final = os.getpid()
         self._schedstat = _open(f"/proc/self/task/{threading.get_native_id()}/schedstat")
         self._io = _open("/proc/self/io")
         self._begun_at = perf_counter_ns() - EVERY_NS
-        self._is_open = True
-        garbage.start()
 
     def close(self) -> None:
         """Harmless twice."""

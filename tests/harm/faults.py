@@ -38,6 +38,8 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "capture.session:Session.begin",
             "capture.session:Session.refresh",
             "capture.session:Session._time",
+            "host.garbage:start",
+            "host.garbage:total_ns",
             "capture.session:Session.describe_loaders",
             "capture.session:Session.unread",
             "capture.session:_install_process_start",
@@ -81,7 +83,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
     ),
     "steps": (
         STEPS,
-        ("capture.session:Session.step_by",),
+        ("capture.session:Session.step_by", "hooks.wrappers:path_to_loaders"),
     ),
     "while it records": (
         CAPTURE,
@@ -129,7 +131,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.batches:TaggingIterator.__init__",
             "workers.transport:Tagged.__init__",
             "hooks.patching:Patches.without_globals",
-            "trace.merge:read_worker_file",
+            "trace.worker_files:read_worker_files",
         ),
     ),
     "in a worker": (
@@ -140,7 +142,10 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.spans_content:SpansContent.begin",
             "workers.spans_content:SpansContent.started",
             "workers.spans_content:SpansContent.finish",
-            "workers.spans_content:SpansContent._open",
+            "workers.spans_content:SpansContent._start",
+            "workers.spans_content:SpansContent._turn_to",
+            "workers.spool:Ring.__init__",
+            "workers.spool:Ring.file_for",
             "workers.spans_content:SpansContent.still_on",
             "workers.spans_content:SpansContent._write",
             "workers.spans_content:SpansContent._cost",
@@ -166,7 +171,6 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
         MONITOR,
         (
             "monitoring.monitor:Monitor.wants",
-            "monitoring.monitor:Monitor.place",
             "monitoring.monitor:Monitor.listener",
             "monitoring.monitor:Monitor.begun",
             "monitoring.monitor:Monitor.stop",
@@ -186,6 +190,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
     "monitor with workers": (
         MONITORED_WORKERS,
         (
+            "monitoring.monitor:Monitor.place",
             "monitoring.lines:WatchedEpoch.drawn",
             "monitoring.lines:WatchedEpoch.arrived",
             "monitoring.lines:WatchedEpoch.consumed",
