@@ -3,8 +3,9 @@
     python benchmarks/on_device.py --out DIR [--seconds 480] [--quick]
 
 Runs a small convolutional network, with delays planted in its data pipeline and its loop, and compares the report with
-clocks in the user's code, with CUDA events and with NVML; runs DataLoader workers under an active CUDA profiler; measures
-what recording costs. From a checkout: nothing needs to be installed but torch and the viewer's light dependencies.
+clocks in the user's code, with CUDA events and with NVML; runs DataLoader workers under an active CUDA profiler;
+measures what recording costs. From a checkout: nothing needs to be installed but torch and the viewer's light
+dependencies.
 
 Prints the table (check, truth, ours, difference, verdict, reason), and writes DIR/table.txt, DIR/table.json and small
 captures in DIR/captures. Without a device the checks that need one say so and the others run. Each check has its own

@@ -77,7 +77,6 @@ def _profiler_rows(machine: Machine) -> Iterator[Row | dict[str, Any]]:
     of Linux, record none.
     """
     planned = 8
-    kernels = 0
     with profile(
         activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
         schedule=schedule(wait=0, warmup=1, active=1, repeat=1),

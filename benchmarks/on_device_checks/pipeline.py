@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -31,6 +32,15 @@ def delayed(seconds: float) -> torch.Tensor:
     begin = time.perf_counter()
     time.sleep(seconds)
     return torch.tensor([begin, time.perf_counter()], dtype=torch.float64)
+
+
+def waited_for_cpu() -> torch.Tensor:
+    """How long this thread could run and had no CPU, since it began; seconds, 0 where the system does not say."""
+    try:
+        spent = int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        spent = 0.0
+    return torch.tensor([spent], dtype=torch.float64)
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,7 @@ class Chain:
 
 
 class Collate:
-    """Images and spans of a batch; `delay_s` of the plan is slept here where it is planted here."""
+    """Images and spans of a batch, and how long its maker has waited for a CPU; `delay_s` of the plan is slept here where it is planted here."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -114,7 +124,7 @@ class Collate:
         spans = torch.stack([span for _, span in samples])
         if self.plan.place == "collate":
             spans[0] = delayed(self.plan.delay_s)
-        return {"images": images, "spans": spans}
+        return {"images": images, "spans": spans, "late": waited_for_cpu()}
 
 
 def make_loader(plan: Plan, workers: int, marked: bool, start: str = "fork", **options: Any) -> DataLoader[Any]:

@@ -14,8 +14,8 @@ Value = float | str | None
 class Row:
     """What one check says.
 
-    `truth` and `ours` are in `unit` ("" for words and counts); `difference` is ours less truth, in the same unit, or as a
-    percentage of the truth where the check compares shares. `reason`: why it is not possible, or what makes it off.
+    X
+     percentage of the truth where the check compares shares. `reason`: why it is not possible, or what makes it off.
     """
 
     check: str
@@ -55,16 +55,28 @@ def failed(check: str, reason: str) -> Row:
     return Row(check, None, None, "", "", "off", reason)
 
 
-def close(check: str, truth: float, ours: float | None, unit: str, share: float, floor: float) -> Row:
-    """Ok where ours differs from the truth by at most `share` of the truth, or by at most `floor` (in `unit`)."""
+def close(
+    check: str, truth: float, ours: float | None, unit: str, share: float, floor: float, blur: float = 0.0
+) -> Row:
+    """Ok where ours differs from the truth by at most `share` of the truth, or by at most `floor` (in `unit`).
+
+    `blur`: how much later than they should the truth's clocks may have been read, because the program was waiting for a
+    CPU. A larger difference that this could explain is not possible to judge.
+    """
     if ours is None:
         return Row(check, truth, None, unit, "", "off", "the report does not have it")
     allowed = max(share * abs(truth), floor)
     difference = ours - truth
     percent = f" ({difference / truth:+.1%})" if abs(truth) > floor else ""
-    verdict: Verdict = "ok" if abs(difference) <= allowed else "off"
-    reason = "" if verdict == "ok" else f"more than the allowed {allowed:.3g} {unit}".rstrip()
-    return Row(check, truth, ours, unit, f"{difference:+.3g}{percent}", verdict, reason)
+    text = f"{difference:+.3g}{percent}"
+    if abs(difference) <= allowed:
+        return Row(check, truth, ours, unit, text, "ok")
+    if abs(difference) <= allowed + blur:
+        reason = (
+            f"the machine is busy: the program waited {blur:.3g} {unit} for a CPU, so its clocks are that uncertain"
+        )
+        return Row(check, truth, ours, unit, text, "not possible", reason)
+    return Row(check, truth, ours, unit, text, "off", f"more than the allowed {allowed:.3g} {unit}".rstrip())
 
 
 def same(check: str, truth: str | int, ours: str | int, reason: str = "differs") -> Row:

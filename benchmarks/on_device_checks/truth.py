@@ -91,7 +91,8 @@ def mark() -> torch.cuda.Event:
 @dataclass(slots=True)
 class Step:
     """What the user's code notes of one step. `begun`: the body of the step before has ended, the wait for the batch
-    begins; `got`: it is here. The events stand around the copy to the device (`copy`), before the gate (`gated`), behind
+    begins; `got`: it is here. `late_s`, `data_late_s`: how long the loop and the maker of the batch have waited for a CPU
+    since they began. The events stand around the copy to the device (`copy`), before the gate (`gated`), behind
     it (`open`) and behind the optimizer (`done`).
     """
 
@@ -103,6 +104,8 @@ class Step:
     planted: Span = NOTHING
     synced: Span = NOTHING
     in_data: list[Span] = field(default_factory=list)
+    late_s: float = 0.0
+    data_late_s: float = 0.0
     copy: tuple[torch.cuda.Event, torch.cuda.Event] | None = None
     gated: torch.cuda.Event | None = None
     open: torch.cuda.Event | None = None

@@ -1,0 +1,57 @@
+"""Captures that are kept: small, and without what names a machine, so that they can become test files."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import socket
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from tb_dataplugin.api import read_report
+from tb_dataplugin.report.report_pb2 import Capture
+
+MOST_BYTES: Final = 300_000
+SUFFIX: Final = ".pt.trace.json.gz"
+MOST_CAPTURES: Final = 6
+
+
+def newest(folder: Path) -> Path:
+    """The capture that was just written. Raises: FileNotFoundError."""
+    paths = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+    if not paths:
+        raise FileNotFoundError(f"no capture was written (*{SUFFIX})")
+    return paths[-1]
+
+
+def report_on(path: Path) -> Capture:
+    """What `tb_dataplugin.read_report` says of one file."""
+    capture: Capture = read_report(path)[0]
+    return capture
+
+
+def keep(path: Path, folder: Path, name: str) -> str:
+    """Copy a capture without the machine's name and folders; why it was not kept, "" where it was."""
+    text = anonymous(gzip.decompress(path.read_bytes()))
+    packed = gzip.compress(text, 9, mtime=0)
+    target = folder / f"{name}{SUFFIX}"
+    if len(packed) > MOST_BYTES:
+        return f"{name}: {len(packed):,} bytes, more than {MOST_BYTES:,}"
+    if not target.exists() and len(list(folder.glob(f"*{SUFFIX}"))) >= MOST_CAPTURES:
+        return f"{name}: there are {MOST_CAPTURES} captures already"
+    target.write_bytes(packed)
+    return ""
+
+
+def anonymous(text: bytes) -> bytes:
+    """Without the host's name, the user's home and this checkout's folder."""
+    root = Path(__file__).resolve().parents[2]
+    names = {str(root): "/checkout", str(Path.home()): "/home", tempfile.gettempdir(): "/tmp"}
+    for name in {socket.gethostname(), socket.getfqdn(), os.uname().nodename}:
+        if len(name) > 2 and name != "localhost":
+            names[name] = "host"
+    for name in sorted(names, key=len, reverse=True):
+        if len(name) > 2:
+            text = text.replace(name.encode(), names[name].encode())
+    return text
