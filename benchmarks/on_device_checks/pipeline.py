@@ -114,7 +114,7 @@ class Chain:
 
 
 class Collate:
-    """Images and spans of a batch, and how long its maker has waited for a CPU; `delay_s` of the plan is slept here where it is planted here."""
+    """Images and spans of a batch, and how long its maker has waited for a CPU. Sleeps where the plan has that here."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

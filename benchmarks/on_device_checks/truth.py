@@ -91,8 +91,8 @@ def mark() -> torch.cuda.Event:
 @dataclass(slots=True)
 class Step:
     """What the user's code notes of one step. `begun`: the body of the step before has ended, the wait for the batch
-    begins; `got`: it is here. `late_s`, `data_late_s`: how long the loop and the maker of the batch have waited for a CPU
-    since they began. The events stand around the copy to the device (`copy`), before the gate (`gated`), behind
+    begins; `got`: it is here. `late_s`, `data_late_s`: how long the loop and the maker of the batch have waited for a
+    CPU since they began. The events stand around the copy to the device (`copy`), before the gate (`gated`), behind
     it (`open`) and behind the optimizer (`done`).
     """
 
@@ -122,8 +122,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Of some steps that follow one another. `late`: steps whose launching took longer than the gate, so that the device
-    may have had gaps that no event shows.
+    """Of some steps that follow one another. `late`: steps whose launching took longer than the gate, so that the
+    device may have had gaps that no event shows.
     """
 
     idle: tuple[Span, ...]
