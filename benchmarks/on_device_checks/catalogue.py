@@ -26,8 +26,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`module`: below this package; its ``run(setting, part)`` yields rows. `fresh`: each part in a process of its own;
-    otherwise one process does all parts until one of them kills it, and a second one goes on behind that.
+    """`module`: below this package, or with its full name; its ``run(setting, part)`` yields rows. `fresh`: on a device
+    each part has a process of its own; otherwise one process does all parts until one of them kills it, and a second one
+    goes on behind that.
     """
 
     name: str

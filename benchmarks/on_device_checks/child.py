@@ -30,7 +30,7 @@ def main(order: dict[str, Any]) -> None:
 
 def _run(module: str, setting: Setting, part: str, answers: IO[str]) -> None:
     try:
-        check = importlib.import_module(f"benchmarks.on_device_checks.{module}")
+        check = importlib.import_module(module if "." in module else f"benchmarks.on_device_checks.{module}")
         for found in check.run(setting, part):
             if isinstance(found, dict):
                 _say(answers, facts=found)

@@ -6,6 +6,7 @@ import contextlib
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -29,7 +30,7 @@ WARM_UP: Final = 4
 
 
 class Interval(NamedTuple):
-    """A median, and the bounds that hold the true one with 95% confidence: by order, nothing is assumed of the noise."""
+    """A median, and the bounds that hold the true one with 95% confidence, by order: nothing is assumed of the noise."""
 
     median: float
     low: float
@@ -93,7 +94,7 @@ def _step_s(setting: Setting, trainer: Trainer, mode: Mode, workers: int, number
             moments.append(time.perf_counter())
     # the first recorded step opens the window, the last one closes it
     inner = moments[WARM_UP + 1 : -1]
-    return statistics.median(after - before for before, after in zip(inner, inner[1:], strict=False))
+    return statistics.median(after - before for before, after in pairwise(inner))
 
 
 def _profiler(mode: Mode, trainer: Trainer, steps: int, folder: Path) -> contextlib.AbstractContextManager[Any]:

@@ -69,7 +69,7 @@ class Trainer:
         target = torch.zeros(len(images), dtype=torch.long, device=images.device)
         loss = nn.functional.cross_entropy(self.model(images), target)
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
         self.optimizer.step()
         return loss
 

@@ -49,7 +49,7 @@ def run_check(check: Check, parts: Sequence[Part], setting: Setting, deadline: f
     begin, rows, facts, logs, ended = time.monotonic(), list[Row](), dict[str, Any](), list[str](), "nothing to run"
     left = list(parts)
     while left:
-        batch = left[:1] if check.fresh else left
+        batch = left[:1] if check.fresh and setting.device == "cuda" else left
         limit = min(sum(part.seconds for part in batch), deadline - time.monotonic())
         if limit < _LEAST_SECONDS:
             rows += [_no_time(check, part) for part in left]
@@ -85,7 +85,7 @@ def _run_child(check: Check, parts: Sequence[Part], setting: Setting, limit: flo
     """What the process wrote, how it ended in words, and the end of what it printed."""
     answers = setting.work / f"{check.name}.{time.monotonic_ns()}.jsonl"
     answers.touch()
-    order = {"module": check.module, "parts": [part.name for part in parts], "answers": str(answers)}
+    order: dict[str, Any] = {"module": check.module, "parts": [part.name for part in parts], "answers": str(answers)}
     order["setting"] = {
         **asdict(setting),
         "seconds": limit,

@@ -70,7 +70,7 @@ def _anchor() -> tuple[torch.cuda.Event, float]:
     best: tuple[float, torch.cuda.Event, float] | None = None
     for _ in range(8):
         torch.cuda.synchronize()
-        event = torch.cuda.Event(enable_timing=True)
+        event = _event()
         before = time.perf_counter()
         event.record()
         after = time.perf_counter()
@@ -81,9 +81,13 @@ def _anchor() -> tuple[torch.cuda.Event, float]:
     return best[1], best[2]
 
 
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call, unused-ignore]
+
+
 def mark() -> torch.cuda.Event:
     """An event that happens when the device comes to it."""
-    event = torch.cuda.Event(enable_timing=True)
+    event = _event()
     event.record()
     return event
 

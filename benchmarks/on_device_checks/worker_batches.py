@@ -22,7 +22,6 @@ from benchmarks.on_device_checks.rows import Row, not_possible, same
 from benchmarks.on_device_checks.setting import Setting
 
 WORKERS: Final = 2
-EPOCHS: Final = 2
 WITHOUT: Final = " without us"
 
 
@@ -33,7 +32,7 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     trainer = Trainer(setting.device)
     trainer.warm_up(torch.randn(4, *plan.image))
     if part.endswith(WITHOUT):
-        noted.write_text(json.dumps(_plain(trainer, plan, start)))
+        noted.write_text(json.dumps(_plain(setting, trainer, plan, start)))
         return
     found, spans, workers = _recorded(setting, trainer, plan, start)
     name = f"workers, {start}"
@@ -43,24 +42,24 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     else:
         yield not_possible(f"{name}: batches", "the run without us did not end")
     yield same(f"{name}: a span for each sample in the report", "yes", "yes" if spans else "no", "it has none")
-    processes = WORKERS * EPOCHS
+    processes = WORKERS * _epochs(setting)
     yield same(f"{name}: worker processes in the report", processes, workers, "some did not record")
 
 
-def _plain(trainer: Trainer, plan: Plan, start: str) -> list[str]:
+def _plain(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> list[str]:
     """Under torch's profiler alone."""
     loader = make_loader(plan, WORKERS, marked=False, start=start)
-    steps = schedule(wait=0, warmup=1, active=EPOCHS * plan.batches - 1, repeat=1)
+    steps = schedule(wait=0, warmup=1, active=_epochs(setting) * plan.batches - 1, repeat=1)
     with profile(activities=_activities(trainer), schedule=steps) as prof:
-        return _epochs(trainer, loader, prof)
+        return _digests(loader, trainer, prof, _epochs(setting))
 
 
 def _recorded(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> tuple[list[str], int, int]:
     """Batches, recorded samples, and worker processes that the report has."""
     loader = make_loader(plan, WORKERS, marked=True, start=start)
     folder = setting.work / f"workers-{start}"
-    with annotate.profile(folder, wait=0, warmup=1, active=EPOCHS * plan.batches - 1) as prof:
-        found = _epochs(trainer, loader, prof)
+    with annotate.profile(folder, wait=0, warmup=1, active=_epochs(setting) * plan.batches - 1) as prof:
+        found = _digests(loader, trainer, prof, _epochs(setting))
     path = newest(folder)
     if start == "fork" and trainer.device == "cuda":
         keep(path, setting.captures, "workers2_fork")
@@ -69,11 +68,11 @@ def _recorded(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> tup
     return found, samples, len(capture.workers)
 
 
-def _epochs(trainer: Trainer, loader: DataLoader[Any], prof: Any) -> list[str]:
+def _digests(loader: DataLoader[Any], trainer: Trainer, prof: Any, epochs: int) -> list[str]:
     """A digest of each batch, in order."""
     seed_all(5)
     found = []
-    for _ in range(EPOCHS):
+    for _ in range(epochs):
         for batch in loader:
             found.append(digest(batch["images"]))
             trainer.step(batch["images"].to(trainer.device))
@@ -81,6 +80,10 @@ def _epochs(trainer: Trainer, loader: DataLoader[Any], prof: Any) -> list[str]:
     if trainer.device == "cuda":
         torch.cuda.synchronize()
     return found
+
+
+def _epochs(setting: Setting) -> int:
+    return 1 if setting.quick else 2
 
 
 def _activities(trainer: Trainer) -> list[ProfilerActivity]:
