@@ -27,8 +27,8 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Check:
     """`module`: below this package, or with its full name; its ``run(setting, part)`` yields rows. `fresh`: on a device
-    each part has a process of its own; otherwise one process does all parts until one of them kills it, and a second one
-    goes on behind that.
+    each part has a process of its own; otherwise one process does all parts until one of them kills it, and a second
+    one goes on behind that.
     """
 
     name: str

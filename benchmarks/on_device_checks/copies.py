@@ -19,7 +19,7 @@ from tb_dataplugin.report.report_pb2 import Capture
 BYTES: Final = 64 << 20
 WAIT, WARM_UP = 1, 2
 UNCLEAR_S: Final = 30e-6
-"""Host and device clocks agree to about this: within it, it is not clear whether a call returned before its copy's end."""
+"""Host and device clocks agree to about this: within it, a call may have returned before or after its copy's end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ WARM_UP: Final = 4
 
 
 class Interval(NamedTuple):
-    """A median, and the bounds that hold the true one with 95% confidence, by order: nothing is assumed of the noise."""
+    """A median, and the bounds that hold the true one with 95% confidence, whatever the noise is (by order)."""
 
     median: float
     low: float

@@ -21,14 +21,13 @@ from benchmarks.on_device_checks.pipeline import Plan, digest, make_loader, seed
 from benchmarks.on_device_checks.rows import Row, not_possible, same
 from benchmarks.on_device_checks.setting import Setting
 
-WORKERS: Final = 2
 WITHOUT: Final = " without us"
 
 
 def run(setting: Setting, part: str) -> Iterator[Row]:
     start = part.removesuffix(WITHOUT)
     noted = setting.work / f"workers-{start}.json"
-    plan = Plan(4 if setting.quick else 8, batch_size=4, image=(3, 64, 64))
+    plan = Plan(10, batch_size=4, image=(3, 64, 64))
     trainer = Trainer(setting.device)
     trainer.warm_up(torch.randn(4, *plan.image))
     if part.endswith(WITHOUT):
@@ -42,13 +41,13 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     else:
         yield not_possible(f"{name}: batches", "the run without us did not end")
     yield same(f"{name}: a span for each sample in the report", "yes", "yes" if spans else "no", "it has none")
-    processes = WORKERS * _epochs(setting)
+    processes = _workers(setting) * _epochs(setting)
     yield same(f"{name}: worker processes in the report", processes, workers, "some did not record")
 
 
 def _plain(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> list[str]:
     """Under torch's profiler alone."""
-    loader = make_loader(plan, WORKERS, marked=False, start=start)
+    loader = make_loader(plan, _workers(setting), marked=False, start=start)
     steps = schedule(wait=0, warmup=1, active=_epochs(setting) * plan.batches - 1, repeat=1)
     with profile(activities=_activities(trainer), schedule=steps) as prof:
         return _digests(loader, trainer, prof, _epochs(setting))
@@ -56,7 +55,7 @@ def _plain(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> list[s
 
 def _recorded(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> tuple[list[str], int, int]:
     """Batches, recorded samples, and worker processes that the report has."""
-    loader = make_loader(plan, WORKERS, marked=True, start=start)
+    loader = make_loader(plan, _workers(setting), marked=True, start=start)
     folder = setting.work / f"workers-{start}"
     with annotate.profile(folder, wait=0, warmup=1, active=_epochs(setting) * plan.batches - 1) as prof:
         found = _digests(loader, trainer, prof, _epochs(setting))
@@ -80,6 +79,10 @@ def _digests(loader: DataLoader[Any], trainer: Trainer, prof: Any, epochs: int) 
     if trainer.device == "cuda":
         torch.cuda.synchronize()
     return found
+
+
+def _workers(setting: Setting) -> int:
+    return 1 if setting.quick else 2
 
 
 def _epochs(setting: Setting) -> int:
