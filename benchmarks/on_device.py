@@ -21,16 +21,17 @@ import importlib.util
 import sys
 import tempfile
 import time
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 if __package__ in (None, ""):  # run as a file: the packages of this checkout come first
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.on_device_checks.catalogue import CHECKS, MACHINE, Check, Part
+from benchmarks.on_device_checks.catalogue import CHECKS, MACHINE, Item, Part
 from benchmarks.on_device_checks.rows import Row, not_possible
-from benchmarks.on_device_checks.runner import Outcome, run_check
+from benchmarks.on_device_checks.runner import Outcome, run_parts
 from benchmarks.on_device_checks.setting import Machine, Setting
 from benchmarks.on_device_checks.table import Table, as_text, lines, write
 
@@ -71,26 +72,30 @@ def main(arguments: list[str] | None = None) -> int:
 def run(work: Path, out: Path, seconds: float, quick: bool) -> Table:
     """All checks within `seconds`; rows are printed as they come."""
     deadline = time.monotonic() + seconds
-    captures = out / "captures"
-    setting = Setting(work=work, captures=captures, device="cpu", quick=quick, seconds=seconds)
-    outcome = run_check(MACHINE, MACHINE.parts, setting, deadline)
+    setting = Setting(work=work, captures=out / "captures", device="cpu", quick=quick, seconds=seconds)
+    outcome = run_parts(MACHINE.name, [Item(MACHINE, part) for part in MACHINE.parts], setting, deadline)
     machine = _machine(outcome)
+    setting = replace(setting, device=machine.device)
     rows, logs = list(outcome.rows), [outcome.log]
-    _print(MACHINE, rows)
-    setting = Setting(work=work, captures=captures, device=machine.device, quick=quick, seconds=seconds)
-    for check in CHECKS:
-        wanted = [part for part in check.parts if part.in_quick or not quick]
-        reasons = {part.name: _why_not(part, machine) for part in wanted}
-        found = [not_possible(f"{check.name}, {name}", reason) for name, reason in reasons.items() if reason]
-        possible = [part for part in wanted if not reasons[part.name]]
-        if possible:
-            outcome = run_check(check, possible, setting, deadline)
-            found += outcome.rows
-            logs.append(outcome.log)
-        _print(check, found)
-        rows += found
-    kept = tuple(sorted(path.name for path in captures.iterdir() if path.name.endswith(".json.gz")))
-    return Table(_facts(machine), tuple(rows), tuple(logs), kept)
+    _print(MACHINE.name, rows)
+    wanted = [Item(check, part) for check in CHECKS for part in check.parts if part.in_quick or not quick]
+    impossible = [not_possible(item.title, why) for item in wanted if (why := _why_not(item.part, machine))]
+    _print("not possible", impossible)
+    possible = [item for item in wanted if not _why_not(item.part, machine)]
+    for name, items in _processes(possible, setting):
+        outcome = run_parts(name, items, setting, deadline)
+        logs.append(outcome.log)
+        _print(name, outcome.rows)
+        rows += outcome.rows
+    kept = tuple(sorted(path.name for path in setting.captures.iterdir() if path.name.endswith(".json.gz")))
+    return Table(_facts(machine), (*rows, *impossible), tuple(logs), kept)
+
+
+def _processes(items: list[Item], setting: Setting) -> list[tuple[str, list[Item]]]:
+    """What shares one: each check by itself; all in the quick form without a device, where starting takes longest."""
+    if setting.quick and setting.device == "cpu":
+        return [("all", items)]
+    return [(check.name, mine) for check in CHECKS if (mine := [item for item in items if item.check is check])]
 
 
 def _machine(outcome: Outcome) -> Machine:
@@ -115,8 +120,8 @@ def _facts(machine: Machine) -> dict[str, Any]:
     return {field.name: getattr(machine, field.name) for field in fields(Machine)}
 
 
-def _print(check: Check, rows: list[Row]) -> None:
-    print(f"{check.name}:")
+def _print(title: str, rows: Sequence[Row]) -> None:
+    print(f"{title}:" if rows else f"{title}: nothing")
     for line in lines(rows)[2:]:
         print(f"  {line}")
     sys.stdout.flush()

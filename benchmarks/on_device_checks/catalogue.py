@@ -37,6 +37,18 @@ class Check:
     fresh: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part with its check."""
+
+    check: Check
+    part: Part
+
+    @property
+    def title(self) -> str:
+        return f"{self.check.name}, {self.part.name}"
+
+
 MACHINE: Final = Check("machine", "machine", (Part("look", seconds=90),))
 
 CHECKS: Final = (

@@ -22,9 +22,8 @@ def main(order: dict[str, Any]) -> None:
     setting = Setting(**{**given, "work": Path(given["work"]), "captures": Path(given["captures"])})
     with open(order["answers"], "a", encoding="utf-8") as answers:
         _no_core_files()
-        for part in order["parts"]:
-            _say(answers, begun=part)
-            _run(order["module"], setting, part, answers)
+        for module, part in order["parts"]:
+            _run(module, setting, part, answers)
             _say(answers, ended=part)
 
 

@@ -54,6 +54,8 @@ class Trainer:
         self.device: Final = device
         torch.backends.cudnn.benchmark = False  # it would try algorithms for the first steps
         on_device = device == "cuda"
+        if not on_device:
+            torch.set_num_threads(1)  # more of them only wait for one another in so small a network
         self.model: Final = SmallResNet(*((32, 4) if on_device else (4, 1))).to(device)
         self.optimizer: Final = torch.optim.SGD(self.model.parameters(), lr=1e-3, momentum=0.9)
         self.launch_s = 0.0

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.on_device_checks.catalogue import Check, Part
+from benchmarks.on_device_checks.catalogue import Item
 from benchmarks.on_device_checks.rows import Row, failed, not_possible, row_of
 from benchmarks.on_device_checks.setting import Setting
 from benchmarks.on_device_checks.table import CheckLog
@@ -27,65 +27,64 @@ _LEAST_SECONDS: Final = 5.0
 
 @dataclass(slots=True)
 class Report:
-    """What a process wrote: rows, parts that it began and ended, and facts that are no row (of the machine)."""
+    """What a process wrote: rows, how many parts it ended, and facts that are no row (of the machine)."""
 
     rows: list[Row] = field(default_factory=list)
-    begun: list[str] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
+    ended: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All of one check."""
+    """All that one call of `run_parts` found."""
 
     rows: tuple[Row, ...]
     log: CheckLog
     facts: dict[str, Any]
 
 
-def run_check(check: Check, parts: Sequence[Part], setting: Setting, deadline: float) -> Outcome:
-    """Run `parts` of the check, and stop at `deadline` (time.monotonic, seconds)."""
+def run_parts(name: str, items: Sequence[Item], setting: Setting, deadline: float) -> Outcome:
+    """Run parts of one or more checks, together called `name`, and stop at `deadline` (time.monotonic, seconds)."""
     begin, rows, facts, logs, ended = time.monotonic(), list[Row](), dict[str, Any](), list[str](), "nothing to run"
-    left = list(parts)
+    left = list(items)
     while left:
-        batch = left[:1] if check.fresh and setting.device == "cuda" else left
-        limit = min(sum(part.seconds for part in batch), deadline - time.monotonic())
+        batch = left[:1] if left[0].check.fresh and setting.device == "cuda" else left
+        limit = min(sum(item.part.seconds for item in batch), deadline - time.monotonic())
         if limit < _LEAST_SECONDS:
-            rows += [_no_time(check, part) for part in left]
+            rows += [_no_time(item) for item in left]
             break
-        report, ended, log = _run_child(check, batch, setting, limit)
+        report, ended, log = _run_child(name, batch, setting, limit)
         rows += report.rows
         facts.update(report.facts)
         logs.append(log)
-        done = max(1, len(report.ended))
-        if len(report.ended) < len(batch):
-            rows.append(_cut(check, batch[len(report.ended)], ended, out_of_time=time.monotonic() > deadline - 1))
-            done = len(report.ended) + 1
+        done = report.ended
+        if done < len(batch):
+            rows.append(_cut(batch[done], ended, out_of_time=time.monotonic() > deadline - 1))
+            done += 1
         left = left[done:]
     seconds = time.monotonic() - begin
-    return Outcome(tuple(rows), CheckLog(check.name, seconds, ended, "".join(logs)[-LOG_CHARACTERS:]), facts)
+    return Outcome(tuple(rows), CheckLog(name, seconds, ended, "".join(logs)[-LOG_CHARACTERS:]), facts)
 
 
-def _no_time(check: Check, part: Part) -> Row:
-    return not_possible(f"{check.name}, {part.name}", "the time budget was used up (--seconds)")
+def _no_time(item: Item) -> Row:
+    return not_possible(item.title, "the time budget was used up (--seconds)")
 
 
-def _cut(check: Check, part: Part, ended: str, out_of_time: bool) -> Row:
+def _cut(item: Item, ended: str, out_of_time: bool) -> Row:
     """The row of the part at which a process ended."""
-    name = f"{check.name}, {part.name}"
     if out_of_time:
-        return _no_time(check, part)
-    if part.without_us:
-        return not_possible(name, f"its process {ended}, with nothing of ours in it")
-    return failed(name, f"its process {ended}")
+        return _no_time(item)
+    if item.part.without_us:
+        return not_possible(item.title, f"its process {ended}, with nothing of ours in it")
+    return failed(item.title, f"its process {ended}")
 
 
-def _run_child(check: Check, parts: Sequence[Part], setting: Setting, limit: float) -> tuple[Report, str, str]:
+def _run_child(name: str, items: Sequence[Item], setting: Setting, limit: float) -> tuple[Report, str, str]:
     """What the process wrote, how it ended in words, and the end of what it printed."""
-    answers = setting.work / f"{check.name}.{time.monotonic_ns()}.jsonl"
+    answers = setting.work / f"{name}.{time.monotonic_ns()}.jsonl"
     answers.touch()
-    order: dict[str, Any] = {"module": check.module, "parts": [part.name for part in parts], "answers": str(answers)}
+    parts = [(item.check.module, item.part.name) for item in items]
+    order: dict[str, Any] = {"parts": parts, "answers": str(answers)}
     order["setting"] = {
         **asdict(setting),
         "seconds": limit,
@@ -125,10 +124,8 @@ def read_answers(path: Path) -> Report:
                 report.rows.append(row_of(found["row"]))
             elif "facts" in found:
                 report.facts.update(found["facts"])
-            elif "begun" in found:
-                report.begun.append(found["begun"])
             elif "ended" in found:
-                report.ended.append(found["ended"])
+                report.ended += 1
     return report
 
 

@@ -29,7 +29,8 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     noted = setting.work / f"workers-{start}.json"
     plan = Plan(10, batch_size=4, image=(3, 64, 64))
     trainer = Trainer(setting.device)
-    trainer.warm_up(torch.randn(4, *plan.image))
+    if setting.device == "cuda":
+        trainer.warm_up(torch.randn(4, *plan.image))
     if part.endswith(WITHOUT):
         noted.write_text(json.dumps(_plain(setting, trainer, plan, start)))
         return
@@ -74,7 +75,8 @@ def _digests(loader: DataLoader[Any], trainer: Trainer, prof: Any, epochs: int) 
     for _ in range(epochs):
         for batch in loader:
             found.append(digest(batch["images"]))
-            trainer.step(batch["images"].to(trainer.device))
+            if trainer.device == "cuda":
+                trainer.step(batch["images"].to("cuda"))
             prof.step()
     if trainer.device == "cuda":
         torch.cuda.synchronize()
