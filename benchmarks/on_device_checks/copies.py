@@ -80,7 +80,9 @@ def _rows(name: str, memory: str, how: str, copies: Sequence[Copy], capture: Cap
     yield _blocking_row(name, how, copies, found.blocking)
     yield close(f"{name}: bytes", BYTES * count / 1e6, found.bytes / 1e6, "MB", 0.0, 0.001)
     between = 1e3 * sum(copy.device.seconds for copy in copies)
-    if memory == "pinned":
+    if memory == "pinned" and how == "blocking":  # the second event comes when the host has come back
+        yield close(f"{name}: time on the device", between, found.copy_us / 1e3, "ms", 0.1, 0.1 * count)
+    elif memory == "pinned":
         yield close(f"{name}: time on the device", between, found.copy_us / 1e3, "ms", 0.05, 0.03 * count)
         yield _rate_row(name, between, found.gb_per_s, count)
     else:  # no event stands between the host's staging and the copy

@@ -28,6 +28,7 @@ class Parcel:
 
     def __init__(self, images: torch.Tensor) -> None:
         self.images = images
+        self.made = time.perf_counter()
         self.pinned = Span(0.0, 0.0)
 
     def pin_memory(self) -> Parcel:
@@ -44,9 +45,10 @@ def collate(samples: list[Sample]) -> Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """`wait`: of the loop for this batch."""
+    """`wait`: of the loop for this batch; `moved`: from its worker having made it to the loop having it."""
 
     wait: Span
+    moved: Span
     pinned: Span
     is_pinned: bool
     digest: str
@@ -88,7 +90,14 @@ def _received(loader: DataLoader[Any], prof: Any) -> Iterator[Received]:
         got = time.perf_counter()
         parcel.images.to("cuda", non_blocking=True)
         torch.cuda.synchronize()
-        yield Received(Span(begun, got), parcel.pinned, parcel.images.is_pinned(), digest(parcel.images))
+        images = parcel.images
+        yield Received(
+            wait=Span(begun, got),
+            moved=Span(parcel.made, got),
+            pinned=parcel.pinned,
+            is_pinned=images.is_pinned(),
+            digest=digest(images),
+        )
         if prof is not None:
             prof.step()
         begun = time.perf_counter()
@@ -109,15 +118,20 @@ def _rows(received: list[Received], capture: Capture) -> Iterator[Row]:
     truth = 1e3 * sum(one.wait.end - one.pinned.begin for one, _ in both)
     ours = sum((batch.consumed_us - batch.arrived_us) / 1e3 for _, batch in both)
     yield close("pinning: arrival to the loop", truth, ours, "ms", 0.05, floor)
-    waited = 1e3 * overlap([one.wait for one in received], [one.pinned for one in received])
-    parts = {name: us / 1e3 for name, us in capture.loader.wait_by_stage_us.items() if name.startswith("transfer")}
-    yield close("pinning: data wait in transfer", waited, sum(parts.values()), "ms", 0.15, floor)
-    if "transfer::pin" in parts:
-        yield close("pinning: data wait in transfer::pin", waited, parts["transfer::pin"], "ms", 0.1, floor)
-    else:
-        found = ", ".join(sorted(parts)) or "none"
-        yield not_possible("pinning: data wait in transfer::pin", f"parts of the transfer in this report: {found}")
+    yield from _transfer_rows(received, dict(capture.loader.wait_by_stage_us), floor)
     if not capture.devices or not capture.devices[0].HasField("h2d"):
         yield not_possible("pinning: copies", "the capture has no copy to the device")
         return
     yield same("pinning: copies from pinned memory", count, capture.devices[0].h2d.pinned)
+
+
+def _transfer_rows(received: list[Received], by_stage_us: dict[str, float], floor: float) -> Iterator[Row]:
+    parts = {name: us / 1e3 for name, us in by_stage_us.items() if name.startswith("transfer")}
+    moving = 1e3 * sum(overlap([one.wait], [one.moved]) for one in received)
+    pinning = 1e3 * sum(overlap([one.wait], [one.pinned]) for one in received)
+    yield close("pinning: data wait in transfer", moving, sum(parts.values()), "ms", 0.1, floor)
+    if "transfer::pin" in parts:
+        yield close("pinning: data wait in transfer::pin", pinning, parts["transfer::pin"], "ms", 0.1, floor)
+    else:
+        found = ", ".join(sorted(parts)) or "none"
+        yield not_possible("pinning: data wait in transfer::pin", f"parts of the transfer in this report: {found}")

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 import annotate
 
 Place = Literal["decode", "transform", "collate", ""]
-Sample = tuple[torch.Tensor, torch.Tensor]
+Sample = tuple[torch.Tensor, tuple[float, float]]
 Batch = dict[str, torch.Tensor]
 
 STAGES: Final[Mapping[Place, str]] = {
@@ -27,11 +27,11 @@ STAGES: Final[Mapping[Place, str]] = {
 }
 
 
-def delayed(seconds: float) -> torch.Tensor:
+def delayed(seconds: float) -> tuple[float, float]:
     """Sleep; when that began and ended: perf_counter, seconds, which all processes of a machine share."""
     begin = time.perf_counter()
     time.sleep(seconds)
-    return torch.tensor([begin, time.perf_counter()], dtype=torch.float64)
+    return begin, time.perf_counter()
 
 
 def waited_for_cpu() -> torch.Tensor:
@@ -91,7 +91,7 @@ class Photos(Dataset[Sample]):
         return self.plan.batches * self.plan.batch_size
 
     def __getitem__(self, index: int) -> Sample:
-        span = torch.zeros(2, dtype=torch.float64)
+        span = (0.0, 0.0)
         generator = torch.Generator().manual_seed(index + 1000 * self.plan.seed)
         image = torch.randn(self.plan.image, generator=generator)
         if self.plan.place == "decode":
@@ -121,10 +121,10 @@ class Collate:
 
     def __call__(self, samples: list[Sample]) -> Batch:
         images = torch.stack([image for image, _ in samples])
-        spans = torch.stack([span for _, span in samples])
+        spans = [span for _, span in samples]
         if self.plan.place == "collate":
             spans[0] = delayed(self.plan.delay_s)
-        return {"images": images, "spans": spans, "late": waited_for_cpu()}
+        return {"images": images, "spans": torch.tensor(spans, dtype=torch.float64), "late": waited_for_cpu()}
 
 
 def make_loader(plan: Plan, workers: int, marked: bool, start: str = "fork", **options: Any) -> DataLoader[Any]:

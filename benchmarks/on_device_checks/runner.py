@@ -110,8 +110,13 @@ def _run_child(name: str, items: Sequence[Item], setting: Setting, limit: float)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    text = log.read_text(encoding="utf-8", errors="replace")[-LOG_CHARACTERS:]
-    return read_answers(answers), in_words(status, limit), text
+    return read_answers(answers), in_words(status, limit), _end_of(log)
+
+
+def _end_of(log: Path) -> str:
+    """Without the lines that torch 2.13 prints at both ends of each profile."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return "".join(f"{line}\n" for line in lines if not line.startswith("USDT:"))[-LOG_CHARACTERS:]
 
 
 def read_answers(path: Path) -> Report:
