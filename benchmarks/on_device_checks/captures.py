@@ -6,9 +6,11 @@ import gzip
 import os
 import socket
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from benchmarks.on_device_checks.rows import Row, not_possible
 from tb_dataplugin.api import read_report
 from tb_dataplugin.report.report_pb2 import Capture
 
@@ -31,15 +33,21 @@ def report_on(path: Path) -> Capture:
     return capture
 
 
-def keep(path: Path, folder: Path, name: str) -> str:
-    """Copy a capture without the machine's name and folders; why it was not kept, "" where it was."""
+def kept_row(path: Path, folder: Path, name: str) -> Iterator[Row]:
+    """Copy a capture without the machine's name and folders; a row only where it was not kept, with the reason."""
+    reason = _keep(path, folder, name)
+    if reason:
+        yield not_possible(f"capture {name}", f"not kept: {reason}")
+
+
+def _keep(path: Path, folder: Path, name: str) -> str:
     text = anonymous(gzip.decompress(path.read_bytes()))
     packed = gzip.compress(text, 9, mtime=0)
     target = folder / f"{name}{SUFFIX}"
     if len(packed) > MOST_BYTES:
-        return f"{name}: {len(packed):,} bytes, more than {MOST_BYTES:,}"
+        return f"{len(packed):,} bytes, more than {MOST_BYTES:,}"
     if not target.exists() and len(list(folder.glob(f"*{SUFFIX}"))) >= MOST_CAPTURES:
-        return f"{name}: there are {MOST_CAPTURES} captures already"
+        return f"there are {MOST_CAPTURES} captures already"
     target.write_bytes(packed)
     return ""
 

@@ -88,5 +88,5 @@ CHECKS: Final = (
         fresh=True,
     ),
     Check("utilisation", "utilisation", (Part("NVML", "kernels", 45),)),
-    Check("cost", "cost", (Part("no workers", seconds=75), Part("2 workers", seconds=75, in_quick=False)), fresh=True),
+    Check("cost", "cost", (Part("no workers", seconds=90), Part("2 workers", seconds=90, in_quick=False)), fresh=True),
 )

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 
 import annotate
-from benchmarks.on_device_checks.captures import keep, newest, report_on
+from benchmarks.on_device_checks.captures import kept_row, newest, report_on
 from benchmarks.on_device_checks.rows import Row, close, not_possible, same
 from benchmarks.on_device_checks.setting import Setting
 from benchmarks.on_device_checks.truth import DeviceClock, Span, mark
@@ -45,7 +45,7 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     copies = _observe(setting, source, how == "non_blocking", folder)
     path = newest(folder)
     if part == "pinned non_blocking":
-        keep(path, setting.captures, "copies_pinned")
+        yield from kept_row(path, setting.captures, "copies_pinned")
     yield from _rows(f"copies, {part}", memory, how, copies[WAIT + WARM_UP :], report_on(path))
 
 

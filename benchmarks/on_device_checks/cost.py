@@ -27,6 +27,8 @@ BUDGET: Final = 1.05
 LEAST_ROUNDS: Final = 6
 """Fewer values have no 95% interval of their median by their order."""
 WARM_UP: Final = 4
+START_S, LOOP_S = 35.0, 55.0
+"""Of the time limit, what is left for starting and for the last round; how long rounds begin at most."""
 
 
 class Interval(NamedTuple):
@@ -43,7 +45,7 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     trainer = Trainer(setting.device)
     trainer.warm_up(torch.randn(8, 3, 64, 64))
     trainer.gate_kernels = 0  # launching decides the time of a step, as recording does
-    deadline = time.monotonic() + (min(setting.seconds, 75) - 15 if not setting.quick else 3.0)
+    deadline = time.monotonic() + (3.0 if setting.quick else min(setting.seconds - START_S, LOOP_S))
     rounds = list[dict[Mode, float]]()
     while time.monotonic() < deadline or len(rounds) < 2:
         order = MODES if len(rounds) % 2 else MODES[::-1]

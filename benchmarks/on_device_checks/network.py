@@ -56,7 +56,7 @@ class Trainer:
         on_device = device == "cuda"
         if not on_device:
             torch.set_num_threads(1)  # more of them only wait for one another in so small a network
-        self.model: Final = SmallResNet(*((32, 4) if on_device else (4, 1))).to(device)
+        self.model: Final = SmallResNet(*((32, 2) if on_device else (4, 1))).to(device)
         self.optimizer: Final = torch.optim.SGD(self.model.parameters(), lr=1e-3, momentum=0.9)
         self.launch_s = 0.0
         """Host time to launch a step, without a profiler."""

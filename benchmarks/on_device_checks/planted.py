@@ -11,7 +11,7 @@ from typing import Final
 import torch
 
 import annotate
-from benchmarks.on_device_checks.captures import keep, newest, report_on
+from benchmarks.on_device_checks.captures import kept_row, newest, report_on
 from benchmarks.on_device_checks.network import Trainer
 from benchmarks.on_device_checks.pipeline import STAGES, Batch, Place, Plan, make_loader, seed_all, waited_for_cpu
 from benchmarks.on_device_checks.rows import Row, close, not_possible, same
@@ -24,6 +24,8 @@ SMALL: Final = (3, 64, 64)
 LARGE: Final = (3, 1024, 1024)
 """100 MB in a batch of eight: a copy from pageable memory takes 10 ms or more."""
 KEPT: Final = ("transform", "item", "pageable")
+MOST_KEPT: Final = 8
+"""Steps of a capture that is kept, so that it stays small."""
 DATA: Final[dict[str, Place]] = {"decode": "decode", "transform": "transform", "collate": "collate"}
 CAUSES: Final = {
     "decode": "data_wait",
@@ -33,8 +35,10 @@ CAUSES: Final = {
     "item": "host",
     "pageable": "h2d",
 }
-SHARE, FLOOR_MS = 0.05, 0.3
-"""Allowed: of the truth, and per step."""
+SHARE, FLOOR_MS = 0.05, 0.5
+"""Allowed: of the truth, and per step. Between kernels that were queued the device has gaps of 1 to 2 us that no event
+shows: with a hundred kernels some 0.2 ms in a step.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,7 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     delay_s = 2 * step_s + 0.024
     seen = observe(setting, trainer, Scenario(part, delay_s, workers, plan.image))
     if part in KEPT:
-        reason = keep(seen.path, setting.captures, f"planted_{part}_{setting.device}")
-        if reason:
-            yield not_possible(f"planted, {part}: capture kept", reason)
+        yield from kept_row(seen.path, setting.captures, f"planted_{part}_{setting.device}")
     if part in DATA:
         yield from _data_rows(setting.device, DATA[part], seen)
     if seen.clock is not None:
@@ -93,14 +95,15 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
 def observe(setting: Setting, trainer: Trainer, scenario: Scenario) -> Seen:
     """Run the loop under a capture."""
     seed_all(1)
-    count = WAIT + WARM_UP + setting.active
+    active = min(setting.active, MOST_KEPT) if scenario.name in KEPT else setting.active
+    count = WAIT + WARM_UP + active
     per_item = scenario.delay_s if scenario.place == "collate" else scenario.delay_s / 8
     plan = Plan(count, image=scenario.image, place=scenario.place, delay_s=per_item if scenario.place else 0.0)
     loader = make_loader(plan, scenario.workers, marked=True)
     folder = setting.work / f"planted-{scenario.name}"
     clock = DeviceClock() if setting.device == "cuda" else None
     steps = list[Step]()
-    with annotate.profile(folder, wait=WAIT, warmup=WARM_UP, active=setting.active) as prof:
+    with annotate.profile(folder, wait=WAIT, warmup=WARM_UP, active=active) as prof:
         begun = time.perf_counter()
         for batch in loader:
             step = Step(begun, time.perf_counter())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -166,7 +167,9 @@ def _reader() -> tuple[str, Callable[[], float] | None]:
         return _nvidia_smi()
     try:
         pynvml.nvmlInit()
-        handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+        name = _device_name()
+        by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
+        handle = by_index(int(name)) if name.isdecimal() else by_uuid(name)
         pynvml.nvmlDeviceGetUtilizationRates(handle)
     except Exception as error:  # its own error class
         return f"pynvml: {error}", None
@@ -178,11 +181,16 @@ def _reader() -> tuple[str, Callable[[], float] | None]:
     return "pynvml", read
 
 
+def _device_name() -> str:
+    """Of the first device that CUDA sees, as NVML names it: a number or a UUID."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0].strip() or "0"
+
+
 def _nvidia_smi() -> tuple[str, Callable[[], float] | None]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return "neither pynvml nor nvidia-smi is there", None
-    command = [program, "--id=0", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
+    command = [program, f"--id={_device_name()}", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
 
     def read() -> float:
         return float(subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip())

@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile, schedule
 from torch.utils.data import DataLoader
 
 import annotate
-from benchmarks.on_device_checks.captures import keep, newest, report_on
+from benchmarks.on_device_checks.captures import newest, report_on
 from benchmarks.on_device_checks.network import Trainer
 from benchmarks.on_device_checks.pipeline import Plan, digest, make_loader, seed_all
 from benchmarks.on_device_checks.rows import Row, not_possible, same
@@ -60,10 +60,7 @@ def _recorded(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> tup
     folder = setting.work / f"workers-{start}"
     with annotate.profile(folder, wait=0, warmup=1, active=_epochs(setting) * plan.batches - 1) as prof:
         found = _digests(loader, trainer, prof, _epochs(setting))
-    path = newest(folder)
-    if start == "fork" and trainer.device == "cuda":
-        keep(path, setting.captures, "workers2_fork")
-    capture = report_on(path)
+    capture = report_on(newest(folder))
     samples = sum(stage.count for stage in capture.stages if stage.kind == "sample")
     return found, samples, len(capture.workers)
 

@@ -89,7 +89,7 @@ def test_bad_usage_is_status_2_and_one_line(
 def test_a_missing_package_is_named_with_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(on_device.PACKAGES, "no_such_package_at_all", "no-such-package")  # type: ignore[attr-defined]
+    monkeypatch.setitem(on_device.PACKAGES, "no_such_package_at_all", "no-such-package")
     assert on_device.main(["--out", str(tmp_path)]) == 2
     assert "-m pip install no-such-package" in capsys.readouterr().err
 
@@ -168,3 +168,25 @@ def test_a_kept_capture_names_no_machine() -> None:
     text = anonymous(f'{{"host_name": "{host}-7", "path": "{ROOT}/x", "home": "{Path.home()}/y"}}'.encode()).decode()
     assert str(ROOT) not in text
     assert len(host) <= 2 or host not in text
+
+
+def test_checks_of_a_device_run_on_a_simulated_one() -> None:
+    """That they come to values; times are left alone, as they depend on what else the machine does."""
+    parts = ("planted:item", "copies:pinned non_blocking", "clocks:device", "utilisation:NVML")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.simulated_device", *parts],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = {(row := row_of(json.loads(line))).check: row for line in done.stdout.splitlines() if line.startswith("{")}
+    for check, ours in {
+        "planted, item: largest cause": "host",
+        "planted, item: a finding names it": "sync_bound",
+        "copies, pinned non_blocking: copies": 6,
+        "copies, pinned non_blocking: from pinned memory": 6,
+        "clocks: kernels before their launch": 0,
+    }.items():
+        assert (rows[check].ours, rows[check].verdict) == (ours, "ok")
+    for check in ("planted, item: device idle", "utilisation: kernels, by CUDA events"):
+        assert rows[check].truth is not None
+        assert rows[check].ours is not None
