@@ -45,7 +45,7 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     trainer = Trainer(setting.device)
     trainer.warm_up(torch.randn(8, 3, 64, 64))
     trainer.gate_kernels = 0  # launching decides the time of a step, as recording does
-    deadline = time.monotonic() + (3.0 if setting.quick else min(setting.seconds - START_S, LOOP_S))
+    deadline = time.monotonic() + (1.5 if setting.quick else min(setting.seconds - START_S, LOOP_S))
     rounds = list[dict[Mode, float]]()
     while time.monotonic() < deadline or len(rounds) < 2:
         order = MODES if len(rounds) % 2 else MODES[::-1]

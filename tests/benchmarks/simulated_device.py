@@ -33,6 +33,10 @@ BYTES_PER_S = {"Pinned": 50e9, "Pageable": 8e9}
 now = time.perf_counter
 
 
+def is_pinned(tensor: torch.Tensor) -> bool:
+    return getattr(tensor, "in_pinned_memory", False)
+
+
 @dataclass
 class Device:
     """`free`: when it has done all that was launched. `rows`: category, name, start, seconds, correlation, thread (0: a
@@ -61,7 +65,7 @@ class Device:
         self.call("cudaLaunchKernel", begin, self.activity("kernel", name, seconds))
 
     def copy(self, source: torch.Tensor, non_blocking: bool) -> None:
-        begin, memory = now(), "Pinned" if source.is_pinned() else "Pageable"
+        begin, memory = now(), "Pinned" if is_pinned(source) else "Pageable"
         seconds = source.nbytes / BYTES_PER_S[memory]
         number = self.activity("gpu_memcpy", f"Memcpy HtoD ({memory} -> Device)", seconds, source.nbytes)
         if memory == "Pageable":
@@ -126,7 +130,7 @@ class OnDevice(TorchFunctionMode):
             pinned.in_pinned_memory = True
             return pinned
         elif name == "is_pinned":
-            return getattr(args[0], "in_pinned_memory", False)
+            return is_pinned(args[0])
         else:
             return function(*args, **options)
         return args[0]
