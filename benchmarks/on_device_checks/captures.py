@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from tb_dataplugin.report.report_pb2 import Capture
 MOST_BYTES: Final = 300_000
 SUFFIX: Final = ".pt.trace.json.gz"
 MOST_CAPTURES: Final = 6
+LONG_NAME: Final = 5
+"""Characters; a shorter name of a host may also be part of a word, and is replaced only where it stands alone."""
 
 
 def newest(folder: Path) -> Path:
@@ -55,11 +58,14 @@ def _keep(path: Path, folder: Path, name: str) -> str:
 def anonymous(text: bytes) -> bytes:
     """Without the host's name, the user's home and this checkout's folder."""
     root = Path(__file__).resolve().parents[2]
-    names = {str(root): "/checkout", str(Path.home()): "/home", tempfile.gettempdir(): "/tmp"}
-    for name in {socket.gethostname(), socket.getfqdn(), os.uname().nodename}:
-        if len(name) > 2 and name != "localhost":
-            names[name] = "host"
-    for name in sorted(names, key=len, reverse=True):
-        if len(name) > 2:
-            text = text.replace(name.encode(), names[name].encode())
+    folders = {str(root): "/checkout", str(Path.home()): "/home", tempfile.gettempdir(): "/tmp"}
+    for folder in sorted(folders, key=len, reverse=True):
+        if len(folder) > 1:
+            text = text.replace(folder.encode(), folders[folder].encode())
+    for name in {socket.gethostname(), socket.getfqdn(), os.uname().nodename} - {"", "localhost"}:
+        quoted = re.escape(name.encode())
+        text = re.sub(rb'"' + quoted + rb'"', b'"host"', text)
+        text = re.sub(rb"\b" + quoted + rb"_(?=\d)", b"host_", text)  # as files are called
+        if len(name) > LONG_NAME:
+            text = text.replace(name.encode(), b"host")
     return text
