@@ -26,7 +26,9 @@ QUEUED_SHARE: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Per row of the batch table: whether throughput limits, and since when its worker worked for it."""
+    """Per row of the batch table: whether throughput limits, and since when its worker worked for it: it had finished
+    the batch before, and had this one's index.
+    """
 
     throughput: npt.NDArray[np.bool_]
     since_ns: Int64Array
@@ -47,11 +49,16 @@ def find_batch_limits(table: BatchTable) -> BatchLimits:
     idle = table.started_ns[after] - table.finished_ns[before]
     throughput[before] = known(table.finished_ns[before]) & (idle <= np.maximum(QUEUED_NS, QUEUED_SHARE * built))
     successive = known(table.finished_ns[before]) & (table.epoch[before] == table.epoch[after])
-    since[after[successive]] = table.finished_ns[before[successive]]
+    since[after[successive]] = np.maximum(table.finished_ns[before], _given(table)[after])[successive]
     unseen = rows[(since[rows] == UNKNOWN_NS) & (table.number[rows] >= _workers_of(table)[rows])]
     since[unseen] = table.started_ns[unseen]  # the batch before it is not in the records
     throughput &= known(since) & known(table.finished_ns) & (since < table.finished_ns)
     return BatchLimits(throughput, since)
+
+
+def _given(table: BatchTable) -> Int64Array:
+    """When the worker had the index of each batch, where that is known; no later than it began with it."""
+    return np.where(known(table.drawn_ns), np.minimum(table.drawn_ns, table.started_ns), UNKNOWN_NS)
 
 
 def _workers_of(table: BatchTable) -> Int64Array:
