@@ -89,7 +89,6 @@ class SpansContent:
             self._state.write(self._tag.iteration, self._tag.batch, now)
 
     def finish(self, made: Made) -> Losses | None:
-        self._state.write(UNKNOWN, UNKNOWN, 0)
         was_recording = switch.RECORDING
         if was_recording:
             self._write(made.started, made.finished, self._cost())

@@ -1,12 +1,11 @@
 """The spool: where workers put their spans until the training process merges them into the trace.
 
 One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 between
-windows, `OVER` when none will follow);
-for each worker a file ``<pid>.state`` (what it is making, see `InWork`, its start being 0 between batches; then when
-the worker ended, 0 while it lives); and for each worker and window a file ``<window>-<pid>.spans``, written with one
-``write`` per chunk: a worker that dies leaves at most one chunk cut off, which readers leave out. Between windows a
-worker writes into ``ring0-<pid>.spans`` and ``ring1-<pid>.spans`` in turn, so that of its latest batches, which the
-next window receives, the spans are known.
+windows, `OVER` when none will follow); for each worker a file ``<pid>.state`` (what it began last, see `InWork`;
+whether it has finished that, its spans say; then when the worker ended, 0 while it lives); for each worker and window
+a file ``<window>-<pid>.spans``, written with one ``write`` per chunk: a worker that dies leaves at most one chunk cut
+off, which readers leave out. Between windows a worker writes into ``ring0-<pid>.spans`` and ``ring1-<pid>.spans`` in
+turn, so that of its latest batches, which the next window receives, the spans are known.
 
 A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
 machine's own byte order: the reader is on the same machine.
@@ -77,7 +76,7 @@ _BATCH: Final = struct.Struct(f"={len(BatchHead._fields)}q")
 
 
 class InWork(NamedTuple):
-    """The batch that a worker makes, and when it began it."""
+    """The batch that a worker began last, and when."""
 
     pid: int
     worker: int
@@ -128,7 +127,7 @@ class Spool:
         return list(found.values())
 
     def in_work(self) -> list[InWork]:
-        """What each worker is making now; one between batches is left out."""
+        """What each worker that lives has begun last."""
         found = []
         for path in self.folder.glob("*" + STATE):
             with contextlib.suppress(OSError, struct.error):
@@ -317,7 +316,7 @@ class StateFile:
         self.write(-1, -1, 0)
 
     def write(self, iteration: int, batch: int, started: int) -> None:
-        """`started` is 0 between batches."""
+        """`started` is 0 before the first batch."""
         with contextlib.suppress(OSError):
             os.pwrite(self._file, _STATE.pack(self._worker, iteration, batch, started), 0)
 
