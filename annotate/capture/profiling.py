@@ -135,6 +135,8 @@ class Profile:
         self._marker_us = 0.0
         self.loops = 0
         """Loops over `steps` that are going on."""
+        self.is_broken_off = False
+        """The last of them was left by ``break``: its step ends when the next one begins."""
         self._said: set[str] = set()
         self._at_capture_time: list[str] = []
         """What is missing in the window that was written last."""
@@ -249,6 +251,7 @@ class Profile:
 
     def advance(self) -> None:
         self._need_entered("step")
+        self.is_broken_off = False
         if self._has_failed:
             return
         try:

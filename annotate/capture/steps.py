@@ -20,6 +20,8 @@ class Stepping(Protocol):
 
     loops: int
     """Loops over `Steps` that are going on."""
+    is_broken_off: bool
+    """The last loop over `Steps` was left in the middle of a step, which ends when the next loop begins."""
 
     def advance(self) -> None:
         """A step has ended."""
@@ -40,6 +42,8 @@ class Steps(Generic[B]):
     def __iter__(self) -> Generator[B, None, None]:
         prof, label = self._prof, label_of(self._loader)
         first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
+        if prof.is_broken_off:
+            prof.advance()
         with _span(first):
             iterator = iter(self._loader)
             batch: Any = next(iterator, _END)
@@ -47,6 +51,9 @@ class Steps(Generic[B]):
             prof.loops += 1
             try:
                 yield batch
+            except GeneratorExit:
+                prof.is_broken_off = True
+                raise
             finally:
                 prof.loops -= 1
             prof.advance()

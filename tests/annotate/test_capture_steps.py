@@ -44,6 +44,16 @@ def test_a_step_inside_of_steps_is_warned_about_once_where_it_stands(tmp_path: P
     assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]
 
 
+def test_a_step_that_was_broken_off_ends_when_the_next_loop_begins(tmp_path: Path) -> None:
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=4) as prof:
+        for _ in range(3):
+            for number, _ in enumerate(prof.steps(make_loader())):
+                if number == 1:
+                    break
+    assert prof.step_num == 5
+    assert len(step_names(prof.trace_files[0])) == 4
+
+
 def test_steps_one_after_the_other_or_nested_are_fine(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
