@@ -181,6 +181,7 @@ def prepare(with_us: bool) -> None:
 
 def main() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     prepare("--with-us" in sys.argv)
     job = serve()
     if job is not None:
