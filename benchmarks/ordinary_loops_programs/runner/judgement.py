@@ -1,0 +1,98 @@
+"""What the report says first, and whether that is what was planted.
+
+HIT: the verdict's stage, the largest of wait_by_stage_us and the first finding that names a stage are all the planted
+one, or an accepted name; or the first finding's or the verdict's words name the cause, where a program allows it.
+"half": some of the three. Planted in the loop's own body: HIT unless the verdict is data-bound or a finding is high.
+Healthy: the same; INVALID if the clocks put next() above 2% of 1,000 steps.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+DATA_BOUND = frozenset({"read", "cpu", "transfer", "sampler", "wrapper"})
+HEALTHY_SHARE, HEALTHY_STEPS = 0.02, 1000
+
+
+def reading(capture: dict[str, Any]) -> dict[str, Any]:
+    """What the report says first, three ways, of one capture of `report --format json`."""
+    verdict, loader = capture["verdict"], capture.get("loader", {})
+    evidence = (e for e in verdict.get("evidence", []) if e.get("in_sentence") and e.get("stage"))
+    stage = next((e["stage"] for e in evidence if e.get("kind") == "wait_by_stage"), "")
+    by = loader.get("wait_by_stage_us", {})
+    top = max(by, key=by.get) if by else ""
+    findings = capture.get("findings") or [{}]
+    first = next((f for f in findings if f.get("stage")), findings[0])  # "no workers" and the like name none
+    n = capture.get("steps", {}).get("count") or 1
+    wait, window = loader.get("wait_us"), capture.get("window_us")
+    return {
+        "bound": verdict.get("bound"),
+        "sentence": verdict.get("sentence"),
+        "verdict_stage": stage,
+        "top": top,
+        "top_share": by[top] / wait if by and wait else None,
+        "by_all": {k: x / 1e3 / n for k, x in by.items()},
+        "sum_ok": (abs(sum(by.values()) - wait) < 1) if by and wait else None,
+        "first": first.get("stage") or first.get("rule", ""),
+        "first_rule": first.get("rule", ""),
+        "first_severity": first.get("severity", ""),
+        "first_text": f"{findings[0].get('title', '')} {findings[0].get('advice', '')}",
+        "findings": [
+            [f.get("severity"), f.get("rule"), f.get("stage", ""), f.get("title")] for f in capture.get("findings", [])
+        ],
+        "share": wait / window if wait is not None and window else None,
+        "window_ms": (window or 0) / 1e3,
+        "steps": n,
+        "first_batch_ms": (loader.get("first_batch_wait_us") or 0) / 1e3,
+        "wait_source": loader.get("wait_source"),
+        "limited": [s.get("limited_by") for s in capture.get("stages", []) if f"{s['kind']}::{s['label']}" == top],
+        "diagnostics": [[d["code"], d["message"]] for d in capture.get("diagnostics", [])],
+    }
+
+
+def judge(window: dict[str, Any], read: dict[str, Any]) -> tuple[str, str, float | None]:
+    """Of a program with a planted delay: verdict, reason, what the report measured of it in ms per step."""
+    declared = window["declared"]
+    if declared["place"] == "host":
+        return (*_judge_host(read), None)
+
+    def fits(stage: str) -> bool:
+        return bool(stage) and any(re.fullmatch(accepted, stage) for accepted in declared["accept"])
+
+    words, said_first = declared["words"], read["first_text"] + " " + (read["sentence"] or "")
+    in_words = bool(words) and bool(re.search(words, said_first, re.IGNORECASE))
+    measured = sum(ms for stage, ms in read["by_all"].items() if fits(stage))
+    verdict, first, top = fits(read["verdict_stage"]), fits(read["first"]) or in_words, fits(read["top"])
+    if in_words and not top and not verdict:  # a finding that names the cause in words
+        return "HIT", "by the first finding's words", measured
+    if verdict and top and (first or not read["findings"]):
+        return "HIT", "", measured
+    said = []
+    if not verdict:
+        said.append(f"verdict {read['verdict_stage'] or 'bound ' + str(read['bound'])}")
+    if not top:
+        said.append(f"most wait {read['top'] or '-'} {100 * (read['top_share'] or 0):.0f}%")
+    if not first:
+        said.append(f"1st finding {read['first'] or 'none'}")
+    half = "half: " if verdict or first or top else ""
+    return "MISS", half + "; ".join(said), measured
+
+
+def _judge_host(read: dict[str, Any]) -> tuple[str, str]:
+    if read["bound"] in DATA_BOUND:
+        return "MISS", f"bound {read['bound']}: {read['verdict_stage'] or read['top']}"
+    high = [f for f in read["findings"] if f[0] == "high"]
+    if high:
+        return "MISS", f"high finding: {high[0][3]}"
+    return "HIT", f"bound {read['bound']}"
+
+
+def judge_healthy(plain: dict[str, Any], read: dict[str, Any]) -> tuple[str, str]:
+    if plain["share"] > HEALTHY_SHARE or plain["batches"] < HEALTHY_STEPS:
+        return "INVALID", f"not healthy by the clocks: {100 * plain['share']:.1f}% of {plain['batches']} steps"
+    high = [f for f in read["findings"] if f[0] == "high"]
+    if read["bound"] in DATA_BOUND or high:
+        return "MISS", f"bound {read['bound']}" + (f"; high: {high[0][3]}" if high else "")
+    rules = [f[1] for f in read["findings"]]
+    return "HIT", f"bound {read['bound']}" + (f"; findings {', '.join(rules)}" if rules else "")

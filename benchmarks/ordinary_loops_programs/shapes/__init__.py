@@ -1,0 +1,1 @@
+"""One program a file: its module name is the shape's name."""
