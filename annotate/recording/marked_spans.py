@@ -128,7 +128,9 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
             end = clock()
             if end > spans.next_reading:
                 end = spans.read_cpu()
-            spans.extend((spans.states[name][1] + max(0, end + spans.ahead_ns - start - ahead), start, end, number))
+            now, state = spans.ahead_ns, spans.states[name]
+            cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
+            spans.extend((cost, start, end, number))
             if len(spans.rows) > spans.row_limit:
                 spans.flush_rows()
 
@@ -136,13 +138,12 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
 class SpanInMarker:
     """A stage of the user's own in the training thread: a marker of torch with a span inside it. Open when made."""
 
-    __slots__ = ("_ahead", "_is_recorded", "_marker", "_name", "_start", "_state")
+    __slots__ = ("_ahead", "_marker", "_name", "_start", "_state")
 
     def __init__(self, name: str) -> None:
         try:  # it stands in the middle of the user's code
-            self._is_recorded = get_ident() == spans.recorded_thread
-            if not self._is_recorded:
-                self._name, self._start, self._ahead = name, clock(), cpu_clock()
+            if get_ident() != spans.recorded_thread:
+                self._state, self._name, self._start, self._ahead = None, name, clock(), cpu_clock()
                 return
             self._state = spans.states[name]
             self._marker = marker = switch.torch_marker(name)
@@ -153,7 +154,7 @@ class SpanInMarker:
             self._start = start
             self._ahead = spans.ahead_ns
         except Exception as error:
-            self._is_recorded, self._name = False, ""
+            self._state, self._name = None, ""
             _report(error)
 
     def __enter__(self) -> None:
@@ -161,7 +162,8 @@ class SpanInMarker:
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         try:
-            if not self._is_recorded:
+            state = self._state
+            if state is None:
                 if self._name:
                     other_threads.keep(self._name, self._start, self._ahead)
                 return
@@ -169,7 +171,7 @@ class SpanInMarker:
             if end > spans.next_reading:
                 end = spans.read_cpu()
             self._marker.__exit__(exc_type, exc, traceback)
-            start, ahead, now, state = self._start, self._ahead, spans.ahead_ns, self._state
+            start, ahead, now = self._start, self._ahead, spans.ahead_ns
             cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
             spans.extend((cost, start, end, -1))
         except Exception as error:

@@ -305,7 +305,9 @@ def close_span(name: str, start: int, ahead: int, extra: int) -> int:
     end = clock()
     if end > next_reading:
         end = read_cpu()
-    extend((states[name][1] + max(0, end + ahead_ns - start - ahead), start, end, extra))
+    state = states[name]
+    first = state[2] if ahead is ahead_ns else state[1] + max(0, end + ahead_ns - start - ahead)
+    extend((first, start, end, extra))
     return end
 
 
