@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from time import perf_counter_ns
 from typing import Any
 
@@ -39,3 +40,15 @@ def _note(phase: str, info: dict[str, Any]) -> None:
     elif _began:
         _total_ns += perf_counter_ns() - _began
         _began = 0
+
+
+def _after_fork() -> None:
+    """A forked child counts nothing before it wants to."""
+    global _users, _began
+    _users = _began = 0
+    if _note in gc.callbacks:
+        gc.callbacks.remove(_note)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
