@@ -8,35 +8,38 @@ What remains is the iterator's own code.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from annotate.trace_format import FIRST_BATCH
+from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.workers import Workers
-from tb_dataplugin.model.intervals import Intervals
+from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
 PROMPT_NS = 1_000_000
 """A batch that lay in the queue for longer was not waited for: no thread starts that slowly."""
 
 
-def find_fed_waits(trace: Trace) -> dict[str, Intervals]:
-    """By the label of their iterator."""
-    spans, events, inner = trace.stage_spans, trace.events, trace.stage_spans.inner_waits
+def waits_around_loaders(trace: Trace) -> Iterator[tuple[Stage, Int64Array, Int64Array]]:
+    """The training thread's waits in iterators that are no recorded loader, by stage: starts and ends."""
+    spans, events = trace.stage_spans, trace.events
     loaders = {loader.name for loader in trace.info.pipeline.loaders} if trace.info.pipeline else set()
     loaders.discard("")
-    if not loaders or not threads_beside(trace):
-        return {}
+    for number, stage in enumerate(spans.stages if loaders else ()):
+        if stage.kind == "wait" and stage.label.removesuffix(FIRST_BATCH) not in loaders:
+            rows = spans.row[(spans.stage == number) & (events.track[spans.row] == trace.training_track)]
+            yield stage, events.start_ns[rows], events.end_ns[rows]
+
+
+def find_fed_waits(trace: Trace) -> dict[str, Intervals]:
+    """By the label of their iterator."""
     found: dict[str, list[Intervals]] = {}
-    for number, stage in enumerate(spans.stages):
+    for stage, start, end in waits_around_loaders(trace) if threads_beside(trace) else ():
+        alone = trace.stage_spans.inner_waits.overlap(start, end) == 0
         label = stage.label.removesuffix(FIRST_BATCH)
-        if stage.kind != "wait" or label in loaders:
-            continue
-        rows = spans.row[(spans.stage == number) & (events.track[spans.row] == trace.training_track)]
-        start, end = events.start_ns[rows], events.end_ns[rows]
-        alone = inner.overlap(start, end) == 0
         found.setdefault(label, []).append(Intervals.union(start[alone], end[alone]))
     waits = {label: Intervals.union_of(sets) for label, sets in found.items()}
     return {label: time for label, time in waits.items() if len(time)}

@@ -19,7 +19,7 @@ import numpy as np
 
 from annotate.trace_format import FIRST_BATCH, parse_span_name, span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
-from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside
+from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import OTHER, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import Workers
@@ -97,18 +97,10 @@ def _has_workers(trace: Trace) -> bool:
 
 def _wrapper_times(trace: Trace) -> dict[str, Intervals]:
     """By the label of a wait that is no recorded loader's and contains other waits: its time outside of them."""
-    spans, events, inner = trace.stage_spans, trace.events, trace.stage_spans.inner_waits
-    loaders = {loader.name for loader in trace.info.pipeline.loaders} if trace.info.pipeline else set()
-    loaders.discard("")
-    if not loaders or not len(inner):
-        return {}
+    inner = trace.stage_spans.inner_waits
     found: dict[str, list[Intervals]] = {}
-    for number, stage in enumerate(spans.stages):
+    for stage, start, end in waits_around_loaders(trace) if len(inner) else ():
         label = stage.label.removesuffix(FIRST_BATCH)
-        if stage.kind != "wait" or label in loaders:
-            continue
-        rows = spans.row[(spans.stage == number) & (events.track[spans.row] == trace.training_track)]
-        start, end = events.start_ns[rows], events.end_ns[rows]
         contains = inner.overlap(start, end) > 0
         start, end = start[contains], end[contains]
         if stage.label.endswith(FIRST_BATCH) and len(start):

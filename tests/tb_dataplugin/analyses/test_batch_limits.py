@@ -10,9 +10,9 @@ def test_time_without_an_index_is_none_of_the_throughput() -> None:
     """A worker without an index until 5,000 us builds until 9,990, the next one queued: the wait is its stage's."""
     builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 1, "batch_size": 1}]).worker(0)
     builder.step(0, 10_000).wait(6_000, 4_000, "wait::DataLoader")
-    builder.batch(0, 0, 0, 0, 100, 200).batch(1, 0, 5_000, 5_000, 9_990, 9_995, {"sample::Pets": (5_000, 4_990)}).batch(
-        2, 0, 6_000, 9_991, 9_999, None
-    )
+    builder.batch(0, 0, 0, 0, 100, 200, {"sample::Pets": (0, 100)})
+    builder.batch(1, 0, 5_000, 5_000, 9_990, 9_995, {"sample::Pets": (5_000, 4_990)})
+    builder.batch(2, 0, 6_000, 9_991, 9_999, None)
     attribution = results_of(builder).attribution
     assert attribution.wait_by_stage_ns is not None
     assert attribution.wait_by_stage_ns["sample::Pets"] > 3_900_000, attribution.wait_by_stage_ns

@@ -1,0 +1,22 @@
+"""Waits for another thread of the training process."""
+
+from __future__ import annotations
+
+from tests.tb_dataplugin.findings.cases import results_of
+from tests.trace_builder import TraceBuilder
+
+
+def fed(*, other_thread: bool) -> TraceBuilder:
+    """The loop waits for 800 us in a Producer; a thread that iterates the loader transforms for 600 of them."""
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    builder.step(0, 1000).wait(100, 800, "wait::Producer")
+    return builder.stage("transform::Blur", 200, 600, tid=2) if other_thread else builder
+
+
+def test_the_stages_of_the_other_thread_have_the_wait_and_the_iterator_the_rest() -> None:
+    waits = results_of(fed(other_thread=True)).attribution.wait_by_stage_ns
+    assert waits == {"transform::Blur": 600_000, "wrapper::Producer": 200_000}
+
+
+def test_without_another_thread_nobody_is_blamed() -> None:
+    assert results_of(fed(other_thread=False)).attribution.wait_by_stage_ns is None
