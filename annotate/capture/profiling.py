@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture import sentences
 from annotate.capture.session import Session, is_on
-from annotate.capture.steadiness import Loop, WhenSteady
+from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.hooks.loaders import describe
@@ -108,7 +108,7 @@ class Profile:
         self._entered = False
         self._own_schedule = schedule is None
         if schedule is None:
-            schedule = self._schedule_of(options)
+            schedule = schedule_of(options, self._look)
         self._users_error: BaseException | None = None
         """What code of the user's, called by torch's profiler, has raised."""
         self._torch: Any = Profiler(
@@ -141,13 +141,6 @@ class Profile:
         self._at_capture_time: list[str] = []
         """What is missing in the window that was written last."""
         self._renamed: dict[str, str] = {}
-
-    def _schedule_of(self, options: CaptureOptions) -> Callable[[int], ProfilerAction]:
-        from torch.profiler import schedule
-
-        if options.wait == "auto":
-            return WhenSteady(options.warmup, options.active, options.repeat, self._look)
-        return schedule(wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat)
 
     def _look(self) -> Loop:
         """At the loop, for a schedule that waits until it is steady."""

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
+from annotate.options import CaptureOptions
+
 FEWEST: Final = 10
 """Steps before a window, as a fixed `wait` had them."""
 SETTLED: Final = 0.1
@@ -29,6 +31,15 @@ class Loop(NamedTuple):
     """How often loaders have been iterated."""
     length: int | None
     """Steps of an epoch, where it has a length."""
+
+
+def schedule_of(options: CaptureOptions, look: Callable[[], Loop]) -> Callable[[int], Any]:
+    """What torch's profiler asks at each step."""
+    from torch.profiler import schedule
+
+    if options.wait == "auto":
+        return WhenSteady(options.warmup, options.active, options.repeat, look)
+    return schedule(wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat)
 
 
 class WhenSteady:
