@@ -137,7 +137,7 @@ class RecordingHere:
         place = Place(0, 0, str(self.spool.folder), 1 << 32, 4096)
         now = time.perf_counter_ns()
         spans = SpansContent(place, 0, os.getpid(), now, Patches())
-        worker = worker_side.Worker(place, 0, now, [spans, SumsContent(Patches())])
+        worker = worker_side.Worker(place, 0, now, [spans], wanted=[SumsContent(Patches())])
         worker.begin(tag(0))
         return worker
 

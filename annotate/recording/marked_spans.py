@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from annotate.recording import other_threads, switch
 from annotate.recording import span_recorder as spans
-from annotate.recording.rows import CPU_BITS, UNKNOWN
+from annotate.recording.rows import CPU_BITS, EXTRA, UNKNOWN
 from annotate.recording.sizes import size_of
 from annotate.saying import one_line, report_fault
 
@@ -63,10 +63,10 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
         left = state[0]
         if left:
             state[0] = left - 1
-            spans.extend((first, start, end, -1))
+            spans.extend((first, start, end))
             return result
         state[0] = spans.MEASURE_EACH - 1
-        spans.extend((first, start, end, size_of(result)))
+        spans.extend((first, start, end, EXTRA, size_of(result), 0))
         if len(spans.rows) > spans.row_limit:
             spans.flush_rows()
         return result
@@ -103,10 +103,10 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
     left = state[0]
     if left:
         state[0] = left - 1
-        spans.extend((first, start, end, -1))
+        spans.extend((first, start, end))
         return value
     state[0] = spans.MEASURE_EACH - 1
-    spans.extend((first, start, end, size_of(value)))
+    spans.extend((first, start, end, EXTRA, size_of(value), 0))
     if len(spans.rows) > spans.row_limit:
         spans.flush_rows()
     return value
@@ -130,7 +130,7 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
                 end = spans.read_cpu()
             now, state = spans.ahead_ns, spans.states[name]
             cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
-            spans.extend((cost, start, end, number))
+            spans.extend((cost, start, end, EXTRA, number, 0))
             if len(spans.rows) > spans.row_limit:
                 spans.flush_rows()
 
@@ -173,7 +173,7 @@ class SpanInMarker:
             self._marker.__exit__(exc_type, exc, traceback)
             start, ahead, now = self._start, self._ahead, spans.ahead_ns
             cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
-            spans.extend((cost, start, end, -1))
+            spans.extend((cost, start, end))
         except Exception as error:
             _report(error)
 

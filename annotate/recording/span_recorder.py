@@ -25,7 +25,7 @@ from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
 from annotate.recording import switch
-from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, FIELDS, UNKNOWN
+from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, EXTRA, FIELDS, UNKNOWN
 from annotate.recording.sizes import size_of
 from annotate.saying import guard, one_line, report_fault
 from annotate.trace_format import parse_span_name
@@ -48,10 +48,7 @@ _NEVER: Final = 1 << 60
 MOST_INDEX: Final = (1 << 63) - 1
 
 rows: Final[list[int]] = []
-"""Flat, four numbers a span: name and CPU time, start, end (perf_counter_ns), extra; in order of their ends.
-
-`extra` is the dataset index of a ``sample``, the bytes of any other result, `UNKNOWN` when not measured.
-"""
+"""Flat, three numbers a row (see `rows.FIELDS`), in order of the spans' ends."""
 extend: Final = rows.extend
 
 names: Final[list[str]] = []
@@ -197,10 +194,10 @@ def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[...,
         left = state[0]
         if left:
             state[0] = left - 1
-            extend((first, start, end, -1))
+            extend((first, start, end))
             return result
         state[0] = MEASURE_EACH - 1
-        extend((first, start, end, size_of(result)))
+        extend((first, start, end, EXTRA, size_of(result), 0))
         if len(rows) > row_limit:
             flush_rows()
         return result
@@ -236,10 +233,10 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     left = state[0]
     if left:
         state[0] = left - 1
-        extend((first, start, end, -1))
+        extend((first, start, end))
         return value
     state[0] = MEASURE_EACH - 1
-    extend((first, start, end, size_of(value)))
+    extend((first, start, end, EXTRA, size_of(value), 0))
     if len(rows) > row_limit:
         flush_rows()
     return value
@@ -307,7 +304,7 @@ def close_span(name: str, start: int, ahead: int, extra: int) -> int:
         end = read_cpu()
     state = states[name]
     first = state[2] if ahead is ahead_ns else state[1] + max(0, end + ahead_ns - start - ahead)
-    extend((first, start, end, extra))
+    extend((first, start, end, EXTRA, extra, 0) if extra != UNKNOWN else (first, start, end))
     return end
 
 
@@ -346,6 +343,10 @@ def worker_recorder(poll: Callable[[], bool]) -> switch.Recorder:
 
 def row_count() -> int:
     return len(rows) // len(FIELDS)
+
+
+def span_count() -> int:
+    return row_count() - rows[:: len(FIELDS)].count(EXTRA)
 
 
 def take_rows() -> bytes:

@@ -21,7 +21,7 @@ from annotate.trace_format import ThreadCosts
 
 _PROBE: Final = "annotate: cost of one marker"
 _BUFFERED: Final = 4096
-"""Spans kept as Python numbers before they are packed into 32 bytes each."""
+"""Spans kept as Python numbers before they are packed into 24 bytes each."""
 
 
 class Ledger:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from annotate.recording.rows import ROW_SIZE, read_rows
+from annotate.recording.rows import read_rows
 from annotate.trace_format import LibraryThreads
 from annotate.workers import spool
 
@@ -44,8 +44,10 @@ def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
 
     Names are numbered alike in all files of a process, and each file has all of them up to its end.
     """
+    import numpy as np
+
     whole: WorkerFile | None = None
-    parts: list[bytes] = []
+    parts: list[Any] = []
     count = 0
     for path in paths:
         data = path.read_bytes()
@@ -60,10 +62,10 @@ def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
             else:
                 head, packed = spool.read_spans(data, begin, end)
                 file.batches.append(head)
-                parts.append(packed)
-                count += len(packed) // ROW_SIZE
+                parts.append(read_rows(packed))
+                count += len(parts[-1])
                 file.ends.append(count)
         whole = file if whole is None else whole if file is None else whole.followed_by(file)
     if whole is not None:
-        whole.rows = read_rows(b"".join(parts))
+        whole.rows = np.concatenate(parts or [read_rows(b"")])
     return whole

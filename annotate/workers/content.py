@@ -23,17 +23,8 @@ class Place(NamedTuple):
     buffered_spans: int = 0
 
 
-class Made(NamedTuple):
-    """A batch that a worker has finished; times in ``perf_counter_ns``."""
-
-    tag: Tag | None
-    """None when its indices came without one."""
-    started: int
-    finished: int
-
-
 class Content(Protocol):
-    """Something that a worker knows of each batch that it makes."""
+    """Something that a worker knows of each batch that it makes, or of those whose tag wants it by name."""
 
     @property
     def name(self) -> str:
@@ -45,8 +36,8 @@ class Content(Protocol):
     def started(self, now: int) -> None:
         """Its making begins: every content has been told of it."""
 
-    def finish(self, made: Made) -> object | None:
-        """A batch is finished; what is returned travels with it."""
+    def finish(self, started: int, finished: int) -> object | None:
+        """The batch is finished (both in ``perf_counter_ns``); what is returned travels with it."""
 
     def fail(self) -> None:
         """The batch in work has raised."""

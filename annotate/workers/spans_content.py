@@ -11,10 +11,10 @@ from annotate.hooks.patching import Patches
 from annotate.host import meter
 from annotate.host.facts import library_threads
 from annotate.recording import span_recorder, switch
-from annotate.recording.rows import ROW_SIZE
+from annotate.recording.rows import ROW_SIZE, read_rows
 from annotate.saying import forget_reported, guard, one_line, report_fault
 from annotate.workers import spool
-from annotate.workers.content import Made, Place
+from annotate.workers.content import Place
 from annotate.workers.transport import LOST, UNKNOWN, Tag
 
 NAME: Final = "losses"
@@ -56,6 +56,7 @@ class SpansContent:
         self._before: meter.Reading | None = None
         """What the meter said when the batch began."""
         self._dropped = 0
+        self._losses = Losses(0, 0)
         switch.install(self._recorder)
         self.poll()
 
@@ -88,14 +89,19 @@ class SpansContent:
         if self._tag is not None:
             self._state.write(self._tag.iteration, self._tag.batch, now)
 
-    def finish(self, made: Made) -> Losses | None:
+    def finish(self, started: int, finished: int) -> Losses | None:
         was_recording = switch.RECORDING
         if was_recording:
-            self._write(made.started, made.finished, self._cost())
-        elif made.tag is None:  # its loader is not tagged: found out here that a window has opened
+            self._write(started, finished, self._cost())
+        elif self._tag is None:  # its loader is not tagged: found out here that a window has opened
             self.poll()
         self._tag, self._started = None, 0
-        return Losses(self._dropped, span_recorder.other_threads) if was_recording else None
+        if not was_recording:
+            return None
+        losses = self._losses
+        if losses.dropped != self._dropped or losses.elsewhere != span_recorder.other_threads:
+            self._losses = losses = Losses(self._dropped, span_recorder.other_threads)
+        return losses
 
     def fail(self) -> None:
         self._write(self._started, UNKNOWN, meter.NOT_TOLD)
@@ -167,21 +173,22 @@ class SpansContent:
         if not count:
             return
         span_recorder.flushed()
+        packed = b""
         try:
             size = count * ROW_SIZE + _CHUNK_ROOM
             file = self._file if self._file is not None or self._ring is None else self._ring.file_for(size)
             if file is None or not file.has_room(size):
-                self._dropped += count
+                self._dropped += span_recorder.span_count()
                 span_recorder.rows.clear()
                 return
             iteration, batch = (UNKNOWN, UNKNOWN) if self._tag is None else self._tag[:2]
             packed = span_recorder.take_rows()
             file.write_names(span_recorder.names, switch.HANDED_OUT)
-            file.write_spans(spool.BatchHead(iteration, batch, started, finished, *cost), packed)
+            file.write_spans((iteration, batch, started, finished, *cost), packed)
             return
         except OSError:  # a full disk: counted
             pass
         except Exception as error:
             report_fault(f"{LOST}. Internal error: {one_line(error)}")
-        self._dropped += count
+        self._dropped += span_recorder.span_count() + len(read_rows(packed))
         self._close()

@@ -37,7 +37,7 @@ OVER: Final = 255
 """As the number of a window: no more will be recorded."""
 _RINGS: Final = ("ring0", "ring1")
 _RING_BYTES: Final = 1 << 20
-"""Of each of the two files: 32,000 spans."""
+"""Of each of the two files: about 40,000 spans."""
 SUFFIX: Final = ".spans"
 STATE: Final = ".state"
 _STATE: Final = struct.Struct("=4q")
@@ -251,8 +251,13 @@ class SpoolFile:
             self.write(NAMES, json.dumps([spoken.get(name, name) for name in names[self._names :]]).encode())
             self._names = len(names)
 
-    def write_spans(self, head: BatchHead, rows: bytes) -> None:
-        """Raises: OSError; struct.error: a number beyond 64 bits."""
+    def write_spans(self, head: tuple[int, ...], rows: bytes) -> None:
+        """
+        Args:
+            head: a `BatchHead`, or its fields in their order.
+
+        Raises: OSError; struct.error: a number beyond 64 bits.
+        """
         self._write(HEAD.pack(SPANS, _BATCH.size + len(rows)) + _BATCH.pack(*head) + rows)
 
     def has_room(self, size: int) -> bool:

@@ -8,14 +8,13 @@ from annotate.hooks import readers
 from annotate.hooks.patching import Patches
 from annotate.recording import sums, switch
 from annotate.saying import guard
-from annotate.workers.content import Made
 from annotate.workers.transport import Tag
 
 NAME: Final = "sums"
 
 
 class SumsContent:
-    """Measures the batches whose tag wants it, unless a window is being recorded."""
+    """Measures a batch that wants it, unless a window is being recorded."""
 
     name = NAME
 
@@ -26,7 +25,7 @@ class SumsContent:
     def begin(self, tag: Tag) -> None:
         if self._is_measuring:  # the batch before has raised
             self.fail()
-        if NAME in tag.wanted and not switch.RECORDING:
+        if not switch.RECORDING:
             with guard("annotate does not time what a DataLoader worker reads"):  # libraries imported by now
                 readers.install(self._patches)
             switch.install(sums.RECORDER)
@@ -36,11 +35,11 @@ class SumsContent:
         if self._is_measuring:
             sums.start()
 
-    def finish(self, made: Made) -> sums.Sums | None:
+    def finish(self, started: int, finished: int) -> sums.Sums | None:
         if not self._is_measuring:
             return None
         self._is_measuring = False
-        return sums.stop(made.finished - made.started)
+        return sums.stop(finished - started)
 
     def fail(self) -> None:
         if self._is_measuring:

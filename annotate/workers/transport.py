@@ -141,13 +141,17 @@ class Parcel:
 
     __slots__ = ("data", "facts", "payload")
 
-    def __init__(self, data: object, facts: Facts, payload: Payload) -> None:
+    def __init__(self, data: object, facts: tuple[int, ...], payload: Payload) -> None:
+        """
+        Args:
+            facts: as in `Facts`, up to `finished`.
+        """
         self.data = data
         self.facts = facts
         self.payload = payload
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return unpack, (_DESERIALISE, _SERIALISE, self.data, _SERIALISED, tuple(self.facts[:8]), self.payload)
+        return unpack, (_DESERIALISE, _SERIALISE, self.data, _SERIALISED, self.facts, self.payload)
 
 
 def unpack(

@@ -20,10 +20,10 @@ from annotate.hooks.stand_ins import callable_label
 from annotate.recording import span_recorder
 from annotate.saying import guard, send_faults_by
 from annotate.workers import spool, transport
-from annotate.workers.content import Content, Made, Place
+from annotate.workers.content import Content, Place
 from annotate.workers.spans_content import SpansContent
 from annotate.workers.sums_content import SumsContent
-from annotate.workers.transport import UNKNOWN, Facts, Parcel, Payload, Tag
+from annotate.workers.transport import UNKNOWN, Parcel, Payload, Tag
 
 CollateFunction = Callable[[Any], Any]
 
@@ -87,45 +87,61 @@ class WorkerCollate:
 class Worker:
     """This process, as a worker whose batches are followed."""
 
-    def __init__(self, place: Place, worker: int, began: int, contents: list[Content]) -> None:
+    def __init__(
+        self, place: Place, worker: int, began: int, contents: list[Content], wanted: list[Content] | None = None
+    ) -> None:
+        """
+        Args:
+            contents: told of each batch.
+            wanted: told of batches whose tag wants them.
+        """
         self._loader = place.loader
         self._worker = worker
         self._pid: Final = os.getpid()
         self._began: Final = began
         self._contents: Final = contents
+        self._wanted: Final = wanted or []
+        self._now = contents
+        """Those that are told of the batch in work."""
         self._tag: Tag | None = None
         self._started = 0
 
     def begin(self, tag: Tag) -> None:
         """The indices of a batch have come in."""
+        if self._now is not self._contents:  # the batch before has raised
+            self.fail()
         self._tag = tag
-        for content in self._contents:
+        if tag.wanted:
+            self._now = self._contents + [content for content in self._wanted if content.name in tag.wanted]
+        for content in self._now:
             content.begin(tag)
         self._started = now = perf_counter_ns()
-        for content in self._contents:
+        for content in self._now:
             content.started(now)
 
     def finish(self, data: Any) -> Any:
         """`data` in a parcel; as it is while there is nobody to tell."""
-        made = Made(self._tag, self._started, perf_counter_ns())
+        tag, started, finished = self._tag, self._started, perf_counter_ns()
+        contents, self._now = self._now, self._contents
         self._tag, self._started = None, 0
         payload: Payload = {}
-        for content in self._contents:
-            said = content.finish(made)
+        for content in contents:
+            said = content.finish(started, finished)
             if said is not None:
                 payload[content.name] = said
-        if made.tag is None and not payload:
-            return data
-        iteration, batch = (UNKNOWN, UNKNOWN) if made.tag is None else made.tag[:2]
-        return Parcel(
-            data,
-            Facts(iteration, batch, self._loader, self._worker, self._pid, self._began, made.started, made.finished),
-            payload,
-        )
+        if tag is None:
+            if not payload:
+                return data
+            iteration = batch = UNKNOWN
+        else:
+            iteration, batch, _ = tag
+        facts = (iteration, batch, self._loader, self._worker, self._pid, self._began, started, finished)
+        return Parcel(data, facts, payload)
 
     def fail(self) -> None:
         """The batch in work has raised: nothing of it will leave."""
-        for content in self._contents:
+        contents, self._now = self._now, self._contents
+        for content in contents:
             content.fail()
 
 
@@ -142,7 +158,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     if place.folder:
         contents.append(SpansContent(place, worker, os.getpid(), began, patches))
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)
-    contents.append(SumsContent(patches))
+    sums = SumsContent(patches)
     readers.install(patches)
     for role, obj in marked.objects():
         time_marked(patches, role, obj)
@@ -150,7 +166,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     if info is not None:
         time_dataset(patches, info.dataset)
     marked.listener = lambda role, obj: time_marked(patches, role, obj)
-    current = Worker(place, worker, began, contents)
+    current = Worker(place, worker, began, contents, wanted=[sums])
     transport.begun = current.begin
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import timed_method
 from annotate.recording import span_recorder, switch
-from annotate.recording.rows import CPU_BITS
+from annotate.recording.rows import CPU_BITS, read_rows
 
 
 class Echo:
@@ -44,8 +45,8 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 def recorded() -> list[tuple[str, int]]:
     """Name and extra of each span so far."""
-    rows = span_recorder.rows
-    return [(span_recorder.names[rows[at] >> CPU_BITS], rows[at + 3]) for at in range(0, len(rows), 4)]
+    packed = struct.pack(f"{len(span_recorder.rows)}q", *span_recorder.rows)
+    return [(span_recorder.names[row["name_cpu"] >> CPU_BITS], row["extra"]) for row in read_rows(packed)]
 
 
 @pytest.mark.usefixtures("recording")

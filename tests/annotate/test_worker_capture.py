@@ -415,7 +415,7 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
 
     told: list[tuple[int, Any, Any]] = []
     facts, payload = transport.Facts(1, 2, 3, 4, 5, 6, 7, 8), {"losses": (0, 1)}
-    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts, payload)))
+    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts[:8], payload)))
     results: list[Any] = []
     transport.arrived = lambda facts, payload: told.append((threading.get_ident(), facts, payload))
     try:
