@@ -9,7 +9,7 @@ import numpy as np
 from tb_dataplugin.analyses.stages import StageTree, groups
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 
-OTHER, STARTUP, STARVED, TRANSFER = "other", "startup", "starved", "transfer"
+OTHER, STARTUP, SHUTDOWN, STARVED, TRANSFER = "other", "startup", "shutdown", "starved", "transfer"
 """Data wait that no stage caused."""
 
 UNRECORDED: Final = "unrecorded"

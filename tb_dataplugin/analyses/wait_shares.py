@@ -8,7 +8,8 @@ In this order:
    for a first batch only what follows the loader's first batch; before it the workers start.
 3. In a wait for another thread of the process: that thread's stages, and what it waits for itself (`fed_waits`).
 4. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
-5. What remains is ``other`` where the training thread builds the batches, else ``unrecorded``.
+5. What remains is ``other`` where the training thread builds the batches; ``shutdown`` of a wait in which DataLoader
+   workers ended; else ``unrecorded``.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from annotate.trace_format import FIRST_BATCH, parse_span_name, span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.wait_parts import OTHER, UNRECORDED, WaitParts
+from tb_dataplugin.analyses.wait_parts import OTHER, SHUTDOWN, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import Trace
 
 
@@ -85,7 +86,22 @@ def _share_rest(trace: Trace, waits: Intervals, rest: Intervals, built_here: Int
     shows = built_here.overlap(waits.start, waits.end) > 0
     here = Intervals.union(waits.start[shows], waits.end[shows])
     parts.add(OTHER, rest.intersect(here))
-    parts.add(UNRECORDED, rest.minus(here))
+    rest = rest.minus(here)
+    stops = np.isin(np.arange(len(waits)), _waits_at(waits, _worker_ends(trace)))
+    stopping = Intervals(waits.start[stops], waits.end[stops])
+    parts.add(SHUTDOWN, rest.intersect(stopping))
+    parts.add(UNRECORDED, rest.minus(stopping))
+
+
+def _worker_ends(trace: Trace) -> Int64Array:
+    workers = trace.info.pipeline.workers if trace.info.pipeline else ()
+    return int64([worker.ended_ns for worker in workers if worker.ended_ns is not None])
+
+
+def _waits_at(waits: Intervals, times: Int64Array) -> Int64Array:
+    """Numbers of the waits that these times lie in."""
+    number = np.searchsorted(waits.start, times, side="right") - 1
+    return number[(number >= 0) & (times <= waits.end[np.maximum(number, 0)])]
 
 
 def _has_workers(trace: Trace) -> bool:

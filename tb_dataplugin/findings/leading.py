@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tb_dataplugin.analyses.wait_parts import STARTUP, STARVED, TRANSFER
+from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LEADING_STAGE
 from tb_dataplugin.words import SEVERITIES
 
-NAMED: Final[dict[str, Bound]] = {TRANSFER: "transfer", STARTUP: "cpu", STARVED: "host"}
+NAMED: Final[dict[str, Bound]] = {TRANSFER: "transfer", STARTUP: "cpu", SHUTDOWN: "cpu", STARVED: "host"}
 """Data wait that no stage caused but that says something: a slow way home, workers not running, workers starved."""
 
 _RANK: Final = {term.id: place for place, term in enumerate(SEVERITIES)}
@@ -34,7 +34,7 @@ def _places(signals: Signals) -> Iterator[StageWait]:
         yield transfer
     for wait in signals.waits_by_stage or ():
         if (wait.stage is not None and wait.stage.kind != "transfer") or (
-            wait.stage is None and wait.name in (STARTUP, STARVED)
+            wait.stage is None and wait.name in (STARTUP, SHUTDOWN, STARVED)
         ):
             yield wait
 

@@ -20,7 +20,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import StageTree, groups
 from tb_dataplugin.limits import MOST_ROWS
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
-from tb_dataplugin.model.intervals import Int64Array, Window, int64
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import BatchTable, Trace, WorkerProcess
 from tb_dataplugin.timeline.counters import CounterChart, CounterLine, counter_charts
 from tb_dataplugin.timeline.pyramid import Int32Array, Row, build_row
@@ -127,9 +127,10 @@ def build_timeline_source(results: Results) -> TimelineSource:
     trace, tree, window, workers = results.trace, results.tree, results.window, results.workers
     labels = _Labels()
     made = {} if workers is None else _batches_by_pid(workers.batches.table, window)
+    lives = {} if workers is None else {times.process.pid: times.alive for times in workers.times}
     spans = _spans_by_track(tree)
     lanes = [*_step_lane(trace, labels), *_stage_lanes(trace, tree, spans, labels)]
-    lanes += _worker_lanes(trace, tree, spans, made, labels)
+    lanes += _worker_lanes(trace, tree, spans, made, lives, labels)
     lanes += map(_counter_lane, counter_charts(trace.counters))
     for device, attributed in zip(results.devices, results.attribution.devices, strict=True):
         lanes += [_device_lane(trace, device, labels), _gap_lane(device, attributed.gap_causes_ns, labels)]
@@ -206,9 +207,13 @@ def _worker_lanes(
     tree: StageTree,
     spans: Mapping[int, npt.NDArray[np.intp]],
     made: Mapping[int, _Batches],
+    lives: Mapping[int, Intervals],
     labels: _Labels,
 ) -> Iterator[LaneSource]:
-    """One lane per DataLoader worker id, with or without spans: it goes on through all processes of that id."""
+    """One lane per DataLoader worker id, with or without spans: it goes on through all processes of that id.
+
+    Where there are several, a row of their own shows them.
+    """
     tracks = {process.pid: track for track, process in trace.worker_tracks().items()}
     processes = trace.info.pipeline.workers if trace.info.pipeline else ()
     several = len({process.loader for process in processes}) > 1
@@ -220,8 +225,19 @@ def _worker_lanes(
         owner = LaneOwner(worker=worker, loader=loader, loader_title=loader_title)
         here = [spans[tracks[pid]] for pid in sorted(pids) if tracks.get(pid) in spans]
         batches = [made[pid] for pid in sorted(pids) if pid in made]
-        rows = _worker_rows(trace, tree, np.concatenate([NOTHING, *here]), batches, labels)
+        changes = _process_row({pid: lives[pid] for pid in sorted(pids) if pid in lives}, labels)
+        rows = (*changes, *_worker_rows(trace, tree, np.concatenate([NOTHING, *here]), batches, labels))
         yield LaneSource(worker_lane_id(loader, worker), "worker", title, rows, owner=owner)
+
+
+def _process_row(lives: Mapping[int, Intervals], labels: _Labels) -> tuple[Row, ...]:
+    """When each process of one worker id was alive; nothing to show where it was one process all the time."""
+    lived = {pid: life for pid, life in lives.items() if len(life)}
+    if len(lived) < 2:
+        return ()
+    start = int64([int(life.start[0]) for life in lived.values()])
+    end = int64([int(life.end[-1]) for life in lived.values()])
+    return (build_row(start, end, labels.column([f"process {pid}" for pid in lived], "process")),)
 
 
 def _worker_rows(

@@ -26,6 +26,7 @@ export const CAUSES = [
 
 export const NO_STAGES = [
   {"id": "startup", "label": "startup (not yet running)", "meaning": "The DataLoader worker was not running yet."},
+  {"id": "shutdown", "label": "shutdown (an epoch's end)", "meaning": "The loader stopped its DataLoader workers."},
   {"id": "starved", "label": "starved (no index in its queue)", "meaning": "The DataLoader worker had no index in its queue."},
   {"id": "transfer", "label": "transfer (result on its way)", "meaning": "The batch was on its way from the DataLoader worker."},
   {"id": "unrecorded", "label": "unrecorded", "meaning": "No record of who built the batch."},

@@ -26,6 +26,18 @@ it("relates the three numbers of data wait in the report's own line", () => {
   expect(find("wait-sentence").textContent).toBe("Of 12 ms of data wait 9 ms are exposed.");
 });
 
+it("puts the steady state's data wait with its interval beside the measured one", () => {
+  const steady_state = { state: "draining", share: 0.75, share_low: 0.7, share_high: 0.8 };
+  open({ loader: { wait_us: 8, steady_state } }, "overview");
+  expect(find("steady-share").textContent).toBe("; steady state 75.0% (70.0% to 80.0%)");
+  expect(find("steady-share").querySelector<HTMLElement>("[data-value]")?.dataset.value).toBe("0.75");
+});
+
+it("has none where an epoch starts in the window", () => {
+  open({ loader: { wait_us: 8, steady_state: { state: "epoch_start" } } }, "overview");
+  expect(all("steady-share")).toEqual([]);
+});
+
 it("puts what makes the report doubtful before everything else", () => {
   open({ doubts: [{ code: "cut_off", sentence: "The file is cut off." }], verdict: { sentence: "So." } }, "overview");
   const doubts = find("doubts");

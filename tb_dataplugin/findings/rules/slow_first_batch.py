@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.analyses.wait_parts import STARTUP
+from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
@@ -34,7 +34,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
                 repeated,
                 f"{duration(repeated)} after iter(loader) of an epoch after the first",
             ),
-            *_startup(signals),
+            *_process_changes(signals),
         ),
         gain_us_per_step=gain,
         code="DataLoader(..., persistent_workers=True)",
@@ -43,9 +43,14 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _startup(signals: Signals) -> tuple[Evidence, ...]:
-    wait = signals.wait_for(STARTUP)
-    if wait is None:
-        return ()
-    text = f"{duration(wait.data_wait_us)} of the data wait passed before a DataLoader worker was running"
-    return (time("startup", wait.data_wait_us, text, stage=STARTUP),)
+def _process_changes(signals: Signals) -> tuple[Evidence, ...]:
+    named = {
+        STARTUP: "passed before a DataLoader worker was running",
+        SHUTDOWN: "passed while the loader stopped its DataLoader workers",
+    }
+    found = ((name, signals.wait_for(name)) for name in named)
+    return tuple(
+        time(name, wait.data_wait_us, f"{duration(wait.data_wait_us)} of the data wait {named[name]}", stage=name)
+        for name, wait in found
+        if wait is not None
+    )

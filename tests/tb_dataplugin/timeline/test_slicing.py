@@ -152,3 +152,18 @@ def test_counters_stand_between_workers_and_devices() -> None:
     assert [lane.kind for lane in timeline.lanes] == ["steps", "stages", "counter", "device", "gaps"]
     (line,) = timeline.lanes[2].lines
     assert (list(line.time_ns), list(line.mean), list(line.low)) == ([0, 100_000, 100_000], [1, 2, 3], [])
+
+
+def test_the_lane_of_a_worker_shows_where_its_processes_change() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100)
+    builder.worker(0, started=5, pid=200, ended=40).batch(0, 0, 2, 10, 30, 35, {"sample::Pets": (10, 20)})
+    builder.epoch += 1
+    builder.worker(0, started=55, pid=300).batch(0, 0, 50, 60, 80, 85, {"sample::Pets": (60, 20)})
+    timeline = slice_timeline(analyse(builder.trace()).timeline, 0, 100, 1000)
+    (lane,) = (lane for lane in timeline.lanes if lane.worker == 0 and lane.kind == "worker")
+    rows = np.repeat(np.arange(len(lane.boxes)), list(lane.boxes))
+    names = [timeline.names[name] for name in lane.name]
+    assert [name for row, name in zip(rows, names, strict=True) if row == 0] == ["process 200", "process 300"]
+    assert [timeline.colors[name] for name in lane.name][:2] == ["process"] * 2
+    assert list(lane.start_ns)[:2] == [2_000, 50_000 - 2_000], "each from the one before it"
+    assert [name for row, name in zip(rows, names, strict=True) if row == 1] == ["batch 0"] * 2

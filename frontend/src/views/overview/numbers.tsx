@@ -1,5 +1,5 @@
-import type { Capture, Throughput } from "../../contract/report";
-import { exactNumber, exactUs, formatDuration, plural, significant } from "../../model/format";
+import type { Capture, SteadyState, Throughput } from "../../contract/report";
+import { exactNumber, exactUs, formatDuration, formatPercent, plural, significant } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { asDuration, asShare, BigNumber, Exact, NumberRow } from "../../ui/numbers";
@@ -66,9 +66,29 @@ function WaitNumber({ capture }: { capture: Capture }) {
       label="Data wait"
       testId="number-data-wait"
       {...asShare(loader?.wait_us, windowUs)}
-      note={<OfWindow us={loader?.wait_us} windowUs={windowUs} />}
+      note={
+        <>
+          <OfWindow us={loader?.wait_us} windowUs={windowUs} />
+          <SteadyShare steady={loader?.steady_state} />
+        </>
+      }
       reason={reasonFor(capture, "loader")}
     />
+  );
+}
+
+/** What the data wait is once the queue is neither draining nor filling: "; steady state 75.1% (70.0% to 80.2%)". */
+function SteadyShare({ steady }: { steady: SteadyState | undefined }) {
+  if (steady?.share === undefined) return null;
+  const { share, share_low: low, share_high: high } = steady;
+  return (
+    <span data-testid="steady-share">
+      ; steady state{" "}
+      <Exact value={share} title={exactNumber(share)}>
+        {formatPercent(share)}
+      </Exact>
+      {low !== undefined && high !== undefined && ` (${formatPercent(low)} to ${formatPercent(high)})`}
+    </span>
   );
 }
 
