@@ -22,7 +22,7 @@ from os import pread
 from time import perf_counter_ns, process_time_ns
 
 RECORD = struct.Struct("<qHHiqq")
-"""When, number of the thread, state, who held the lock (TID; 0: unknown; -1: not asked), ns on a CPU, ns in line for one."""
+"""When, number of the thread, state, who held the lock (TID; 0: unknown; -1: not asked), ns on a CPU, in line."""
 
 RUNNING, BLOCKED, LOCKED = 0, 1, 2
 """Running or waiting for a CPU; waiting for anything else; waiting for Python's lock."""

@@ -62,7 +62,7 @@ DECODER_CODE: Final = {
 @rule(title="Leading stage", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | None:
     leader = leading_place(signals)
-    if leader is None or leader.stage is None or leader.stage.kind not in ADVICE:
+    if leader is None or leader.stage is None or leader.stage.kind not in ADVICE or signals.lock_limits_wait:
         return None
     if leader.stage.kind == "read" and isinstance(small_reads.check(signals), Finding):
         return None

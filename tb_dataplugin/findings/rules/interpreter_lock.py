@@ -1,0 +1,61 @@
+"""The training thread waits for Python's lock (the GIL), which another thread of its process holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import LockSignals, Signals
+from tb_dataplugin.findings.thresholds import LOCK, ONE_HOLDER
+from tb_dataplugin.units import duration, percent
+
+
+@rule(title="Waiting for Python's lock (GIL)", about="host")
+def check(signals: Signals) -> Finding | None:
+    lock = signals.lock
+    part = None if lock is None else signals.share(lock.total_us)
+    if lock is None or part is None or part < LOCK:
+        return None
+    if (signals.share(lock.total_us - lock.error_us) or 0.0) < LOCK / 2:
+        return None
+    holder = _holder(lock)
+    gain = signals.per_step(lock.total_us)
+    held = f"the thread {holder!r} holds" if holder else "another thread holds"
+    whose = f"what the thread {holder!r} does" if holder else "what it does"
+    return Finding(
+        severity=severity(signals, gain, otherwise_us=lock.total_us),
+        title=f"The training thread waits for Python's lock (GIL) for {percent(part)} of the window: {held} it",
+        advice=f"Move {whose} out of the training process: into a separate process (multiprocessing, a queue between "
+        "them), or into numpy or torch, which release the lock. Or do it less often. One thread runs Python at a time "
+        "and keeps the lock for 5 ms, so neither DataLoader workers nor another thread would help.",
+        evidence=tuple(_evidence(signals, lock)),
+        gain_us_per_step=gain,
+        confidence="measured" if holder else "likely",
+        confidence_reason="" if holder else "The samples do not show which thread held the lock.",
+    )
+
+
+def _holder(lock: LockSignals) -> str:
+    """The thread that held the lock for most of the time that is known; "" where none stands out."""
+    name, held = next(iter(lock.holders_us.items()), ("", 0.0))
+    return name if held >= ONE_HOLDER * sum(lock.holders_us.values()) else ""
+
+
+def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
+    each = signals.per_step(lock.total_us)
+    if each is not None:
+        error = signals.per_step(lock.error_us) or 0.0
+        yield time("gil_per_step", each, f"{duration(each)} per step, give or take {duration(error)} (95%)", "step")
+    where = "idle time in host and launch" if signals.has_device else "time outside the data wait"
+    if lock.outside_us:
+        text = f"{duration(lock.outside_us)} of the {where}, {percent(lock.host_share)} of it"
+        yield share("gil_host", lock.host_share, where, text)
+    if lock.wait_us:
+        text = f"{duration(lock.wait_us)} of the data wait, {percent(lock.wait_share)} of it"
+        yield share("gil_data_wait", lock.wait_share, "data wait", text)
+    known = sum(lock.holders_us.values())
+    for name, held in list(lock.holders_us.items())[:3]:
+        yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")
