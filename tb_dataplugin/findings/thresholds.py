@@ -140,9 +140,9 @@ LOCK: Final = 0.05
 """Share of the window that the training thread waits for Python's lock, from which that is worth a change (as
 INPUT_BOUND). The lower end of its 95% interval must be above half of it: a few samples may meet short waits."""
 
-LOCK_LEADS: Final = 0.5
-"""Share of the time of a cause spent waiting for Python's lock, from which other advice about it would not help: more
-workers, or a thread more, wait for the same lock."""
+LOCK_LEADS: Final = 0.3
+"""Share of the time of a cause spent waiting for Python's lock, from which that has to go first: more workers, a deeper
+queue or a thread more are judged anew without it."""
 
 ONE_HOLDER: Final = 0.5
 """Share of the waits for the lock during which one thread held it, from which the finding names it."""

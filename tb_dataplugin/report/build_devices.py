@@ -21,17 +21,11 @@ LaneIds = Mapping[int, str]
 
 def device_reports(results: Results, sentences: Sentences) -> Iterator[pb.Device]:
     lanes = lane_ids(results.trace, results.tree)
-    limits = results.limits.devices if results.limits else ({},) * len(results.devices)
     columns = zip(
-        results.devices,
-        results.attribution.devices,
-        results.gaps,
-        results.copies,
-        sentences.devices,
-        limits,
-        strict=True,
+        results.devices, results.attribution.devices, results.gaps, results.copies, sentences.devices, strict=True
     )
-    for device, attributed, gaps, copies, sentence, limited in columns:
+    for number, (device, attributed, gaps, copies, sentence) in enumerate(columns):
+        limited = results.limits.devices[number] if results.limits else {}
         yield pb.Device(
             id=device.device,
             name=device.name,
