@@ -6,22 +6,19 @@ from collections.abc import Iterator
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.lock import holder_of, lock_share
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import LockSignals, Signals
-from tb_dataplugin.findings.thresholds import LOCK, ONE_HOLDER
 from tb_dataplugin.units import duration, percent
 
 
 @rule(title="Waiting for Python's lock (GIL)", about="host")
 def check(signals: Signals) -> Finding | None:
-    lock = signals.lock
-    part = None if lock is None else signals.share(lock.total_us)
-    if lock is None or part is None or part < LOCK:
+    lock, part = signals.lock, lock_share(signals)
+    if lock is None or part is None:
         return None
-    if (signals.share(lock.total_us - lock.error_us) or 0.0) < LOCK / 2:
-        return None
-    holder = _holder(lock)
+    holder = holder_of(lock)
     gain = signals.per_step(lock.total_us)
     held = f"the thread {holder!r} holds" if holder else "another thread holds"
     whose = f"what the thread {holder!r} does" if holder else "what it does"
@@ -36,12 +33,6 @@ def check(signals: Signals) -> Finding | None:
         confidence="measured" if holder else "likely",
         confidence_reason="" if holder else "The samples do not show which thread held the lock.",
     )
-
-
-def _holder(lock: LockSignals) -> str:
-    """The thread that held the lock for most of the time that is known; "" where none stands out."""
-    name, held = next(iter(lock.holders_us.items()), ("", 0.0))
-    return name if held >= ONE_HOLDER * sum(lock.holders_us.values()) else ""
 
 
 def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:

@@ -49,3 +49,9 @@ def test_a_thread_is_not_advised_where_the_lock_is_the_limit() -> None:
     builder.sampled([25 + 50.0 * number for number in range(200)], [3] * 100 + [1] * 100)
     assert finding_of(builder, "python_pauses") is None
     assert finding_in(builder, "interpreter_lock").gain_us_per_step == pytest.approx(4998, rel=0.05)
+
+
+def test_the_verdict_names_the_lock_and_its_holder() -> None:
+    sentence = capture_of(looped(3, 0)).verdict.sentence
+    assert sentence.endswith("waits for Python's lock (GIL), which the thread 'metrics' holds.")
+    assert "GIL" not in capture_of(looped(0)).verdict.sentence
