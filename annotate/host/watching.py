@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO, Any, Final
 
 from annotate.host import interpreter_lock, watcher
@@ -294,8 +294,10 @@ class _Process:
         if self._since and _started_at(self._pid) == self._since and not self._has_closed():
             with contextlib.suppress(OSError):
                 os.kill(self._pid, signal.SIGKILL)
+        until = monotonic() + _PATIENCE_S
         with contextlib.suppress(OSError):  # a process with number 1 gets all orphans, this one as well
-            os.waitpid(self._pid, 0)
+            while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and monotonic() < until:
+                sleep(0.001)
 
     def _has_closed(self) -> bool:
         poll = select.poll()
