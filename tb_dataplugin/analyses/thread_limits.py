@@ -45,6 +45,7 @@ class Limits:
     """Parts of `whole_ns`, disjoint; what is left ran on a CPU. None: not known.
 
     `gil_error_ns`: half of the 95% interval of `gil_ns`. `samples` are those that it is estimated from.
+    `in_workers_ns`: the part of `gil_ns` in which a DataLoader worker waited for the lock of its own process.
     """
 
     whole_ns: int
@@ -54,6 +55,7 @@ class Limits:
     blocked_ns: int | None
     gil_error_ns: int
     samples: int
+    in_workers_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,9 @@ class _Shares:
     samples: int
     effective: float
     """As many independent samples of equal weight would say as much."""
+    lock_known: bool
+    in_workers: float = 0.0
+    """The part of `gil` that DataLoader workers have."""
 
 
 def find_thread_limits(
@@ -183,6 +188,8 @@ class _Finder:
             blocked=shares.blocked * theirs.blocked,
             samples=shares.samples,
             effective=shares.effective,
+            lock_known=shares.lock_known and theirs.lock_known,
+            in_workers=shares.blocked * theirs.gil,
         )
         gc += shares.blocked * min(collecting, theirs.running) * part.total_ns
         return self._limits(part, both, gc, both.no_cpu, both.blocked)
@@ -194,13 +201,21 @@ class _Finder:
     def _limits(self, part: Intervals, shares: _Shares, gc_ns: float, no_cpu: float, blocked: float | None) -> Limits:
         """Each is at most what those before it leave of the part."""
         whole = part.total_ns
-        is_known = self.training.lock_known
-        gil = round(shares.gil * whole) if is_known else 0
+        gil = round(shares.gil * whole) if shares.lock_known else 0
         gc = min(round(gc_ns), whole - gil)
         waiting = min(round(no_cpu * whole), whole - gil - gc)
         rest = None if blocked is None else min(round(blocked * whole), whole - gil - gc - waiting)
         error = _95 * (shares.gil * (1 - shares.gil) / max(1.0, shares.effective)) ** 0.5
-        return Limits(whole, gil if is_known else None, gc, waiting, rest, round(error * whole), shares.samples)
+        return Limits(
+            whole_ns=whole,
+            gil_ns=gil if shares.lock_known else None,
+            gc_ns=gc,
+            no_cpu_ns=waiting,
+            blocked_ns=rest,
+            gil_error_ns=round(error * whole),
+            samples=shares.samples,
+            in_workers_ns=round(shares.in_workers * whole),
+        )
 
 
 def _shares_in(thread: SampledThread, part: Intervals, beside: Intervals) -> _Shares | None:
@@ -222,6 +237,7 @@ def _shares(thread: SampledThread, weight: Floats, beside: Intervals) -> _Shares
         blocked=float(weight[blocked].sum()) / total,
         samples=count,
         effective=total**2 / float((weight**2).sum()),
+        lock_known=thread.lock_known,
     )
 
 
@@ -251,8 +267,8 @@ def _shares_of_workers(samples: ThreadSamples, workers: Workers, part: Intervals
     def mean(name: str) -> float:
         return float(sum(weight * getattr(shares, name) for weight, shares in found) / total)
 
-    count = sum(shares.samples for _, shares in found)
-    return _Shares(mean("gil"), mean("running"), mean("no_cpu"), mean("blocked"), count, float(count))
+    count, known_lock = sum(shares.samples for _, shares in found), all(shares.lock_known for _, shares in found)
+    return _Shares(mean("gil"), mean("running"), mean("no_cpu"), mean("blocked"), count, float(count), known_lock)
 
 
 def _weights(thread: SampledThread, start: Int64Array, end: Int64Array, waited: Int64Array) -> Floats:

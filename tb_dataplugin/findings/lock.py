@@ -18,6 +18,8 @@ def lock_share(signals: Signals) -> float | None:
 
 def holder_of(lock: LockSignals) -> str:
     """The thread that held the lock for most of the time that is known; "" where none stands out."""
+    if lock.is_of_workers:
+        return ""
     name, held = next(iter(lock.holders_us.items()), ("", 0.0))
     return name if held >= ONE_HOLDER * sum(lock.holders_us.values()) else ""
 
@@ -27,6 +29,13 @@ def lock_sentence(signals: Signals) -> str:
     part = lock_share(signals)
     if signals.lock is None or part is None:
         return ""
-    name = holder_of(signals.lock)
+    return f" For {percent(part)} of the window {lock_words(signals.lock)}."
+
+
+def lock_words(lock: LockSignals) -> str:
+    """Who waits for the lock, and who has it."""
+    name = holder_of(lock)
+    if lock.is_of_workers:
+        return "DataLoader workers wait for Python's lock (GIL) of their process, which another thread in them holds"
     who = f"the thread {name!r}" if name else "another thread"
-    return f" For {percent(part)} of the window the training thread waits for Python's lock (GIL), which {who} holds."
+    return f"the training thread waits for Python's lock (GIL), which {who} holds"

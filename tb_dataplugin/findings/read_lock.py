@@ -25,6 +25,7 @@ def read_lock(found: ThreadLimits) -> LockSignals | None:
         error_us=hypot(*(limits.gil_error_ns for limits in (*outside, *wait))) / 1e3,
         host_share=_share(outside),
         wait_share=_share(wait),
+        in_workers_us=sum(limits.in_workers_ns for limits in wait) / 1e3,
         holders_us={name: time / 1e3 for name, time in found.holders_ns.items()},
     )
 

@@ -172,12 +172,19 @@ class LockSignals:
     """`outside_us` over the time that it is part of."""
     wait_share: float
     """`wait_us` over the time that it is part of."""
+    in_workers_us: float
+    """The part of `wait_us` in which a DataLoader worker waited for the lock of its own process."""
     holders_us: Mapping[str, float]
     """Waits of the training thread, by the name of the thread that held the lock, the longest first."""
 
     @property
     def total_us(self) -> float:
         return self.outside_us + self.wait_us
+
+    @property
+    def is_of_workers(self) -> bool:
+        """Mostly DataLoader workers wait for it, and not the training thread."""
+        return self.in_workers_us > self.total_us / 2
 
     @property
     def leads_wait(self) -> bool:
@@ -280,7 +287,7 @@ class Signals:
     @property
     def lock_limits_wait(self) -> bool:
         """More processes or a deeper queue would not shorten the data wait: it is mostly waiting for Python's lock."""
-        return self.lock is not None and self.lock.leads_wait
+        return self.lock is not None and self.lock.leads_wait and not self.lock.is_of_workers
 
     @property
     def lock_limits_host(self) -> bool:

@@ -97,7 +97,7 @@ def test_the_address_of_the_lock_is_found_and_stays() -> None:
 
 def test_a_busy_thread_makes_the_training_thread_wait_for_the_lock_and_is_named() -> None:
     with busy_thread():
-        states = watched(lambda: time.sleep(0))
+        states = watched(lambda: time.sleep(0.0002))
     assert lock_share(states) > 0.3
     assert "metrics" in states.names.values()
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.lock import holder_of, lock_share
+from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import LockSignals, Signals
 from tb_dataplugin.units import duration, percent
+
+IN_TRAINING: Final = (
+    "Move what the thread {} does out of the training process: into a separate process (multiprocessing, with a queue "
+    "between them), or into numpy or torch, which release the lock. Or do it less often. One thread runs Python at a "
+    "time and keeps the lock for 5 ms, so neither DataLoader workers nor another thread would help."
+)
+
+IN_WORKERS: Final = (
+    "Something runs Python beside the dataset in each DataLoader worker: a thread pool, a logger, a prefetching "
+    "thread. Have the workers do its work in turn, or use more workers and no threads in them."
+)
 
 
 @rule(title="Waiting for Python's lock (GIL)", about="host")
@@ -18,16 +30,11 @@ def check(signals: Signals) -> Finding | None:
     lock, part = signals.lock, lock_share(signals)
     if lock is None or part is None:
         return None
-    holder = holder_of(lock)
-    gain = signals.per_step(lock.total_us)
-    held = f"the thread {holder!r} holds" if holder else "another thread holds"
-    whose = f"what the thread {holder!r} does" if holder else "what it does"
+    holder, gain = holder_of(lock), signals.per_step(lock.total_us)
     return Finding(
         severity=severity(signals, gain, otherwise_us=lock.total_us),
-        title=f"The training thread waits for Python's lock (GIL) for {percent(part)} of the window: {held} it",
-        advice=f"Move {whose} out of the training process: into a separate process (multiprocessing, a queue between "
-        "them), or into numpy or torch, which release the lock. Or do it less often. One thread runs Python at a time "
-        "and keeps the lock for 5 ms, so neither DataLoader workers nor another thread would help.",
+        title=f"For {percent(part)} of the window {lock_words(lock)}",
+        advice=IN_WORKERS if lock.is_of_workers else IN_TRAINING.format(repr(holder) if holder else "that holds it"),
         evidence=tuple(_evidence(signals, lock)),
         gain_us_per_step=gain,
         confidence="measured" if holder else "likely",
@@ -47,6 +54,8 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
     if lock.wait_us:
         text = f"{duration(lock.wait_us)} of the data wait, {percent(lock.wait_share)} of it"
         yield share("gil_data_wait", lock.wait_share, "data wait", text)
+    if lock.is_of_workers:
+        return
     known = sum(lock.holders_us.values())
     for name, held in list(lock.holders_us.items())[:3]:
         yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")

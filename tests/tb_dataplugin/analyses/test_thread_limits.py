@@ -120,7 +120,20 @@ def test_a_blocked_training_thread_waits_for_what_its_worker_waits_for() -> None
     found = limits_of(results_of(builder.sampled(*every(0.1, *[LOCK, RUNNING] * 20, *[BLOCKED] * 60), pid=100)))
     assert found.data_wait is not None
     assert found.data_wait.gil_ns == pytest.approx(2_000_000, rel=0.1)
+    assert found.data_wait.in_workers_ns == found.data_wait.gil_ns
     assert found.data_wait.blocked_ns == pytest.approx(0, abs=200_000)
+
+
+def test_of_workers_that_were_not_forked_the_lock_is_unknown() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    builder.step(0, 10_000).wait(0, 4000, "wait::DataLoader").batch(0, 0, 0, 0, 3999, 3999.5, {"sample::A": (0, 3990)})
+    builder.sampled(*every(0.1, *[BLOCKED] * 40, *[RUNNING] * 60))
+    results = results_of(builder.sampled(*every(0.1, *[BLOCKED] * 100), pid=100, lock_known=False))
+    found = limits_of(results).data_wait
+    assert found is not None
+    assert found.gil_ns is None
+    assert found.blocked_ns == pytest.approx(found.whole_ns, rel=0.05)
+    assert "gil_unknown" in {note.code for note in results.diagnostics}
 
 
 def test_of_workers_that_were_not_sampled_nothing_is_said() -> None:

@@ -55,3 +55,15 @@ def test_the_verdict_names_the_lock_and_its_holder() -> None:
     sentence = capture_of(looped(3, 0)).verdict.sentence
     assert sentence.endswith("waits for Python's lock (GIL), which the thread 'metrics' holds.")
     assert "GIL" not in capture_of(looped(0)).verdict.sentence
+
+
+def test_a_lock_of_the_workers_is_theirs() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}], host={"cores": 8}).worker(0)
+    for number, start in enumerate(range(0, 100_000, 10_000)):
+        builder.step(start, 10_000).wait(start, 8000, "wait::DataLoader")
+        builder.batch(number, 0, start, start, start + 7900, start + 7950, {"sample::A": (start, 7800)})
+    times = [50.0 + 100 * number for number in range(1000)]
+    builder.sampled(times, [1] * 1000).sampled(times, [2, 0] * 500, pid=100)
+    finding = finding_in(builder, "interpreter_lock")
+    assert "DataLoader workers wait for Python's lock (GIL)" in finding.title
+    assert finding.gain_us_per_step == pytest.approx(4000, rel=0.1)
