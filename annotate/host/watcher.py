@@ -14,6 +14,7 @@ come on standard input, a line each; answers leave on standard error; samples on
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import struct
@@ -235,6 +236,7 @@ def answer(text: str) -> None:
 def main() -> None:
     if os.fork():
         os._exit(0)
+    gc.disable()  # nothing of it makes cycles
     watcher = Watcher(int(sys.argv[1]))
     answer(str(os.getpid()))
     watcher.run()

@@ -150,6 +150,28 @@ def test_it_ends_with_its_program(end: str) -> None:
         program.stdout.close()
 
 
+def test_a_program_that_waits_for_its_children_does_not_meet_it() -> None:
+    code = (
+        "import os, signal; from annotate.host.watching import Watch; seen = []\n"
+        "signal.signal(signal.SIGCHLD, lambda *_: seen.append(1)); watch = Watch(); watch.begin(); watch.open()\n"
+        "try: os.wait()\nexcept ChildProcessError: print('none', len(seen))\nwatch.close(); watch.end()"
+    )
+    program = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=False)
+    assert (program.stdout, program.stderr, program.returncode) == ("none 1\n", "", 0)
+
+
+def test_an_interrupt_from_the_terminal_is_not_for_it() -> None:
+    code = (
+        "import os, signal, time; from annotate.host.watching import Watch; watch = Watch(); watch.begin()\n"
+        "watch.open()\ntry:\n os.killpg(0, signal.SIGINT); time.sleep(60)\n"
+        "except KeyboardInterrupt:\n time.sleep(0.3); watch.close(); print(watch.states.why_not or 'fine'); watch.end()"
+    )
+    program = subprocess.run(
+        (sys.executable, "-c", code), capture_output=True, text=True, timeout=90, check=False, start_new_session=True
+    )
+    assert (program.stdout, program.stderr, program.returncode) == ("fine\n", "", 0)
+
+
 def test_a_watcher_that_was_killed_costs_its_samples_and_nothing_else(recwarn: pytest.WarningsRecorder) -> None:
     watch = Watch()
     watch.begin()
