@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import gzip
+import json
 import os
 import signal
 import subprocess
@@ -10,12 +12,15 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from torch.utils.data import DataLoader
 
+import annotate
 from annotate.host import garbage, interpreter_lock, watcher, watching
 from annotate.host.watching import States, Watch
 from annotate.trace.thread_states import thread_samples
@@ -148,6 +153,21 @@ def test_it_ends_with_its_program(end: str) -> None:
     finally:
         os.killpg(program.pid, signal.SIGKILL) if program.poll() is None else None
         program.stdout.close()
+
+
+def test_a_capture_carries_the_samples_of_its_window(tmp_path: Path) -> None:
+    batches: Iterable[Any] = DataLoader(range(64), batch_size=4)  # type: ignore[arg-type]
+    with busy_thread(), annotate.profile(tmp_path, wait=0, warmup=1, active=12) as prof:
+        for _ in prof.steps(batches):
+            for _ in range(20):
+                time.sleep(0.0005)
+    trace = json.loads(gzip.decompress(Path(prof.trace_files[0]).read_bytes()))["dataPipeline"]
+    (thread,) = trace["thread_samples"]["threads"]
+    assert thread["training"]
+    assert sum(state >= 2 for state in thread["state"]) > 0.3 * len(thread["state"])
+    assert trace["thread_samples"]["holders"] == ["metrics"]
+    assert set(trace["collections"]) == {"start_us", "length_us"}
+    assert gone(os.getpid())
 
 
 def test_a_program_that_waits_for_its_children_does_not_meet_it() -> None:
