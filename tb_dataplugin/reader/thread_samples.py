@@ -12,6 +12,7 @@ from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_SETTINGS, MOST_WORKERS, over
 from tb_dataplugin.model.intervals import Intervals, int64
 from tb_dataplugin.model.thread_samples import SampledThread, ThreadSamples
+from tb_dataplugin.reader.decimals import LONGEST_NS
 
 MOST_US = 9e15
 MOST_LABEL = 200
@@ -56,7 +57,7 @@ def read_thread_samples(samples: Samples, origin_ns: int, diagnostics: Diagnosti
             f"The capture has samples of {len(samples.threads):,} threads; only the first {MOST_WORKERS:,} are read"
         )
         over(diagnostics, "threads", len(samples.threads) - MOST_WORKERS, message)
-    whole = [thread for thread in threads if _is_whole(thread, len(holders))]
+    whole = [thread for thread in threads if _is_whole(thread, len(holders), origin_ns)]
     if len(whole) < len(threads):
         message = "Samples of a thread are not valid: the columns differ in length, or are not in order of time"
         diagnostics.add("bad_thread_samples", message, len(threads) - len(whole))
@@ -70,9 +71,11 @@ def read_thread_samples(samples: Samples, origin_ns: int, diagnostics: Diagnosti
     )
 
 
-def _is_whole(thread: Thread, holders: int) -> bool:
+def _is_whole(thread: Thread, holders: int, origin_ns: int) -> bool:
     columns = (thread.after_us, thread.state, thread.cpu_us, thread.delay_us)
     if len({len(column) for column in columns}) != 1 or not thread.after_us:
+        return False
+    if abs(round(thread.start_us * 1e3) - origin_ns) > LONGEST_NS:
         return False
     in_order = bool((np.diff(int64(thread.after_us)) >= 0).all())
     return in_order and max(thread.state) < len(THREAD_STATES) + holders
@@ -95,5 +98,9 @@ def read_collections(collections: Collections, origin_ns: int) -> Intervals | No
     """None where the columns do not fit together."""
     if len(collections.start_us) != len(collections.length_us):
         return None
-    start = int64([round(time * 1e3) - origin_ns for time in collections.start_us])
-    return Intervals.union(start, start + int64([round(length * 1e3) for length in collections.length_us]))
+    times = [
+        (round(time * 1e3) - origin_ns, round(length * 1e3))
+        for time, length in zip(collections.start_us, collections.length_us, strict=True)
+    ]
+    sane = [(start, start + length) for start, length in times if abs(start) <= LONGEST_NS and length <= LONGEST_NS]
+    return Intervals.union([start for start, _ in sane], [end for _, end in sane])
