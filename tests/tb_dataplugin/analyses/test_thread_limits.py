@@ -6,6 +6,8 @@ import pytest
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.thread_limits import LEAST_SAMPLES, Limits, ThreadLimits
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.report.report_pb2 import Report
 from tests.tb_dataplugin.findings.cases import capture_of, results_of
 from tests.trace_builder import TraceBuilder
 
@@ -150,7 +152,9 @@ def test_causes_of_idle_time_have_their_limits() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 2000, "wait::DataLoader")
     builder.operator(2000, 1).call("cudaLaunchKernel", 6000, 0, 7).kernel(6000, 4000, correlation=7)
     states = [BLOCKED] * 40 + [METRICS, RUNNING] * 40 + [BLOCKED] * 80
-    device = capture_of(builder.sampled(*every(0.05, *states))).devices[0]
+    capture = capture_of(builder.sampled(*every(0.05, *states)))
+    (device,) = capture.devices
+    assert "limited by: waiting for Python's lock (GIL) 2.0" in as_text(Report(captures=[capture]))
     host = device.limited_by_us["host"]
     assert host.gil == pytest.approx(device.idle_by_cause_us.host / 2, rel=0.05)
     assert host.blocked == 0
