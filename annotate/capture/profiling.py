@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture import sentences
+from annotate.capture.missing import what_is_missing
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
@@ -18,6 +19,7 @@ from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.hooks.loaders import describe
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
+from annotate.host.watching import Watch
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
@@ -25,7 +27,8 @@ from annotate.saying import deliver, guard, has_reported, in_short, one_line, re
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
-from annotate.trace_format import FORMAT_VERSION, PipelineMetadata, parse_span_name
+from annotate.trace.thread_states import thread_records
+from annotate.trace_format import FORMAT_VERSION, PipelineMetadata
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -59,7 +62,7 @@ def profile(
         active: steps recorded.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
-            while a window is open; 0: none. Linux only.
+            while a window is open; 0: none, and none of what threads wait for. Linux only.
         workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
@@ -124,6 +127,7 @@ class Profile:
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
+        self._watch = Watch(is_wanted=options.host_sample_ms > 0)
         self._has_failed = False
         self._ledger = Ledger()
         self._anchors = Anchors()
@@ -161,6 +165,7 @@ class Profile:
         try:
             writer.check_writable(self.options.logdir)
             self._session.begin()
+            self._watch.begin()
             self._torch.others.install(self._session.patches)
             self._torch.__enter__()
             self._entered = True
@@ -197,7 +202,7 @@ class Profile:
     def _stop(self) -> None:
         """End everything that was begun, whatever fails of it; each end may be called again."""
         interrupt: BaseException | None = None
-        for end in (self._host.stop, self._ledger.close, self._torch.abandon, self._session.end):
+        for end in (self._host.stop, self._watch.end, self._ledger.close, self._torch.abandon, self._session.end):
             try:
                 end()
             except BaseException as error:  # Ctrl-C as well: what is left behind would stay for good
@@ -317,10 +322,13 @@ class Profile:
             self._ledger.open()
             self._marker_us = cost_of_a_marker_us()
             self._host.start()
+            self._watch.open()
+        self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
         switch.set_recording(True)
 
     def _close_window(self) -> None:
         self._host.stop()
+        self._watch.close()
         self._ledger.close()
         if self._session.workers.window is not None and not self._session.workers.window[1]:
             self._anchors.end()
@@ -363,7 +371,7 @@ class Profile:
 
     def _metadata(self, written: writer.Written, rows: WorkerRows) -> PipelineMetadata:
         workers, costs = rows.workers(), rows.batch_costs()
-        self._at_capture_time = self._what_is_missing(written.names | rows.names(), rows)
+        self._at_capture_time = what_is_missing(self._session, self._ledger, rows, written.names | rows.names())
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.options.mode,
@@ -383,18 +391,4 @@ class Profile:
         }
         if costs:
             metadata["batch_costs"] = costs
-        if self._ledger.costs:
-            metadata["training_thread"] = self._ledger.costs
-        return metadata
-
-    def _what_is_missing(self, names: frozenset[str], rows: WorkerRows) -> list[str]:
-        """Sentences about what the window lacks, the likeliest cause of each lack only.
-
-        Args:
-            names: of all spans that were recorded.
-        """
-        unread = [] if self._ledger.elsewhere else self._session.unread(names)  # another thread may have read it
-        missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
-        if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
-            missing = [sentences.NO_STAGE]
-        return missing
+        return {**metadata, **thread_records(self._watch.states, self._ledger, rows.clock)}
