@@ -70,7 +70,8 @@ def _pickles_python(removed: Removed) -> Loop:
 
 def _big_tensors(removed: Removed) -> Loop:
     transform = chain(removed, Jitter(0.5))
-    return Loop(loading(removed, Pictures(transform, size=400), num_workers=1), 6)
+    dataset = Pictures(transform, size=400, prebuilt="sample::Pictures" in removed)
+    return Loop(loading(removed, dataset, num_workers=1), 6)
 
 
 def _big_arrays(removed: Removed) -> Loop:
@@ -200,10 +201,14 @@ def _long_steps(removed: Removed) -> Loop:
 
 PIPELINES = (
     Pipeline("graphs_1", "tune", ("transform::Blur", "transform::Jitter", "collate::pad_collate", "transfer"), _graphs),
-    Pipeline("volumes_2", "judge", ("transform::Normalise", "transform::Blur", "transfer"), _volumes),
+    Pipeline(
+        "volumes_2", "judge", ("transform::Normalise", "transform::Blur", "collate::default_collate", "transfer"), _volumes
+    ),
     Pipeline("pickles_2", "tune", ("transform::Normalise", "transfer"), _pickles),
     Pipeline("pickles_python_1", "judge", ("transform::Normalise", "transform::Jitter", "transfer"), _pickles_python),
-    Pipeline("big_tensors_1", "tune", ("transform::Jitter", "transfer"), _big_tensors),
+    Pipeline(
+        "big_tensors_1", "tune", ("transform::Jitter", "sample::Pictures", "collate::default_collate", "transfer"), _big_tensors
+    ),
     Pipeline("big_arrays_1", "judge", ("transform::Rescale", "transfer"), _big_arrays),
     Pipeline("slow_collate_2", "tune", ("transform::Jitter", "collate::pad_collate", "transfer"), _slow_collate),
     Pipeline(

@@ -6,6 +6,7 @@ before. Without `transfer` a DataLoader worker makes the batch as before, and se
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -86,16 +87,21 @@ def chain(removed: Removed, *transforms: Work) -> Compose:
 
 
 class Pictures(Dataset[Any]):
-    """Tensors in memory; `own_ms` is the dataset's own code."""
+    """Tensors in memory; `own_ms` is the dataset's own code. `prebuilt`: always the same tensor."""
 
-    def __init__(self, transform: Callable[[Any], Any], size: int = 33, own_ms: float = 0) -> None:
+    def __init__(
+        self, transform: Callable[[Any], Any], size: int = 33, own_ms: float = 0, prebuilt: bool = False
+    ) -> None:
         self.transform, self.size, self.own_ms = transform, size, own_ms
+        self.picture = torch.ones(3, size, size) if prebuilt else None
 
     def __len__(self) -> int:
         return 10**6
 
     def __getitem__(self, i: int) -> Any:
         work(self.own_ms, "numpy")
+        if self.picture is not None:
+            return self.transform(self.picture), i % 10
         return self.transform(torch.full((3, self.size, self.size), float(i % 255))), i % 10
 
 
@@ -111,14 +117,34 @@ class Stream(IterableDataset[Any]):
             yield self.transform(torch.ones(3, 32, 32)), 1
 
 
+class Prebuilt:
+    """Always the same batch."""
+
+    def __init__(self) -> None:
+        self.batch: Any = None
+
+    def __call__(self, samples: Sequence[Any]) -> Any:
+        if self.batch is None:
+            self.batch = default_collate(samples)
+        return self.batch
+
+
+KEPT = 64
+"""Batches that a worker keeps when it sends none."""
+
+
 class WithoutTransfer:
-    """Makes the batch, and hands over a number in its place."""
+    """Makes the batch, and hands over a number in its place.
+
+    The batches are kept: with the transfer it is the training process that frees their shared memory.
+    """
 
     def __init__(self, collate: Callable[[Any], Any]) -> None:
         self.collate = collate
+        self.kept: deque[Any] = deque(maxlen=KEPT)
 
     def __call__(self, samples: Any) -> int:
-        self.collate(samples)
+        self.kept.append(self.collate(samples))
         return 0
 
 
@@ -129,6 +155,8 @@ def loading(
     batch_size: int | None = 8,
     **settings: Any,
 ) -> DataLoader[Any]:
+    if "collate::default_collate" in removed:
+        collate = Prebuilt()
     if "transfer" in removed:
         collate = WithoutTransfer(collate)
     if "batch_sampler" not in settings:
