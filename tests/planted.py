@@ -86,9 +86,10 @@ def on_its_way(pins: bool, **moments: float) -> TraceBuilder:
     return ended_by_kernel(builder, 650, 660)
 
 
-def limited_by(next_start: float) -> TraceBuilder:
+def limited_by(next_start: float, drawn: float = -20_000) -> TraceBuilder:
     """Batch 2 of worker 0 takes 6 ms from the end of its batch 0: 1 ms between stages, 1 ms reading, 4 ms decoding. It
-    is finished 5 ms before the end of a wait of 600 us and is on its way since. The worker's next batch begins then.
+    is finished 5 ms before the end of a wait of 600 us and is on its way since. The worker's next batch is drawn and
+    begins then.
     """
     builder = step().annotated(loaders=[{"name": "DataLoader", "num_workers": 2}]).wait(0, 600, "wait::DataLoader")
     builder.worker(0, started=-30_000).worker(1, started=-30_000)
@@ -96,7 +97,7 @@ def limited_by(next_start: float) -> TraceBuilder:
     builder.batch(
         2, 0, -20_000, -10_400, -4_400, 599, {"read::file": (-9_400, 1000), "decode::PIL.Image": (-8_400, 4000)}
     )
-    builder.batch(4, 0, -20_000, next_start, 9_000, None)
+    builder.batch(4, 0, drawn, next_start, 9_000, None)
     return ended_by_kernel(builder, 650, 660)
 
 
@@ -196,7 +197,7 @@ CASES = (
     ),
     Planted(
         "latency: the worker waited 2 ms for its next index",
-        lambda: limited_by(-2_400),
+        lambda: limited_by(-2_400, drawn=-2_500),
         {"data_wait": 600, "host": 50, "launch": 10},
         {"transfer": 600},
     ),

@@ -105,17 +105,19 @@ def _without_workers_of_one(removed: Removed) -> Loop:
 
 PIPELINES = (
     Pipeline("sampler_1", "tune", ("sampler::ByLoss", "transform::Blur", "transfer"), _sampler),
-    Pipeline(
-        "batch_sampler_2", "judge", ("sampler::ByLength", "transform::Jitter", "transform::Blur"), _batch_sampler
-    ),
+    Pipeline("batch_sampler_2", "judge", ("sampler::ByLength", "transform::Jitter", "transform::Blur"), _batch_sampler),
     Pipeline("generator_1", "tune", ("wrapper::to_patches", "transform::Blur", "transfer"), _generator),
     Pipeline("class_2", "judge", ("wrapper::Mixup", "transform::Blur", "transform::Jitter"), _class),
     Pipeline(
-        "no_workers", "tune",
-        ("transform::Blur", "transform::Jitter", "transform::Normalise", "collate::pad_collate"), _without_workers,
+        "no_workers",
+        "tune",
+        ("transform::Blur", "transform::Jitter", "transform::Normalise", "collate::pad_collate"),
+        _without_workers,
     ),
     Pipeline(
-        "no_workers_of_one", "judge", ("sampler::ByLoss", "sample::Pictures", "transform::Jitter"),
+        "no_workers_of_one",
+        "judge",
+        ("sampler::ByLoss", "sample::Pictures", "transform::Jitter"),
         _without_workers_of_one,
     ),
 )

@@ -29,7 +29,6 @@ from benchmarks.counterfactual_pipelines.kit import (
 from benchmarks.ordinary_loops_programs.kit import work
 
 
-
 def _graphs(removed: Removed) -> Loop:
     transform = chain(removed, Blur(1.2), Jitter(0.4))
     collate = pad_collate(0 if "collate::pad_collate" in removed else 1.5)
@@ -202,18 +201,22 @@ def _long_steps(removed: Removed) -> Loop:
 PIPELINES = (
     Pipeline("graphs_1", "tune", ("transform::Blur", "transform::Jitter", "collate::pad_collate", "transfer"), _graphs),
     Pipeline(
-        "volumes_2", "judge", ("transform::Normalise", "transform::Blur", "collate::default_collate", "transfer"), _volumes
+        "volumes_2",
+        "judge",
+        ("transform::Normalise", "transform::Blur", "collate::default_collate", "transfer"),
+        _volumes,
     ),
     Pipeline("pickles_2", "tune", ("transform::Normalise", "transfer"), _pickles),
-    Pipeline("pickles_python_1", "judge", ("transform::Normalise", "transform::Jitter", "transfer"), _pickles_python),
+    Pipeline("pickles_python_1", "tune", ("transform::Normalise", "transform::Jitter", "transfer"), _pickles_python),
     Pipeline(
-        "big_tensors_1", "tune", ("transform::Jitter", "sample::Pictures", "collate::default_collate", "transfer"), _big_tensors
+        "big_tensors_1",
+        "tune",
+        ("transform::Jitter", "sample::Pictures", "collate::default_collate", "transfer"),
+        _big_tensors,
     ),
     Pipeline("big_arrays_1", "judge", ("transform::Rescale", "transfer"), _big_arrays),
     Pipeline("slow_collate_2", "tune", ("transform::Jitter", "collate::pad_collate", "transfer"), _slow_collate),
-    Pipeline(
-        "batched_1", "judge", ("sample::Batched.__getitems__", "transform::Blur", "transform::Jitter"), _batched
-    ),
+    Pipeline("batched_1", "judge", ("sample::Batched.__getitems__", "transform::Blur", "transform::Jitter"), _batched),
     Pipeline(
         "two_transforms_2", "judge", ("transform::Blur", "transform::Jitter", "transform::Normalise"), _two_transforms
     ),
@@ -223,15 +226,19 @@ PIPELINES = (
     Pipeline("prefetch_1", "tune", ("transform::Blur", "transform::Jitter", "collate::pad_collate"), _prefetch_1),
     Pipeline("prefetch_1_large", "judge", ("transform::Blur", "transform::Normalise", "transfer"), _prefetch_1_large),
     Pipeline(
-        "prefetch_1_of_2", "judge", ("transform::Rescale", "transform::Normalise", "collate::pad_collate"),
+        "prefetch_1_of_2",
+        "judge",
+        ("transform::Rescale", "transform::Normalise", "collate::pad_collate"),
         _prefetch_1_of_2,
     ),
     Pipeline("locked_2", "judge", ("sample::Locked", "transform::Jitter"), _locked),
     Pipeline("crowded_5", "tune", ("transform::Blur", "transform::Normalise", "transfer"), _crowded),
     Pipeline(
-        "crowded_python_4", "judge", ("transform::Jitter", "transform::Blur", "collate::pad_collate", "transfer"),
+        "crowded_python_4",
+        "judge",
+        ("transform::Jitter", "transform::Blur", "collate::pad_collate", "transfer"),
         _crowded_python,
     ),
-    Pipeline("python_1", "tune", ("transform::Jitter", "transform::Blur", "transfer"), _python),
+    Pipeline("python_1", "judge", ("transform::Jitter", "transform::Blur", "transfer"), _python),
     Pipeline("long_steps_2", "tune", ("transform::Blur", "transform::Jitter", "transfer"), _long_steps),
 )

@@ -8,6 +8,7 @@ and over all pairs of all pipelines. A pipeline whose gains all tie has no tau.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,6 +21,8 @@ T_95: Final = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 7: 2.36, 8
 """Student's t by degrees of freedom."""
 DATA_BOUND: Final = frozenset({"read", "cpu", "transfer", "sampler", "wrapper"})
 AS_GOOD: Final = 0.9
+_MENTIONED: Final = re.compile(r" for (\S+) \(\S+ of the data wait\)")
+"""How the verdict names a stage."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,8 @@ def judge(pipeline: Pipeline, result: dict[str, Any]) -> Judged:
         by_place[place_of(stage)] = by_place.get(place_of(stage), 0) + wait / 1e3 / report["steps"]["count"]
     waits = {part: by_place.get(part, 0.0) for part in pipeline.parts}
     named = {stage: wait for stage, wait in by_place.items() if stage != "other"}
-    facts = report["verdict"].get("evidence", [])
-    said = next((fact["stage"] for fact in facts if fact.get("in_sentence") and fact.get("stage")), "")
+    mentioned = _MENTIONED.search(report["verdict"]["sentence"])
+    said = mentioned[1] if mentioned else ""
     says_data = report["verdict"]["bound"] in DATA_BOUND or bool(said)
     best = max(gains, key=lambda part: gains[part].mean)
     verdict = place_of(said) if said else f"({report['verdict']['bound']})"
@@ -172,7 +175,12 @@ def _line(row: Judged) -> str:
         text = f"`{part}` {gain.mean:.1f} ± {gain.half:.1f}; {row.waits[part]:.1f}"
         parts.append(text + ("" if bound is None else f"; {bound:.1f}{' exceeded' if exceeded else ''}"))
     tau, best = row.pairs.tau_b, {None: "–", True: "yes", False: "no"}
-    cells = [f"{row.name} ({row.group})", f"{row.step_ms:.1f}", "<br>".join(parts), "–" if tau is None else f"{tau:.2f}"]
+    cells = [
+        f"{row.name} ({row.group})",
+        f"{row.step_ms:.1f}",
+        "<br>".join(parts),
+        "–" if tau is None else f"{tau:.2f}",
+    ]
     both = best[row.names_best] + (" (ties)" if row.names_best and not row.strictly_best else "")
     cells += [f"`{row.verdict}`", both, "yes" if row.agree else f"finding `{row.finding}`, wait `{row.largest}`"]
     return "| " + " | ".join(cells) + " |"

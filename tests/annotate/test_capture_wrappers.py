@@ -112,4 +112,3 @@ def test_closing_and_throwing_reach_the_generator(tmp_path: Path) -> None:
                 inner.close()
                 break
     assert ended == ["thrown", "closed"]
-
