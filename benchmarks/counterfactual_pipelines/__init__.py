@@ -1,7 +1,7 @@
 """Data pipelines whose parts can be taken away one at a time, in the manner of real users.
 
-`kit` has what they are made of; `in_workers`, `in_loop` and `of_files` the pipelines. Which of them rules may be tuned on
-was fixed before the first run: `group` is "tune" or "judge".
+`kit` has what they are made of; `in_workers`, `in_loop` and `of_files` the pipelines. Which of them rules may be tuned
+on was fixed before the first run: `group` is "tune" or "judge".
 """
 
 from __future__ import annotations

@@ -157,8 +157,8 @@ def _bounds(report: dict[str, Any], gains: dict[str, Estimate]) -> dict[str, tup
 def markdown(rows: Iterable[Judged]) -> str:
     rows = list(rows)
     lines = [
-        "| pipeline | ms per step | gain without it (95% interval); data wait by stage; bound | tau-b | verdict names | "
-        "best? | same in all three |",
+        "| pipeline | ms per step | gain without it (95% interval); data wait by stage; bound | tau-b | "
+        "verdict names | best? | same in all three |",
         "|-|-|-|-|-|-|-|",
         *(_line(row) for row in rows),
         "",
@@ -194,9 +194,11 @@ def _summary(group: str, rows: list[Judged]) -> list[str]:
     if not rows or not taus:
         return []
     return [
-        f"- {group}, {len(rows)} pipelines: tau-b {pairs.tau_b or 0:.2f} over all pairs ({pairs.same} same, {pairs.other} "
-        f"reversed, {pairs.tied_gain} tie in gain only, {pairs.tied_wait} in data wait only), {fmean(taus):.2f} on "
-        f"average; named within 10% of the best gain {sum(bool(row.names_best) for row in named)} of {len(named)} "
-        f"({sum(bool(row.strictly_best) for row in named)} without ties); bounds exceeded {sum(bounds)} of "
-        f"{len(bounds)}; verdict, first finding and data wait agree {sum(row.agree for row in rows)} of {len(rows)}"
+        f"- {group}, {len(rows)} pipelines: tau-b {pairs.tau_b or 0:.2f} over all pairs ({pairs.same} same, "
+        f"{pairs.other} reversed, {pairs.tied_gain} tie in gain only, {pairs.tied_wait} in data wait only), "
+        f"{fmean(taus):.2f} on average; named within 10% of the best gain "
+        f"{sum(bool(row.names_best) for row in named)} of {len(named)} "
+        f"({sum(bool(row.strictly_best) for row in named)} without ties); "
+        f"bounds exceeded {sum(bounds)} of {len(bounds)}; "
+        f"verdict, first finding and data wait agree {sum(row.agree for row in rows)} of {len(rows)}"
     ]
