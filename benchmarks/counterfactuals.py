@@ -36,11 +36,12 @@ def main() -> int:
     work = options.work or options.out.with_suffix("")
     began = time.monotonic()
     wanted = [name for name in PIPELINES if not options.only or name.startswith(tuple(options.only))]
+    wanted = [name for name in wanted if options.group in (None, PIPELINES[name].group)]
     for name in wanted if not options.rejudge else ():
         if name in results or time.monotonic() - began > 60 * options.minutes:
             continue
         print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-        results[name] = _run(name, work / name, options.rounds, options.seconds)
+        results[name] = _run(name, work / name, options)
         options.out.write_text(json.dumps(results, indent=1))
     if options.rejudge or options.report:
         for name in wanted:
@@ -55,10 +56,11 @@ def main() -> int:
     return 0
 
 
-def _run(name: str, logdir: Path, rounds: int, seconds: float) -> dict[str, Any]:
+def _run(name: str, logdir: Path, options: argparse.Namespace) -> dict[str, Any]:
     shutil.rmtree(logdir, ignore_errors=True)
-    _python("-m", RUNNING, name, "--capture", str(logdir))
-    times = _python("-m", RUNNING, name, "--rounds", str(rounds), "--seconds", str(seconds))
+    program = ["-m", RUNNING, name, "--seed", str(options.seed)]
+    _python(*program, "--capture", str(logdir))
+    times = _python(*program, "--rounds", str(options.rounds), "--seconds", str(options.seconds))
     return {"times_ms": json.loads(times), "load": os.getloadavg()[0], "time": time.time()}
 
 
@@ -85,6 +87,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True, help="times and reports, JSON")
     add("--work", type=Path, metavar="FOLDER", help="captures; default: beside --out")
     add("--only", nargs="+", default=[], metavar="NAME", help="pipelines whose names begin so")
+    add("--group", choices=["tune", "judge"], help="only these")
+    add("--seed", type=int, default=0, help="of the times that the parts take; one --out for each")
     add("--rounds", type=int, default=5, help="pairs per part")
     add("--seconds", type=float, default=0.7, help="that a run is measured for")
     add("--minutes", type=float, default=60, help="no further pipeline is begun after these")

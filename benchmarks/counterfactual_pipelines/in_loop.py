@@ -19,15 +19,16 @@ from benchmarks.counterfactual_pipelines.kit import (
     chain,
     loading,
     pad_collate,
+    varied,
+    work,
 )
-from benchmarks.ordinary_loops_programs.kit import work
 
 
 class ByLoss(Sampler[int]):
     """Each index is drawn from weights anew."""
 
     def __init__(self, ms: float) -> None:
-        self.ms = ms
+        self.ms = varied(ms, "ByLoss")
 
     def __len__(self) -> int:
         return 10**6
@@ -40,7 +41,7 @@ class ByLoss(Sampler[int]):
 
 class ByLength(BatchSampler):
     def __init__(self, ms: float, size: int) -> None:
-        self.ms, self.size = ms, size
+        self.ms, self.size = varied(ms, "ByLength"), size
 
     def __len__(self) -> int:
         return 10**5
@@ -76,7 +77,7 @@ def _generator(removed: Removed) -> Loop:
 
 class Mixup:
     def __init__(self, ms: float, batches: Iterable[Any]) -> None:
-        self.ms, self.batches = ms, batches
+        self.ms, self.batches = varied(ms, "Mixup"), batches
 
     def __iter__(self) -> Iterator[Any]:
         for batch in self.batches:

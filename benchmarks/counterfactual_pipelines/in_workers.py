@@ -25,8 +25,8 @@ from benchmarks.counterfactual_pipelines.kit import (
     chain,
     loading,
     pad_collate,
+    work,
 )
-from benchmarks.ordinary_loops_programs.kit import work
 
 
 def _graphs(removed: Removed) -> Loop:

@@ -6,15 +6,16 @@ before. Without `transfer` a DataLoader worker makes the batch as before, and se
 
 from __future__ import annotations
 
+import random
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
-
-from benchmarks.ordinary_loops_programs.kit import work
 
 Removed = frozenset[str]
 
@@ -39,11 +40,37 @@ class Pipeline:
     about: str = ""
 
 
+_NUMBERS: Final = np.random.default_rng(0).random(6000)
+
+
+def work(ms: float, mode: str) -> None:
+    """So much sleep, or CPU time of this thread: with the interpreter's lock ("python") or mostly without ("numpy")."""
+    if mode == "sleep":
+        time.sleep(max(0.0, ms) / 1e3)
+        return
+    end = time.thread_time() + ms / 1e3
+    while ms > 0 and time.thread_time() < end:
+        if mode == "numpy":
+            np.sort(_NUMBERS)
+        else:
+            sum(i * i % 7 for i in range(2500))
+
+
+seed = 0
+"""Of the times: 0 has them as they stand, another one makes each up to 1.6 times as long, or as short."""
+
+
+def varied(ms: float, name: str) -> float:
+    """The time that the part of this name takes with the seed."""
+    return ms if seed == 0 else ms * 1.6 ** random.Random(f"{name}/{ms}/{seed}").uniform(-1, 1)
+
+
 class Work:
     """A transform that takes `ms`, in every `every`-th call."""
 
     def __init__(self, ms: float, mode: str = "numpy", every: int = 1) -> None:
-        self.ms, self.mode, self.every, self.calls = ms, mode, every, 0
+        self.ms, self.mode = varied(ms, type(self).__name__), mode
+        self.every, self.calls = every, 0
 
     def __call__(self, x: Any) -> Any:
         self.calls += 1
@@ -125,7 +152,7 @@ class Prebuilt:
 
     def __call__(self, samples: Sequence[Any]) -> Any:
         if self.batch is None:
-            self.batch = default_collate(samples)
+            self.batch = default_collate(list(samples))
         return self.batch
 
 
@@ -168,11 +195,11 @@ class Padding:
     """A collate function that pads; `ms` is what its loops take."""
 
     def __init__(self, ms: float, mode: str = "numpy") -> None:
-        self.ms, self.mode = ms, mode
+        self.ms, self.mode = varied(ms, type(self).__name__), mode
 
     def __call__(self, samples: Sequence[Any]) -> Any:
         work(self.ms, self.mode)
-        return default_collate(samples)
+        return default_collate(list(samples))
 
 
 class pad_collate(Padding):  # noqa: N801 -- a function's name, as users have it

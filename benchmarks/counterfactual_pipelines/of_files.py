@@ -11,8 +11,7 @@ from PIL import Image
 from torch.utils.data import Dataset
 
 import annotate
-from benchmarks.counterfactual_pipelines.kit import Jitter, Loop, Pipeline, Removed, chain, loading
-from benchmarks.ordinary_loops_programs.kit import work
+from benchmarks.counterfactual_pipelines.kit import Jitter, Loop, Pipeline, Removed, chain, loading, work
 
 
 class Store(Dataset[Any]):

@@ -14,11 +14,12 @@ import json
 import os
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from benchmarks.counterfactual_pipelines import PIPELINES
+from benchmarks.counterfactual_pipelines import PIPELINES, kit
 from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline
 
 UNCHANGED = ""
@@ -34,7 +35,9 @@ def main() -> None:
     parser.add_argument("--capture", metavar="FOLDER")
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=0.8)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    kit.seed = options.seed
     os.environ.pop("ANNOTATE", None)
     torch.set_num_threads(1)
     pipeline = PIPELINES[options.name]
@@ -47,7 +50,7 @@ def main() -> None:
 def _capture(pipeline: Pipeline, folder: str) -> None:
     import annotate
 
-    loop = pipeline.build(frozenset())
+    loop = _loop(pipeline, UNCHANGED)
     annotate.loader(loop.loader)
     with annotate.profile(folder, wait=24, warmup=2, active=16) as profile:
         for number, _ in enumerate(profile.steps(_batches(loop))):
@@ -62,8 +65,13 @@ def _rounds(pipeline: Pipeline, rounds: int, seconds: float) -> dict[str, list[f
     for number in range(rounds):
         turn = number % len(pipeline.parts)
         for part in (UNCHANGED, *pipeline.parts[turn:], *pipeline.parts[:turn]):
-            times[part].append(_ms_per_step(pipeline.build(frozenset({part})), seconds))
+            times[part].append(_ms_per_step(_loop(pipeline, part), seconds))
     return times
+
+
+def _loop(pipeline: Pipeline, removed: str) -> Loop:
+    loop = pipeline.build(frozenset({removed}))
+    return replace(loop, step_ms=kit.varied(loop.step_ms, pipeline.name))
 
 
 def _ms_per_step(loop: Loop, seconds: float) -> float:
