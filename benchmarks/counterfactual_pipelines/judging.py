@@ -57,7 +57,7 @@ class Pairs:
     def tau_b(self) -> float | None:
         ordered = self.same + self.other
         whole = math.sqrt((ordered + self.tied_gain) * (ordered + self.tied_wait))
-        return (self.same - self.other) / whole if ordered + self.tied_wait else None
+        return (self.same - self.other) / whole if whole else None
 
 
 @dataclass(frozen=True)
