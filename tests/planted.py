@@ -106,6 +106,19 @@ def limited_by(next_start: float, drawn: float = -20_000, **moments: float) -> T
     return ended_by_kernel(builder, 650, 660)
 
 
+def crowded(cores: int) -> TraceBuilder:
+    """A batch is finished at 100 of a wait from 0 to 600, in which both DataLoader workers build. The training thread
+    could run for 100 us of the window, and three quarters of that it waited for a CPU.
+    """
+    more = {"host": {"cores": cores}, "training_thread": {"cpu_us": 25, "run_delay_us": 75}}
+    loaders = [{"name": "DataLoader", "num_workers": 2}]
+    builder = step().annotated(loaders=loaders, **more).wait(0, 600, "wait::DataLoader").worker(0).worker(1)
+    builder.batch(0, 0, 0, 0, 100, 590, {"transform::Crop": (0, 100)})
+    builder.batch(2, 0, 100, 100, 2_000, None, {"transform::Crop": (100, 1_800)})
+    builder.batch(1, 1, 0, 0, 2_000, None, {"transform::Blur": (1, 1_900)})
+    return ended_by_kernel(builder, 650, 660)
+
+
 def read_back() -> TraceBuilder:
     builder = step().kernel(0, 100).call("cudaMemcpyAsync", 50, 200, 3)
     return builder.memcpy(100, 50, name=DTOH, correlation=3)
@@ -225,6 +238,18 @@ CASES = (
         lambda: limited_by(-2_400, drawn=-2_500),
         {"data_wait": 600, "host": 50, "launch": 10},
         {"transfer": 600},
+    ),
+    Planted(
+        "on its way while two workers hold both CPUs",
+        lambda: crowded(2),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"transform::Crop": 100 + 187.5, "transform::Blur": 187.5, "transfer": 125},
+    ),
+    Planted(
+        "the same with a third CPU",
+        lambda: crowded(3),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"transform::Crop": 100, "transfer": 500},
     ),
     Planted(
         "wait after the launch: exposed, not the cause",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_dataplugin.analyses.batch_limits import find_batch_limits
+from tb_dataplugin.analyses.cpu_shortage import CpuShortage, find_cpu_shortage
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.proportional import Received, is_built_late, share_cycles, share_paths, way_of
 from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, STARVED, TRANSFER, WaitParts
@@ -19,7 +20,7 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
     received = _received(batches)
     limits = find_batch_limits(batches.table)
     rows = {process.pid: track for track, process in trace.worker_tracks().items()}
-    pinned = _pinning_loaders(trace)
+    pinned, shortage = _pinning_loaders(trace), find_cpu_shortage(trace, parts.tree)
     for number, times in enumerate(workers.times):
         process = times.process
         mine = (batches.table.pid == process.pid) & (batches.table.loader == process.loader)
@@ -32,7 +33,7 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
         late = late.take(~built_late)
         ready = np.clip(batches.table.finished_ns[late.row], late.start, late.end)
         _share_latency(times, track, Intervals.union(late.start, ready).intersect(waits), parts)
-        _share_way(late, ready, batches.table, pins, waits, parts)
+        _share_way(late, ready, batches.table, pins, shortage, waits, parts)
     return waits.minus(Intervals.union(received.start, received.end))
 
 
@@ -68,12 +69,19 @@ def _share_latency(times: WorkerTimes, track: int, waits: Intervals, parts: Wait
 
 
 def _share_way(
-    received: Received, ready: Int64Array, table: BatchTable, pins: bool, waits: Intervals, parts: WaitParts
+    received: Received,
+    ready: Int64Array,
+    table: BatchTable,
+    pins: bool,
+    shortage: CpuShortage | None,
+    waits: Intervals,
+    parts: WaitParts,
 ) -> None:
     """Divides waits for finished batches by where the batch was, as far as its moments are recorded."""
     way = Intervals.union(ready, received.end).intersect(waits)
-    split: list[Intervals] = []
+    split: list[tuple[str, Intervals]] = []
     for name, start, end, has in way_of(received, ready, table, pins):
-        split.append(Intervals.union(start[has], end[has]).intersect(way))
-        parts.add(name, split[-1])
-    parts.add(TRANSFER, way.minus(Intervals.union_of(split)))
+        split.append((name, Intervals.union(start[has], end[has]).intersect(way)))
+    split.append((TRANSFER, way.minus(Intervals.union_of(time for _, time in split))))
+    for name, time in split:
+        parts.add(name, time if shortage is None else shortage.pass_on(time, parts))
