@@ -55,7 +55,8 @@ def find_cpu_shortage(trace: Trace, tree: StageTree) -> CpuShortage | None:
     if pipeline is None or thread is None or thread.run_delay_ns <= 0:
         return None
     limits = [limit for limit in (pipeline.host.cores, pipeline.host.cpu_quota) if limit]
-    tracks = tuple(trace.worker_tracks())
+    processes = trace.worker_tracks()
+    tracks = tuple(sorted(processes, key=lambda track: processes[track].pid))  # whatever their order in the file
     taken = _at_least(int(np.ceil(min(limits))), tree, tracks) if limits else EMPTY
     if not len(taken):
         return None
