@@ -110,7 +110,7 @@ def crowded(cores: int) -> TraceBuilder:
     """A batch is finished at 100 of a wait from 0 to 600, in which both DataLoader workers build. The training thread
     could run for 100 us of the window, and three quarters of that it waited for a CPU.
     """
-    more = {"host": {"cores": cores}, "training_thread": {"cpu_us": 25, "run_delay_us": 75}}
+    more: dict[str, Any] = {"host": {"cores": cores}, "training_thread": {"cpu_us": 25, "run_delay_us": 75}}
     loaders = [{"name": "DataLoader", "num_workers": 2}]
     builder = step().annotated(loaders=loaders, **more).wait(0, 600, "wait::DataLoader").worker(0).worker(1)
     builder.batch(0, 0, 0, 0, 100, 590, {"transform::Crop": (0, 100)})
