@@ -164,6 +164,10 @@ class Patches:
         self._undo.append(back)
         return True
 
+    def on_undo(self, back: Callable[[], None]) -> None:
+        """Have `back` called by `undo`. It never fails, and leaves alone what somebody else changed meanwhile."""
+        self._undo.append(back)
+
     def set_global(self, module: ModuleType, name: str, value: object) -> None:
         """``module.name = value`` until `undo`, but not while `without_globals`."""
         self._globals.append((module, name, vars(module)[name], value))
