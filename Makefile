@@ -4,6 +4,8 @@
 PYTHON ?= python3
 LOGDIR ?= runs
 SERVE  ?= 1
+# Test processes; JOBS=0 runs the tests one after the other, in the process that pytest starts in.
+JOBS   ?= 2
 
 VENV := .venv
 PY   := $(VENV)/bin/python
@@ -41,7 +43,7 @@ check-generated: $(VENV)/.dev frontend/node_modules/.installed
 
 test-python: $(VENV)/.dev
 	@scripts/chromium
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(JOBS)
 
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 	cd frontend && ../scripts/npm run --silent test

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VIEWS = ("overview", "findings", "stages", "workers", "gaps", "compare", "trace")
 WIDTHS = (1400, 800)
 SETTLE_MS = 1500
-PERFETTO_MS = 6000
+HAS_TRACE = "() => location.hash.includes('local_cache_key=') && Boolean(window.app && window.app.trace)"
 
 DEVICE = "gpu/v100_resnet50_workers0"
 WORKERS = "demo-train/annotate_workers2"
@@ -71,7 +71,18 @@ class Tab:
                 if key is not None:
                     self.frame.locator(f'[data-testid="{side}"]').select_option(key)
             self.frame.locator('[data-testid="compare-sentence"]').wait_for(timeout=30_000)
-        self.page.wait_for_timeout(PERFETTO_MS if view == "trace" else SETTLE_MS)
+        if view == "trace":
+            self.wait_for_perfetto()
+        self.page.wait_for_timeout(SETTLE_MS)
+
+    def wait_for_perfetto(self) -> None:
+        """Until Perfetto has the trace, where it is installed; by locators, as in `tests/browser/test_tab.py`."""
+        root = self.frame.frame_locator('[data-testid="perfetto-frame"]').locator("html")
+        for _ in range(600):
+            if not self.frame.locator('[data-testid="perfetto-frame"]').count() or root.evaluate(HAS_TRACE):
+                return
+            self.page.wait_for_timeout(200)
+        raise TimeoutError("Perfetto has not opened the trace in two minutes")
 
     def photograph(self, path: Path) -> None:
         self.page.screenshot(path=path)
@@ -100,7 +111,13 @@ def every_view(url: str, capture: str, folder: Path, before: str | None, after: 
             tab.page.close()
 
 
-def readme(compared: Path) -> None:
+def readme(compared: Path, views: tuple[str, ...]) -> None:
+    device_and_workers([row for row in README if row[0] in views])
+    if "compare" in views:
+        two_versions(compared)
+
+
+def device_and_workers(pictures: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         logdir = Path(temporary)
         for name, folder in FOLDERS.items():
@@ -108,12 +125,15 @@ def readme(compared: Path) -> None:
             file = f"{name}.pt.trace.json.gz"
             shutil.copy(ROOT / "tests" / "golden" / "traces" / file, logdir / folder / file)
         with served(logdir) as url, chromium() as browser:
-            for view, capture in README:
+            for view, capture in pictures:
                 tab = Tab(browser, url, max(WIDTHS))
                 tab.choose(capture)
                 tab.show(view)
                 tab.photograph(ROOT / "docs" / "images" / f"{view}.png")
                 tab.page.close()
+
+
+def two_versions(compared: Path) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         logdir = Path(temporary)
         for side in ("before", "after"):
@@ -161,6 +181,7 @@ def is_ready(url: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readme", metavar="COMPARED", type=Path)
+    parser.add_argument("--only", metavar="VIEW", choices=VIEWS, help="of the README's pictures")
     parser.add_argument("url", nargs="?")
     parser.add_argument("capture", nargs="?")
     parser.add_argument("folder", nargs="?", type=Path)
@@ -168,7 +189,7 @@ def main() -> None:
     parser.add_argument("--after", metavar="SIDE")
     given = parser.parse_args()
     if given.readme is not None:
-        readme(given.readme)
+        readme(given.readme, (given.only,) if given.only else VIEWS)
     elif given.folder is None:
         parser.error("give URL, CAPTURE and FOLDER, or --readme COMPARED")
     else:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,19 +14,9 @@ settings.register_profile(
 settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+pytest_plugins = ["tests.side_by_side"]
+
 GOLDEN = Path(__file__).parent / "golden" / "traces"
-
-TOGETHER = ("harm", "browser", "packaging")
-"""Folders whose tests share servers that are expensive to start: a process of pytest-xdist runs all of a folder."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`--dist loadgroup`: what shares fixtures stays in one process, a file or a folder of `TOGETHER`."""
-    tests = Path(__file__).parent
-    for item in items:
-        path = item.path.relative_to(tests)
-        item.add_marker(pytest.mark.xdist_group(path.parts[0] if path.parts[0] in TOGETHER else path.stem))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -38,13 +27,7 @@ def _no_cache_of_the_user() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _temporary_folder_of_this_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests that ask what is left in the temporary folder see nothing of those that run beside them."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="tb-") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", folder)
-        patch.setattr(tempfile, "tempdir", None)
-        yield
+@pytest.fixture
+def golden() -> Path:
+    """The folder of real traces."""
+    return GOLDEN

@@ -483,6 +483,7 @@ def test_importing_annotate_does_not_import_torch() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.alone
 def test_an_idle_wrapper_costs_little() -> None:
     """A generous bound: the true cost is measured by benchmarks/span_overhead.py."""
     stage = annotate.stage("user")
