@@ -28,7 +28,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Not `--dist loadgroup`: with pytest 9.2 and xdist 3.8 it groups nothing."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByFileOrFolder(LoadScopeScheduling):
+    class ByFileOrFolder(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
             return next((f"tests/{folder}/" for folder in TOGETHER if path.startswith(f"tests/{folder}/")), path)
