@@ -9,6 +9,8 @@ JOBS   ?= 2
 
 VENV := .venv
 PY   := $(VENV)/bin/python
+# The output of a target in one piece, where make can
+SYNC := $(if $(filter output-sync,$(.FEATURES)),-O)
 PIP  := $(PY) -m pip install -q --disable-pip-version-check -c requirements/constraints.txt
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
@@ -20,7 +22,10 @@ demo: $(VENV)/.demo
 	$(VENV)/bin/tb-dataplugin report $(LOGDIR)
 	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
 
-test: lint types contracts check-generated test-python test-frontend
+# What is generated comes first: it is written anew, and the others read it.
+test: check-generated
+	@$(MAKE) --no-print-directory -j2 $(SYNC) lint types contracts test-frontend
+	@$(MAKE) --no-print-directory test-python
 	@echo "make test: everything passed"
 
 lint: $(VENV)/.dev frontend/node_modules/.installed
