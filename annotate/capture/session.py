@@ -86,7 +86,7 @@ class Session:
         readers.install(self.patches)
 
     def step_by(self, loader: object) -> None:
-        """Have a loader's batches drive the steps. What is no DataLoader, and holds none, is only iterated."""
+        """Let a loader's batches drive the steps. What neither is nor holds a DataLoader is only iterated."""
         loaders, wrappers, generators = path_to_loaders(loader)
         self.stepped = loaders or [loader]
         for each in self.stepped:

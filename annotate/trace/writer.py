@@ -99,7 +99,7 @@ def write_trace(
     Args:
         save: writes Kineto's own text to a path.
         names: marker name -> span name. Events of these names, and no others, become ``user_annotation``.
-        metadata_for: gives the metadata when told what markers the text has.
+        metadata_for: gives the metadata, given what markers the text has.
         rows: the workers' events.
     """
     stem = f"{_NOT_IN_NAMES.sub('_', host_name())}_{os.getpid()}.{time.time_ns()}"
