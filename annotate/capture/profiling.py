@@ -15,17 +15,11 @@ from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
-from annotate.hooks.loaders import describe
-from annotate.host import facts
-from annotate.host.sampler import HostSampler
+from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
-from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
 from annotate.trace import writer
-from annotate.trace.clock import Anchors
-from annotate.trace.merge import WorkerRows
-from annotate.trace_format import FORMAT_VERSION, PipelineMetadata, parse_span_name
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -123,23 +117,18 @@ class Profile:
         self._no_action: Final = action.NONE
         self._pid = os.getpid()
         self._session = Session(options.workers)
-        self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
+        self._window = Window(
+            self._session, host_sample_ms=options.host_sample_ms, mode=options.mode, notes=notes, loaders=loaders
+        )
         self._has_failed = False
-        self._ledger = Ledger()
-        self._anchors = Anchors()
-        self._notes = notes
-        self._loaders = loaders
         self._steps = 0
         self._windows = 0
         self._in_window = False
-        self._marker_us = 0.0
         self.loops = 0
         """Loops over `steps` that are going on."""
         self.is_broken_off = False
         """The last of them was left by ``break``: its step ends when the next one begins."""
         self._said: set[str] = set()
-        self._at_capture_time: list[str] = []
-        """What is missing in the window that was written last."""
         self._renamed: dict[str, str] = {}
 
     def _look(self) -> Loop:
@@ -197,7 +186,7 @@ class Profile:
     def _stop(self) -> None:
         """End everything that was begun, whatever fails of it; each end may be called again."""
         interrupt: BaseException | None = None
-        for end in (self._host.stop, self._ledger.close, self._torch.abandon, self._session.end):
+        for end in (*self._window.ends, self._torch.abandon, self._session.end):
             try:
                 end()
             except BaseException as error:  # Ctrl-C as well: what is left behind would stay for good
@@ -310,31 +299,20 @@ class Profile:
         if not self._in_window:
             self._in_window = True
             self._windows += 1
-            self._session.refresh()
-            self._anchors = Anchors()
-            self._anchors.begin()
-            self._session.workers.open_window()
-            self._ledger.open()
-            self._marker_us = cost_of_a_marker_us()
-            self._host.start()
+            self._window.open()
         switch.set_recording(True)
 
     def _close_window(self) -> None:
-        self._host.stop()
-        self._ledger.close()
-        if self._session.workers.window is not None and not self._session.workers.window[1]:
-            self._anchors.end()
-        self._session.workers.close_window(is_last=self._own_schedule and self._windows == self.options.repeat)
+        self._window.close(is_last=self._own_schedule and self._windows == self.options.repeat)
 
     def save(self, profiler: Any) -> Export | None:
         """Write the window that torch's profiler has just recorded; called by it."""
         self._in_window = False
         try:
             self._close_window()
-            rows = WorkerRows(self._session.workers, self._anchors, self._host.samples, self._ledger)
-            names = {**switch.HANDED_OUT, **self._renamed}
+            rows, names = self._window.rows(), names_handed_out(self._renamed)
             path = writer.write_trace(
-                profiler.save, self.options.logdir, names, lambda written: self._metadata(written, rows), rows
+                profiler.save, self.options.logdir, names, lambda written: self._window.metadata(written, rows), rows
             )
         except Exception as error:
             say = tell if isinstance(error, OSError) else report_fault  # a full disk is no fault of ours, and news
@@ -344,7 +322,7 @@ class Profile:
             )
             return None
         self.trace_files.append(str(path))
-        for note in () if has_reported() else self._at_capture_time:  # a fault that was reported is why
+        for note in () if has_reported() else self._window.missing:  # a fault that was reported is why
             warn(f"annotate.profile: {note}")
         return Export(Path(path))
 
@@ -360,41 +338,3 @@ class Profile:
         """The program ends without having left the ``with`` block."""
         if self._entered and os.getpid() == self._pid:
             self.__exit__(None, None, None)
-
-    def _metadata(self, written: writer.Written, rows: WorkerRows) -> PipelineMetadata:
-        workers, costs = rows.workers(), rows.batch_costs()
-        self._at_capture_time = self._what_is_missing(written.names | rows.names(), rows)
-        metadata: PipelineMetadata = {
-            "version": FORMAT_VERSION,
-            "mode": self.options.mode,
-            "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
-            "host": facts.describe_host(),
-            "versions": facts.describe_versions(),
-            "overhead": {
-                "marker_us": round(self._marker_us, 3),
-                "marker_count": written.markers,
-                "worker_span_us": rows.span_us(),
-                "worker_span_count": rows.span_count,
-            },
-            "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
-            "workers": workers,
-            "batches": rows.batches(),
-            "notes": [*self._notes, *self._session.patches.notes, *self._at_capture_time],
-        }
-        if costs:
-            metadata["batch_costs"] = costs
-        if self._ledger.costs:
-            metadata["training_thread"] = self._ledger.costs
-        return metadata
-
-    def _what_is_missing(self, names: frozenset[str], rows: WorkerRows) -> list[str]:
-        """Sentences about what the window lacks, the likeliest cause of each lack only.
-
-        Args:
-            names: of all spans that were recorded.
-        """
-        unread = [] if self._ledger.elsewhere else self._session.unread(names)  # another thread may have read it
-        missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
-        if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
-            missing = [sentences.NO_STAGE]
-        return missing

@@ -1,0 +1,121 @@
+"""What belongs to one recorded window, whoever's profiler records it: what is begun, ended, and written of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from annotate.capture import sentences
+from annotate.capture.session import Session
+from annotate.hooks.loaders import describe
+from annotate.host import facts
+from annotate.host.sampler import HostSampler
+from annotate.recording import switch
+from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
+from annotate.trace import writer
+from annotate.trace.clock import Anchors
+from annotate.trace.merge import WorkerRows
+from annotate.trace_format import FORMAT_VERSION, Mode, PipelineMetadata, parse_span_name
+
+
+class Window:
+    """The recorders of a session's windows, one window after the other: `open`, `close`, `rows`, `metadata`."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        host_sample_ms: int,
+        mode: Mode = "train",
+        notes: tuple[str, ...] = (),
+        loaders: tuple[object, ...] = (),
+    ) -> None:
+        """
+        Args:
+            notes: sentences that each trace of this session carries.
+            loaders: those that the metadata describes; empty: the session's.
+        """
+        self.missing: list[str] = []
+        """What the window that was written last lacks."""
+        self._session = session
+        self._mode: Final = mode
+        self._notes = notes
+        self._loaders = loaders
+        self._host = HostSampler(host_sample_ms, session.workers.pids)
+        self._ledger = Ledger()
+        self._anchors = Anchors()
+        self._marker_us = 0.0
+
+    def open(self) -> None:
+        """Record the calling thread; torch's profiler must be recording."""
+        self._session.refresh()
+        self._anchors = Anchors()
+        self._anchors.begin()
+        self._session.workers.open_window()
+        self._ledger.open()
+        self._marker_us = cost_of_a_marker_us()
+        self._host.start()
+
+    def close(self, *, is_last: bool = False) -> None:
+        """Harmless when it is not open. torch's profiler must still be recording.
+
+        Args:
+            is_last: no other window of this session will follow.
+        """
+        self._host.stop()
+        self._ledger.close()
+        if self._session.workers.window is not None and not self._session.workers.window[1]:
+            self._anchors.end()
+        self._session.workers.close_window(is_last=is_last)
+
+    @property
+    def ends(self) -> tuple[Callable[[], None], ...]:
+        """What ends the recorders where a window is given up; each may be called again."""
+        return self._host.stop, self._ledger.close
+
+    def rows(self) -> WorkerRows:
+        """What was recorded in the window that was closed last."""
+        return WorkerRows(self._session.workers, self._anchors, self._host.samples, self._ledger)
+
+    def metadata(self, written: writer.Written, rows: WorkerRows) -> PipelineMetadata:
+        workers, costs = rows.workers(), rows.batch_costs()
+        self.missing = self._what_is_missing(written.names | rows.names(), rows)
+        metadata: PipelineMetadata = {
+            "version": FORMAT_VERSION,
+            "mode": self._mode,
+            "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
+            "host": facts.describe_host(),
+            "versions": facts.describe_versions(),
+            "overhead": {
+                "marker_us": round(self._marker_us, 3),
+                "marker_count": written.markers,
+                "worker_span_us": rows.span_us(),
+                "worker_span_count": rows.span_count,
+            },
+            "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
+            "workers": workers,
+            "batches": rows.batches(),
+            "notes": [*self._notes, *self._session.patches.notes, *self.missing],
+        }
+        if costs:
+            metadata["batch_costs"] = costs
+        if self._ledger.costs:
+            metadata["training_thread"] = self._ledger.costs
+        return metadata
+
+    def _what_is_missing(self, names: frozenset[str], rows: WorkerRows) -> list[str]:
+        """Sentences about what the window lacks, the likeliest cause of each lack only.
+
+        Args:
+            names: of all spans that were recorded.
+        """
+        unread = [] if self._ledger.elsewhere else self._session.unread(names)  # another thread may have read it
+        missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
+        if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
+            missing = [sentences.NO_STAGE]
+        return missing
+
+
+def names_handed_out(renamed: dict[str, str] | None = None) -> dict[str, str]:
+    """Marker name -> span name of all our markers."""
+    return {**switch.HANDED_OUT, **(renamed or {})}
