@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from annotate.capture import sentences
+from annotate.capture import sentences, standing
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
@@ -138,7 +138,7 @@ class Profile:
     def __enter__(self) -> Profile:
         if self._entered:
             raise RuntimeError("this annotate.profile was entered before: create a new one for another capture")
-        if is_on():
+        if is_on() and not standing.is_recording():
             raise RuntimeError(sentences.RECORDING_ALREADY)
         is_other_open = False
         with guard("annotate.profile could not check for another torch.profiler"):
@@ -149,6 +149,7 @@ class Profile:
             )
         try:
             writer.check_writable(self.options.logdir)
+            standing.give_way()
             self._session.begin()
             self._torch.others.install(self._session.patches)
             self._torch.__enter__()
@@ -310,10 +311,8 @@ class Profile:
         self._in_window = False
         try:
             self._close_window()
-            rows, names = self._window.rows(), names_handed_out(self._renamed)
-            path = writer.write_trace(
-                profiler.save, self.options.logdir, names, lambda written: self._window.metadata(written, rows), rows
-            )
+            recorded, names = self._window.recorded(), names_handed_out(self._renamed)
+            path = writer.write_trace(profiler.save, self.options.logdir, names, recorded.metadata, recorded.rows)
         except Exception as error:
             say = tell if isinstance(error, OSError) else report_fault  # a full disk is no fault of ours, and news
             say(
@@ -322,7 +321,7 @@ class Profile:
             )
             return None
         self.trace_files.append(str(path))
-        for note in () if has_reported() else self._window.missing:  # a fault that was reported is why
+        for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
             warn(f"annotate.profile: {note}")
         return Export(Path(path))
 

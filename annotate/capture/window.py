@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from annotate.capture import sentences
@@ -15,11 +16,12 @@ from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
-from annotate.trace_format import FORMAT_VERSION, Mode, PipelineMetadata, parse_span_name
+from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata, parse_span_name
+from annotate.workers.capturing import Snapshot
 
 
 class Window:
-    """The recorders of a session's windows, one window after the other: `open`, `close`, `rows`, `metadata`."""
+    """The recorders of a session's windows, one window after the other: `open`, `close`, `recorded`."""
 
     def __init__(
         self,
@@ -35,8 +37,6 @@ class Window:
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
         """
-        self.missing: list[str] = []
-        """What the window that was written last lacks."""
         self._session = session
         self._mode: Final = mode
         self._notes = notes
@@ -73,21 +73,51 @@ class Window:
         """What ends the recorders where a window is given up; each may be called again."""
         return self._host.stop, self._ledger.close
 
-    def rows(self) -> WorkerRows:
-        """What was recorded in the window that was closed last."""
-        return WorkerRows(self._session.workers, self._anchors, self._host.samples, self._ledger)
+    def recorded(self, *, is_kept: bool = False) -> Recorded:
+        """The window that was closed last.
 
-    def metadata(self, written: writer.Written, rows: WorkerRows) -> PipelineMetadata:
+        Args:
+            is_kept: it is written later, when the session may be over and batches have come and gone.
+        """
+        workers = Snapshot(self._session.workers) if is_kept else self._session.workers
+        return Recorded(
+            rows=WorkerRows(workers, self._anchors, self._host.samples, self._ledger),
+            ledger=self._ledger,
+            mode=self._mode,
+            marker_us=self._marker_us,
+            loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
+            unread=self._session.unread(),
+            notes=[*self._notes, *self._session.patches.notes],
+        )
+
+
+@dataclass
+class Recorded:
+    """A window that was closed, as it is written: it needs nothing of its session any more."""
+
+    rows: WorkerRows
+    ledger: Ledger
+    mode: Mode
+    marker_us: float
+    loaders: list[LoaderMetadata]
+    unread: list[str]
+    """What is to be said where no sample was recorded."""
+    notes: list[str]
+    missing: list[str] = field(default_factory=list)
+    """Sentences about what it lacks; known when `metadata` has been asked for."""
+
+    def metadata(self, written: writer.Written) -> PipelineMetadata:
+        rows = self.rows
         workers, costs = rows.workers(), rows.batch_costs()
-        self.missing = self._what_is_missing(written.names | rows.names(), rows)
+        self.missing = self._what_is_missing(written.names | rows.names())
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
-            "mode": self._mode,
-            "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
+            "mode": self.mode,
+            "loaders": self.loaders,
             "host": facts.describe_host(),
             "versions": facts.describe_versions(),
             "overhead": {
-                "marker_us": round(self._marker_us, 3),
+                "marker_us": round(self.marker_us, 3),
                 "marker_count": written.markers,
                 "worker_span_us": rows.span_us(),
                 "worker_span_count": rows.span_count,
@@ -95,23 +125,25 @@ class Window:
             "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
             "workers": workers,
             "batches": rows.batches(),
-            "notes": [*self._notes, *self._session.patches.notes, *self.missing],
+            "notes": [*self.notes, *self.missing],
         }
         if costs:
             metadata["batch_costs"] = costs
-        if self._ledger.costs:
-            metadata["training_thread"] = self._ledger.costs
+        if self.ledger.costs:
+            metadata["training_thread"] = self.ledger.costs
         return metadata
 
-    def _what_is_missing(self, names: frozenset[str], rows: WorkerRows) -> list[str]:
-        """Sentences about what the window lacks, the likeliest cause of each lack only.
+    def _what_is_missing(self, names: frozenset[str]) -> list[str]:
+        """The likeliest cause of each lack only.
 
         Args:
             names: of all spans that were recorded.
         """
-        unread = [] if self._ledger.elsewhere else self._session.unread(names)  # another thread may have read it
-        missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
-        if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
+        stages = [stage for stage in map(parse_span_name, names) if stage is not None]
+        is_read = bool(self.ledger.elsewhere) or any(stage.kind == "sample" for stage in stages)  # by another thread?
+        unread = [] if is_read else self.unread
+        missing = [*unread, *self.rows.notes(cause_is_known=bool(unread))]
+        if not missing and all(stage.kind == "wait" for stage in stages):
             missing = [sentences.NO_STAGE]
         return missing
 

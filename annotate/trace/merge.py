@@ -33,7 +33,7 @@ from annotate.trace_format import (
 )
 from annotate.workers import spool
 from annotate.workers.batches import Batch
-from annotate.workers.capturing import Batches, WorkerCapture
+from annotate.workers.capturing import Batches, Records
 
 _MOMENTS: Final = tuple(key.removesuffix("_us") for key in BatchRecords.__annotations__ if key.endswith("_us"))
 _AT_ONCE: Final = 50_000
@@ -50,7 +50,7 @@ class WorkerRows:
     """One window's facts beside torch's own: rows of the workers, samples of the host, arguments of markers."""
 
     def __init__(
-        self, capture: WorkerCapture, anchors: Anchors, samples: Iterable[Sample] = (), ledger: Ledger | None = None
+        self, capture: Records, anchors: Anchors, samples: Iterable[Sample] = (), ledger: Ledger | None = None
     ) -> None:
         self._anchors = anchors
         self._samples = samples

@@ -9,6 +9,9 @@ import gzip
 import json
 import os
 import re
+import shutil
+import stat
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -102,30 +105,93 @@ def write_trace(
         metadata_for: gives the metadata when told what markers the text has.
         rows: the workers' events.
     """
-    stem = f"{_NOT_IN_NAMES.sub('_', host_name())}_{os.getpid()}.{time.time_ns()}"
+    stem = _stem()
     final = logdir / (stem + TRACE_SUFFIX)
     plain = logdir / f".{stem}.kineto.json"
     packed = logdir / f".{stem}.gz.part"
-    known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
     try:
         save(str(plain))
-        with plain.open("rb") as source:
-            counts = sum((_look(text, known, rows) for text in _pieces(source)), Counter[bytes]())
-        if rows is not None:
-            rows.read()
-        spans = frozenset(json.loads(known[marker]) for marker in counts)
-        metadata = metadata_for(Written(counts.total(), spans))
-        head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
-        events = () if rows is None else rows.events(metadata.get("loaders", []))
-        with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
-            texts = (_rewritten(text, known, rows) for text in _pieces(source))
-            for text in _with_events(_with_head(texts, head), events):
+        with packed.open("wb") as sink, _gzip(sink) as out:
+            for text in _merged(plain, names, metadata_for, rows):
                 out.write(text)
         packed.replace(final)
     finally:
         plain.unlink(missing_ok=True)
         packed.unlink(missing_ok=True)
     return final
+
+
+def pack_trace(save: Callable[[str], object], logdir: Path) -> Path:
+    """Write one trace file in `logdir` and return its path: what `save` writes, packed, under our name.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    stem = _stem()
+    final, plain, packed = logdir / (stem + TRACE_SUFFIX), logdir / f".{stem}.json", logdir / f".{stem}.gz.part"
+    try:
+        logdir.mkdir(parents=True, exist_ok=True)
+        save(str(plain))
+        with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
+            shutil.copyfileobj(source, out, _CHUNK)
+        packed.replace(final)
+    finally:
+        plain.unlink(missing_ok=True)
+        packed.unlink(missing_ok=True)
+    return final
+
+
+def merge_trace(
+    path: Path, names: Mapping[str, str], metadata_for: Callable[[Written], PipelineMetadata], rows: Rows
+) -> None:
+    """Put our part into a file that torch has written, in one step: whatever fails leaves it as it was.
+
+    A path that is no ordinary file (a pipe) stays as it is, and so does one that is not there: torch says so itself.
+
+    Args:
+        names, metadata_for, rows: as of `write_trace`.
+
+    Raises:
+        OSError: its folder cannot be written.
+    """
+    if not path.is_file():
+        return
+    target = path.resolve()
+    status = target.stat()
+    number, name = tempfile.mkstemp(prefix=".annotate-", dir=target.parent)
+    part = Path(name)
+    try:
+        with open(number, "wb") as sink:
+            sink.writelines(_merged(target, names, metadata_for, rows))
+        part.chmod(stat.S_IMODE(status.st_mode))
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _stem() -> str:
+    return f"{_NOT_IN_NAMES.sub('_', host_name())}_{os.getpid()}.{time.time_ns()}"
+
+
+def _merged(
+    plain: Path,
+    names: Mapping[str, str],
+    metadata_for: Callable[[Written], PipelineMetadata],
+    rows: Rows | None,
+) -> Iterator[bytes]:
+    """Kineto's text with our part."""
+    known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
+    with plain.open("rb") as source:
+        counts = sum((_look(text, known, rows) for text in _pieces(source)), Counter[bytes]())
+    if rows is not None:
+        rows.read()
+    spans = frozenset(json.loads(known[marker]) for marker in counts)
+    metadata = metadata_for(Written(counts.total(), spans))
+    head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
+    events = () if rows is None else rows.events(metadata.get("loaders", []))
+    with plain.open("rb") as source:
+        texts = (_rewritten(text, known, rows) for text in _pieces(source))
+        yield from _with_events(_with_head(texts, head), events)
 
 
 def _pieces(source: IO[bytes]) -> Iterator[bytes]:

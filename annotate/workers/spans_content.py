@@ -63,7 +63,7 @@ class SpansContent:
     def poll(self) -> bool:
         """Start recording, at first and when a window opens. Called while nothing is recorded."""
         window: int = self._control[0]
-        if window in (spool.OVER, self._window):
+        if window in (spool.DORMANT, spool.OVER, self._window):
             return False
         with guard(LOST), suppress(OSError):  # a full disk: the capture tells that nothing came
             self._start()
@@ -112,7 +112,7 @@ class SpansContent:
         if window == self._window:
             return True
         self.fail()
-        if switch.RECORDING and window != spool.OVER:
+        if switch.RECORDING and window not in (spool.DORMANT, spool.OVER):
             with guard(LOST), suppress(OSError):
                 self._turn_to(window)
                 return True
@@ -122,7 +122,7 @@ class SpansContent:
 
     def _end(self) -> None:
         """The worker ends. What it wrote between windows is of no use: the loop has received all of it."""
-        if self._control[0] in (0, spool.OVER):
+        if self._control[0] in (0, spool.DORMANT, spool.OVER):
             self._state.remove()
             if self._ring is not None:
                 self._ring.remove()
