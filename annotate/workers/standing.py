@@ -27,6 +27,7 @@ from annotate.trace_format import LoaderMetadata
 from annotate.workers import following
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.capturing import KEPT, Batches, Epoch, WorkerCapture
+from annotate.workers.content import Place
 from annotate.workers.following import Missed
 from annotate.workers.spool import Spool
 from annotate.workers.transport import Facts, Payload
@@ -221,6 +222,9 @@ class StandingWorkers(WorkerCapture):
         if number is not None and self.on_loader is not None:
             self.on_loader(loader)
         return number is not None
+
+    def accepts(self, loader: Any, place: Place | None) -> bool:
+        return place is None or super().accepts(loader, place)  # None: it has no workers
 
     def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> StandingEpoch:
         number = self._number_of(loader) or 0
