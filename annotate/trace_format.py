@@ -196,6 +196,44 @@ class ThreadCosts(TypedDict):
     gc_us: float  # Python's garbage collector, in this or another thread: it stops them all
 
 
+class SampledThread(TypedDict):
+    """What one thread was seen to do by the watcher: equally long columns, a row for each sample."""
+
+    pid: int
+    tid: int
+    training: bool  # it is the training thread; else the main thread of a DataLoader worker
+    lock_known: bool  # whether waiting for Python's lock (the GIL) can be told from other waiting
+    start_us: float  # `ts` of the first sample
+    after_us: list[int]  # how long after `start_us`
+    state: list[int]  # THREAD_STATES; from THREAD_WAITS_FOR_LOCK + 1 on: it waits, and `holders` has who held the lock
+    cpu_us: list[int]  # on a CPU since the sample before; 0 in the first
+    delay_us: list[int]  # waiting for a CPU since the sample before
+
+
+THREAD_STATES: Final = ("running", "blocked", "lock")
+"""Running or waiting for a CPU; waiting for something else; waiting for Python's lock, and not known who held it."""
+
+THREAD_WAITS_FOR_LOCK: Final = THREAD_STATES.index("lock")
+
+
+class ThreadSamples(TypedDict, total=False):
+    """Samples of the training thread and the main threads of DataLoader workers."""
+
+    threads: list[SampledThread]
+    holders: list[str]  # names of threads that held the lock
+    cpu_us: float  # what taking the samples cost, in the watcher's process
+    left_out: int  # samples beyond the limit
+    why_not: str  # why there are none, as a clause
+    why_no_lock: str  # why waiting for the lock is not known of any thread, as a clause
+
+
+class Collections(TypedDict):
+    """When Python's garbage collector ran in the training thread, for at least 50 us: two columns, in order."""
+
+    start_us: list[float]
+    length_us: list[float]
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -210,4 +248,6 @@ class PipelineMetadata(TypedDict, total=False):
     batches: BatchRecords
     batch_costs: BatchCosts
     training_thread: ThreadCosts  # omitted where unavailable
+    thread_samples: ThreadSamples
+    collections: Collections
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,30 @@ class TraceBuilder:
         """Columns of the last batch: serialise_us, serialised_us, deserialise_us; arrived_us (as finished_us)."""
         for name, value in columns.items():
             self.batches.setdefault(name, [None] * len(self.batches["batch"]))[-1] = value
+        return self
+
+    def sampled(
+        self,
+        times: Sequence[float],
+        states: Sequence[int],
+        pid: int = 1,
+        delay_us: int = 0,
+        lock_known: bool = True,
+        holders: Sequence[str] = ("metrics",),
+    ) -> TraceBuilder:
+        """Samples of a thread: the training thread's (pid 1), or a DataLoader worker's. `annotated` comes before it.
+
+        `states`: 0 running, 1 blocked, 2 waiting for Python's lock, from 3 on that `holders` had. Between two samples
+        the thread waited for a CPU for `delay_us`, and ran for as long.
+        """
+        after = [round(time - times[0]) for time in times]
+        delays = [0, *[delay_us] * (len(times) - 1)]
+        thread = {
+            "pid": pid, "tid": pid, "training": pid == 1, "lock_known": lock_known, "start_us": times[0],
+            "after_us": after, "state": list(states), "cpu_us": delays, "delay_us": delays,
+        }  # fmt: skip
+        samples = self.top_level[METADATA_KEY].setdefault("thread_samples", {"threads": [], "holders": list(holders)})
+        samples["threads"].append(thread)
         return self
 
     def next_epoch(self) -> TraceBuilder:

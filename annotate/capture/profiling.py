@@ -53,7 +53,7 @@ def profile(
         active: steps recorded.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
-            while a window is open; 0: none. Linux only.
+            while a window is open; 0: none, and none of what threads wait for. Linux only.
         workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
@@ -151,6 +151,7 @@ class Profile:
             writer.check_writable(self.options.logdir)
             standing.give_way()
             self._session.begin()
+            self._window.begin()
             self._torch.others.install(self._session.patches)
             self._torch.__enter__()
             self._entered = True
@@ -301,6 +302,7 @@ class Profile:
             self._in_window = True
             self._windows += 1
             self._window.open()
+        self._window.look_at_workers()
         switch.set_recording(True)
 
     def _close_window(self) -> None:

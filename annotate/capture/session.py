@@ -12,7 +12,7 @@ from annotate.capture.steadiness import Loop
 from annotate.hooks import marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
-from annotate.hooks.loaders import describe, time_loader, time_marked
+from annotate.hooks.loaders import describe, start_method, time_loader, time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import path_to_loaders, time_wrapper
 from annotate.options import WorkerLimits
@@ -123,6 +123,10 @@ class Session:
             facts["stepped"] = any(loader is stepped for stepped in self.stepped)
             found.append(facts)
         return found
+
+    def forks_workers(self) -> bool:
+        """Whether all DataLoader workers are forked from this process."""
+        return all(start_method(loader) == "fork" for loader in self.loaders if getattr(loader, "num_workers", 0))
 
     def loop(self) -> Loop:
         """What the loaders that were iterated keep ready, and how far they go."""

@@ -132,6 +132,8 @@ class Standing:
             if self.workers.loaders.follows_all:
                 follow_all_classes()
             self._session.begin()
+            self._window.begin()
+            self.workers.on_batch = self._batch
         except BaseException:
             self.give_up()
             raise
@@ -148,6 +150,11 @@ class Standing:
             except BaseException:
                 self.give_up()
                 raise
+
+    def _batch(self, now: int) -> None:
+        """The loop has got a batch."""
+        if self._is_open and self._window is not None:
+            self._window.look_at_workers()
 
     def stop(self, profiler: Any) -> None:
         """It is about to stop: close the window."""

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotate.capture import sentences
+from annotate.capture.missing import what_is_missing
 from annotate.capture.session import Session
 from annotate.hooks.loaders import describe
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
+from annotate.host.watching import States, Watch
 from annotate.recording import switch
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
-from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata, parse_span_name
+from annotate.trace.thread_states import thread_records
+from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata
 from annotate.workers.capturing import Snapshot
 
 
@@ -42,9 +44,14 @@ class Window:
         self._notes = notes
         self._loaders = loaders
         self._host = HostSampler(host_sample_ms, session.workers.pids)
+        self._watch = Watch(is_wanted=host_sample_ms > 0)
         self._ledger = Ledger()
         self._anchors = Anchors()
         self._marker_us = 0.0
+
+    def begin(self) -> None:
+        """The session has begun, and windows may follow."""
+        self._watch.begin()
 
     def open(self) -> None:
         """Record the calling thread; torch's profiler must be recording."""
@@ -55,6 +62,12 @@ class Window:
         self._ledger.open()
         self._marker_us = cost_of_a_marker_us()
         self._host.start()
+        self._watch.open()
+        self.look_at_workers()
+
+    def look_at_workers(self) -> None:
+        """While it is open: there may be new ones."""
+        self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
 
     def close(self, *, is_last: bool = False) -> None:
         """Harmless when it is not open. torch's profiler must still be recording.
@@ -63,6 +76,7 @@ class Window:
             is_last: no other window of this session will follow.
         """
         self._host.stop()
+        self._watch.close()
         self._ledger.close()
         if self._session.workers.window is not None and not self._session.workers.window[1]:
             self._anchors.end()
@@ -71,7 +85,7 @@ class Window:
     @property
     def ends(self) -> tuple[Callable[[], None], ...]:
         """What ends the recorders where a window is given up; each may be called again."""
-        return self._host.stop, self._ledger.close
+        return self._host.stop, self._watch.end, self._ledger.close
 
     def recorded(self, *, is_kept: bool = False) -> Recorded:
         """The window that was closed last.
@@ -83,6 +97,7 @@ class Window:
         return Recorded(
             rows=WorkerRows(workers, self._anchors, self._host.samples, self._ledger),
             ledger=self._ledger,
+            states=self._watch.states,
             mode=self._mode,
             marker_us=self._marker_us,
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
@@ -97,6 +112,7 @@ class Recorded:
 
     rows: WorkerRows
     ledger: Ledger
+    states: States
     mode: Mode
     marker_us: float
     loaders: list[LoaderMetadata]
@@ -109,7 +125,7 @@ class Recorded:
     def metadata(self, written: writer.Written) -> PipelineMetadata:
         rows = self.rows
         workers, costs = rows.workers(), rows.batch_costs()
-        self.missing = self._what_is_missing(written.names | rows.names())
+        self.missing = what_is_missing(self.unread, self.ledger, rows, written.names | rows.names())
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.mode,
@@ -129,23 +145,7 @@ class Recorded:
         }
         if costs:
             metadata["batch_costs"] = costs
-        if self.ledger.costs:
-            metadata["training_thread"] = self.ledger.costs
-        return metadata
-
-    def _what_is_missing(self, names: frozenset[str]) -> list[str]:
-        """The likeliest cause of each lack only.
-
-        Args:
-            names: of all spans that were recorded.
-        """
-        stages = [stage for stage in map(parse_span_name, names) if stage is not None]
-        is_read = bool(self.ledger.elsewhere) or any(stage.kind == "sample" for stage in stages)  # by another thread?
-        unread = [] if is_read else self.unread
-        missing = [*unread, *self.rows.notes(cause_is_known=bool(unread))]
-        if not missing and all(stage.kind == "wait" for stage in stages):
-            missing = [sentences.NO_STAGE]
-        return missing
+        return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
 
 
 def names_handed_out(renamed: dict[str, str] | None = None) -> dict[str, str]:

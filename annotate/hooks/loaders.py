@@ -61,7 +61,11 @@ def _describe_workers(loader: Any, facts: LoaderMetadata) -> None:
         facts["prefetch_factor"] = prefetch
     facts["persistent_workers"] = bool(getattr(loader, "persistent_workers", False))
     facts["in_order"] = bool(getattr(loader, "in_order", True))
+    facts["start_method"] = start_method(loader)
+
+
+def start_method(loader: Any) -> str:
+    """fork | spawn | forkserver."""
     context = getattr(loader, "multiprocessing_context", None) or multiprocessing
     # The first of the methods is the default; asking for the default itself would fix it for the whole process.
-    method = context.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
-    facts["start_method"] = method
+    return context.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+from _thread import get_ident
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Final
+
+SHORTEST_NS: Final = 50_000
+"""A shorter collection has no place in `collections`: the youngest objects are collected hundreds of times a second."""
+MOST: Final = 20_000
+"""Collections that are remembered."""
 
 _total_ns = 0
 _began = 0
 _users = 0
+_thread = 0
+"""Whose collections are remembered."""
+collections: list[tuple[int, int]] = []
+"""Beginning and end of each of them (perf_counter_ns), since `remember`."""
 
 
 def start() -> None:
@@ -28,6 +38,14 @@ def stop() -> None:
         gc.callbacks.remove(_note)
 
 
+def remember(thread: int = 0) -> None:
+    """From now on, when collections ran in a thread (`get_ident`), and forget those of before; 0: no more of them."""
+    global _thread, collections
+    _thread = thread
+    if thread:
+        collections = []
+
+
 def total_ns() -> int:
     """While it was counted."""
     return _total_ns
@@ -38,14 +56,17 @@ def _note(phase: str, info: dict[str, Any]) -> None:
     if phase == "start":
         _began = perf_counter_ns()
     elif _began:
-        _total_ns += perf_counter_ns() - _began
+        now = perf_counter_ns()
+        _total_ns += now - _began
+        if _thread and now - _began >= SHORTEST_NS and len(collections) < MOST and get_ident() == _thread:
+            collections.append((_began, now))
         _began = 0
 
 
 def _after_fork() -> None:
     """A forked child counts nothing before it wants to."""
-    global _users, _began
-    _users = _began = 0
+    global _users, _began, _thread
+    _users = _began = _thread = 0
     if _note in gc.callbacks:
         gc.callbacks.remove(_note)
 

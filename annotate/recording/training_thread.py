@@ -14,6 +14,7 @@ from statistics import median
 from time import thread_time_ns
 from typing import Any, Final
 
+from annotate.host import garbage
 from annotate.host.meter import COLUMNS, NOT_TOLD, Meter, Reading, between
 from annotate.recording import marked_spans, other_threads, span_recorder, switch
 from annotate.recording.rows import read_rows
@@ -38,6 +39,8 @@ class Ledger:
         """Spans that ran in other threads, in the window that was closed last."""
         self.lost_elsewhere = 0
         """Spans of other threads that were too many to keep."""
+        self.collections: list[tuple[int, int]] = []
+        """Beginning and end of each collection of garbage in this thread, in that window."""
         self.costs: ThreadCosts | None = None
         """Of the window that was closed last; None where the system does not tell."""
 
@@ -47,6 +50,7 @@ class Ledger:
         self._is_open = True
         self._thread, self._meter = get_ident(), Meter()
         self._before, self._cpu = self._meter.read(), thread_time_ns()
+        garbage.remember(self._thread)
         other_threads.begin()
         span_recorder.attach(self._pack, _always, _BUFFERED)
         switch.install(marked_spans.TRAINING_THREAD)
@@ -61,6 +65,8 @@ class Ledger:
                 self.elsewhere, self.lost_elsewhere = other_threads.take(), other_threads.lost
                 self.costs = self._costs()
             finally:
+                garbage.remember(0)
+                self.collections = garbage.collections
                 span_recorder.detach()
                 if self._meter is not None:
                     self._meter.close()

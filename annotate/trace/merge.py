@@ -58,7 +58,8 @@ class WorkerRows:
         self._arguments: Arguments | None = None
         self._capture = capture
         self._batches: Final[Batches] = capture.batches
-        self._clock: Clock | None = None
+        self.clock: Clock | None = None
+        """None: nothing of the window has a place in the trace."""
         self._waited_for_workers = False
         self._files: list[WorkerFile] = []
         self._last_span: dict[tuple[int, int], tuple[int, int]] = {}
@@ -75,12 +76,12 @@ class WorkerRows:
 
     def read(self) -> None:
         """Read the spool, after all of Kineto's text has been seen."""
-        self._clock = self._anchors.clock()
-        if self._clock is None:
+        self.clock = self._anchors.clock()
+        if self.clock is None:
             return
         own = None if self._ledger is None else self._ledger.rows()
         if own is not None and len(own):
-            self._arguments = Arguments(own, self._clock)
+            self._arguments = Arguments(own, self.clock)
         if self._capture.spool is None:
             return
         self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
@@ -104,7 +105,7 @@ class WorkerRows:
 
     def workers(self) -> list[WorkerMetadata]:
         """Every worker that recorded, or sent a batch in the window."""
-        clock, found = self._clock, {}
+        clock, found = self.clock, {}
         if clock is None:
             return []
         threads = {(file.loader, file.pid): file.threads for file in self._files}
@@ -132,7 +133,7 @@ class WorkerRows:
 
     def batches(self) -> BatchRecords:
         """The batches that were on their way or handed out in the window, and had been begun by a worker."""
-        clock = self._clock
+        clock = self.clock
         records: dict[str, list[Any]] = {key: [] for key in BatchRecords.__annotations__}
         for batch in self._in_order():
             for key in ("loader", "epoch", "batch", "worker", "pid"):
@@ -164,7 +165,7 @@ class WorkerRows:
         recorded = {batch.loader for batch in self._seen_batches()} | {file.loader for file in self._files}
         lost = self._capture.why_lost(recorded, self._waited_for_workers and not cause_is_known)
         notes = list(lost)
-        if self._clock is None and recorded:
+        if self.clock is None and recorded:
             notes.append(
                 "no data from DataLoader workers: torch's profiler recorded no CPU activity, so the workers' clock "
                 "cannot be "
@@ -188,7 +189,7 @@ class WorkerRows:
 
     def _seen_batches(self) -> list[Batch]:
         window = self._capture.window
-        if window is None or self._clock is None:
+        if window is None or self.clock is None:
             return []
         begin, end = window
         latest: dict[int, int] = {}
@@ -245,7 +246,7 @@ class WorkerRows:
 
     def events(self, loaders: list[LoaderMetadata]) -> Iterator[bytes]:
         """The events as JSON text, each with a comma behind it."""
-        clock, thread = self._clock, self._anchors.thread
+        clock, thread = self.clock, self._anchors.thread
         if clock is None or thread is None:
             return
         window = self._capture.window or (0, 0)

@@ -38,6 +38,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         if "load" in missing:
             yield missing["load"].as_diagnostic()
         yield from _cost_notes(results, missing.get("costs"))
+        yield from _sample_notes(results, missing.get("limits"))
     yield from _trace_notes(trace, results.tree)
 
 
@@ -123,3 +124,27 @@ def _cost_notes(results: Results, why_not: Unavailable | None) -> Iterator[Diagn
             "stages cannot be distinguished from stages that waited for a CPU"
         )
         yield Diagnostic("workers", "no_run_delay", 1, message)
+
+
+def _sample_notes(results: Results, why_not: Unavailable | None) -> Iterator[Diagnostic]:
+    """What samples of threads cannot say. Traces of versions that took none have nothing to explain."""
+    samples = results.trace.info.pipeline.thread_samples if results.trace.info.pipeline else None
+    if samples is None:
+        return
+    if why_not is not None:
+        yield why_not.as_diagnostic()
+    elif samples.why_no_lock:
+        message = f"Whether threads waited for Python's lock (GIL) is unknown: {samples.why_no_lock}"
+        yield Diagnostic("capture", "gil_unknown", 1, message)
+    elif any(not thread.lock_known for thread in samples.threads):
+        message = (
+            "Whether DataLoader workers waited for Python's lock (GIL) is unknown, as they were not forked; such waits "
+            "count as blocked"
+        )
+        yield Diagnostic("capture", "gil_unknown", 1, message)
+    if results.limits is not None and results.limits.outside is None and results.limits.data_wait is None:
+        message = (
+            "The window is too short for samples of what threads wait for: record more steps with "
+            "annotate.profile(..., active=...)"
+        )
+        yield Diagnostic("capture", "few_thread_samples", 1, message)

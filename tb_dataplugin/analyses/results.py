@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.syncs import SyncFigures
+from tb_dataplugin.analyses.thread_limits import ThreadLimits
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
@@ -65,3 +66,4 @@ class Results:
     diagnostics: tuple[Diagnostic, ...] = ()
     steady: SteadyState | None = None
     doubts: tuple[Doubt, ...] = ()
+    limits: ThreadLimits | None = None

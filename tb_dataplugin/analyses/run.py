@@ -30,6 +30,7 @@ from tb_dataplugin.analyses.steady_state import find_steady_state
 from tb_dataplugin.analyses.step_table import tabulate_steps
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.analyses.syncs import find_syncs
+from tb_dataplugin.analyses.thread_limits import find_thread_limits
 from tb_dataplugin.analyses.throughput import find_throughput, main_loader
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
@@ -104,6 +105,7 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         throughput=reasons.known("throughput", rates),
         load=load,
         operators=find_operators(trace, window, loader),
+        limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
     )
     results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
     return replace(results, doubts=find_doubts(results))

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
-from tb_dataplugin.export.costs import Line, cost_lines, limit_lines
+from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
@@ -69,6 +69,7 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         yield from _loader_numbers(capture, line)
     if capture.HasField("throughput"):
         yield from _rates(capture.throughput, line)
+    yield from host_limit_lines(capture, line)
     yield from cost_lines(capture, line)
     yield from _recording_cost(capture, line)
 
@@ -97,6 +98,8 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
         yield line("  exposed", duration(loader.exposed_wait_us), exposed, "the device was idle")
         yield line("  hidden", duration(loader.hidden_wait_us), "the device was busy")
+    if not capture.devices:
+        yield from limited_lines(loader.limited_by_us)
     if loader.steady_state.state not in ("", "steady"):
         yield from _wrap(loader.steady_state.sentence, "  ")
     if loader.HasField("first_batch_wait_us"):
@@ -134,6 +137,8 @@ def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
             if cause == "launch" and device.idle_queued_us:
                 queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
                 yield f"  {'  queued':<20}{in_unit(queued, unit):>9}{share:>9}  launched before the gap began"
+            if cause in device.limited_by_us:
+                yield from limited_lines(device.limited_by_us[cause])
 
 
 def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:

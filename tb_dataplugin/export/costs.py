@@ -43,6 +43,29 @@ def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
             yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
+def limited_lines(limits: pb.LimitedBy) -> Iterator[str]:
+    """What limits the part named above, in one line."""
+    if limits.text:
+        text = f"limited by: {limits.text}"
+        yield from textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="      ")
+
+
+def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
+    """Of the training thread's time outside the data wait, where no device says why it idles."""
+    samples = capture.thread_samples
+    limits = samples.host_limited_by_us
+    if limits.text and not capture.devices:
+        outside = capture.window_us - capture.loader.wait_us
+        yield line("outside data wait", duration(outside), plural(limits.samples, "sample"))
+        yield from limited_lines(limits)
+    if samples.lock_holders_us:
+        held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])
+        names = ", ".join(f"{name} {duration(time)}" for name, time in held[:MOST_NAMED])
+        yield from textwrap.wrap(
+            f"held Python's lock: {names}", WIDTH, initial_indent="    ", subsequent_indent="      "
+        )
+
+
 def _copies(device: pb.Device, line: Line) -> str:
     copies = device.h2d
     return line(

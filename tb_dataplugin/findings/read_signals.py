@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.syncs import SyncFigures
+from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
     CopySignals,
     CpuUse,
@@ -76,6 +77,7 @@ def read_signals(results: Results) -> Signals:
         copies=_copies(results.copies[0]) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
+        lock=read_lock(results.limits) if results.limits else None,
     )
 
 

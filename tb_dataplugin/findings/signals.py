@@ -20,6 +20,7 @@ from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.reasons import Reason, rank
+from tb_dataplugin.findings.thresholds import LOCK_LEADS
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
 from tb_dataplugin.units import percent
 
@@ -158,6 +159,45 @@ class SyncSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class LockSignals:
+    """Waiting for Python's lock (the GIL): of the training thread, and of DataLoader workers that it waits for."""
+
+    outside_us: float
+    """Outside the data wait; with a device, the part of causes `host` and `launch`."""
+    wait_us: float
+    """Within what `wait_cost_us` is measured as."""
+    error_us: float
+    """Half of the 95% interval of their sum."""
+    host_share: float
+    """`outside_us` over the time that it is part of."""
+    wait_share: float
+    """`wait_us` over the time that it is part of."""
+    in_workers_us: float
+    """The part of `wait_us` in which a DataLoader worker waited for the lock of its own process."""
+    holders_us: Mapping[str, float]
+    """Waits of the training thread, by the name of the thread that held the lock, the longest first."""
+
+    @property
+    def total_us(self) -> float:
+        return self.outside_us + self.wait_us
+
+    @property
+    def is_of_workers(self) -> bool:
+        """Mostly DataLoader workers wait for it, and not the training thread."""
+        return self.in_workers_us > self.total_us / 2
+
+    @property
+    def leads_wait(self) -> bool:
+        """The data wait is mostly waiting for the lock."""
+        return self.wait_share >= LOCK_LEADS
+
+    @property
+    def leads_host(self) -> bool:
+        """What the training thread does outside the data wait is mostly waiting for the lock."""
+        return self.host_share >= LOCK_LEADS
+
+
+@dataclass(frozen=True, slots=True)
 class SlowSampleSignal:
     """One of the slowest samples."""
 
@@ -241,6 +281,18 @@ class Signals:
     """The steady state where it is estimated because the window is not steady; `wait_cost_us` is that estimate then."""
     doubts: tuple[Doubt, ...] = ()
     """What makes the whole capture doubtful, the worst first."""
+    lock: LockSignals | None = None
+    """None where waiting for Python's lock was not recorded, or too few samples were taken."""
+
+    @property
+    def lock_limits_wait(self) -> bool:
+        """More processes or a deeper queue would not shorten the data wait: it is mostly waiting for Python's lock."""
+        return self.lock is not None and self.lock.leads_wait and not self.lock.is_of_workers
+
+    @property
+    def lock_limits_host(self) -> bool:
+        """Neither fewer operators nor another thread would help: the training thread mostly waits for Python's lock."""
+        return self.lock is not None and self.lock.leads_host
 
     @property
     def idle_reasons(self) -> tuple[Reason, ...]:

@@ -132,3 +132,17 @@ storage may be the limit whatever the number of workers."""
 MUCH_COLLECTING: Final = 0.10
 """Share of the time in which batches are made, from which Python's garbage collector is worth a change (as INPUT_BOUND
 twice: some collecting is never got rid of)."""
+
+LIMIT_WORTH_A_WORD: Final = 0.05
+"""Share of a part of the time, from which a limit of it is named: a smaller one may be chance in a hundred samples."""
+
+LOCK: Final = 0.05
+"""Share of the window that the training thread waits for Python's lock, from which that is worth a change (as
+INPUT_BOUND). The lower end of its 95% interval must be above half of it: a few samples may meet short waits."""
+
+LOCK_LEADS: Final = 0.3
+"""Share of the time of a cause spent waiting for Python's lock, from which that has to go first: more workers, a deeper
+queue or a thread more are judged anew without it."""
+
+ONE_HOLDER: Final = 0.5
+"""Share of the waits for the lock during which one thread held it, from which the finding names it."""

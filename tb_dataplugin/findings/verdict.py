@@ -10,6 +10,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.leading import NAMED, leading_place
+from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import (
@@ -49,6 +50,7 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_device_run(signals)
     else:
         verdict = _judge_host_run(signals)
+    verdict = replace(verdict, sentence=verdict.sentence + lock_sentence(signals))
     return replace(verdict, evidence=tuple(_marked(verdict)))
 
 

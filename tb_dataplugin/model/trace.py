@@ -12,6 +12,7 @@ from annotate.trace_format import Stage
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.model.thread_samples import ThreadSamples
 
 Mode = Literal["train", "replay", "unannotated"]
 
@@ -150,7 +151,7 @@ class ThreadCosts:
 
 @dataclass(frozen=True, slots=True)
 class PipelineInfo:
-    """What `annotate` wrote about a capture, checked."""
+    """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread."""
 
     mode: Mode
     loaders: tuple[LoaderInfo, ...] = ()
@@ -165,6 +166,8 @@ class PipelineInfo:
     batches: BatchTable | None = None
     batch_costs: BatchCosts | None = None
     training_thread: ThreadCosts | None = None
+    thread_samples: ThreadSamples | None = None
+    collections: Intervals | None = None
     notes: tuple[str, ...] = ()
 
     @property

@@ -21,6 +21,7 @@ from tb_dataplugin.model.trace import (
     WorkerProcess,
 )
 from tb_dataplugin.reader.decimals import LONGEST_NS
+from tb_dataplugin.reader.thread_samples import Collections, Samples, read_collections, read_thread_samples
 
 MOST_US: Final = 9e15
 """A later time does not fit into 64 bits of nanoseconds."""
@@ -98,6 +99,8 @@ class _Metadata(msgspec.Struct):
     batches: _Batches | None = None
     batch_costs: _Costs | None = None
     training_thread: _ThreadCosts | None = None
+    thread_samples: Samples | None = None
+    collections: Collections | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -138,6 +141,10 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         batches=batches,
         batch_costs=costs,
         training_thread=_thread_costs(metadata.training_thread) if metadata.training_thread else None,
+        thread_samples=read_thread_samples(metadata.thread_samples, origin_ns, diagnostics)
+        if metadata.thread_samples
+        else None,
+        collections=read_collections(metadata.collections, origin_ns) if metadata.collections else None,
         notes=metadata.notes,
     )
 

@@ -15,6 +15,7 @@ from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
+from tb_dataplugin.report.build_limits import limited_by, thread_samples_report
 from tb_dataplugin.report.build_stages import stage_reports, stage_summary_report
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.report.build_workers import cost_report, load_report, load_row_report, worker_fields
@@ -50,6 +51,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         environment=_environment(pipeline) if pipeline else None,
         operators=results.operators,
         doubts=map(_doubt, results.doubts),
+        thread_samples=thread_samples_report(results.limits) if results.limits else None,
     )
 
 
@@ -115,6 +117,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         wait_max_us=us(loader.max_ns),
         wait_sentence=sentences.wait,
         steady_state=_steady_state(results.steady, sentences) if results.steady else None,
+        limited_by_us=limited_by(results.limits.data_wait) if results.limits and results.limits.data_wait else None,
     )
     if settings is not None:
         report.MergeFrom(_settings(settings))

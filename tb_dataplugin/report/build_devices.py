@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings import Sentences
 from tb_dataplugin.limits import MOST_LABEL
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_limits import limited_by
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.timeline.lanes import lane_ids, worker_lane_id
 
@@ -23,7 +24,8 @@ def device_reports(results: Results, sentences: Sentences) -> Iterator[pb.Device
     columns = zip(
         results.devices, results.attribution.devices, results.gaps, results.copies, sentences.devices, strict=True
     )
-    for device, attributed, gaps, copies, sentence in columns:
+    for number, (device, attributed, gaps, copies, sentence) in enumerate(columns):
+        limited = results.limits.devices[number] if results.limits else {}
         yield pb.Device(
             id=device.device,
             name=device.name,
@@ -38,6 +40,7 @@ def device_reports(results: Results, sentences: Sentences) -> Iterator[pb.Device
             gaps=(_gap(gap, lanes) for gap in gaps),
             h2d=_copies(copies) if copies else None,
             sentence=sentence,
+            limited_by_us={cause: limited_by(limits) for cause, limits in limited.items()},
         )
 
 

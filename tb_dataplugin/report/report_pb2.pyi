@@ -97,6 +97,7 @@ class Capture(_message.Message):
     FINDINGS_SENTENCE_FIELD_NUMBER: _builtins.int
     DOUBTS_FIELD_NUMBER: _builtins.int
     OPERATORS_FIELD_NUMBER: _builtins.int
+    THREAD_SAMPLES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -198,6 +199,12 @@ class Capture(_message.Message):
     def operators(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """what `compare` knows the program by: outermost operators outside the data wait, by"""
 
+    @_builtins.property
+    def thread_samples(self) -> Global___ThreadSamples:
+        """name, without the numbers of backward functions; at most 200
+        absent where what threads wait for was not recorded
+        """
+
     def __init__(
         self,
         *,
@@ -233,10 +240,11 @@ class Capture(_message.Message):
         findings_sentence: _builtins.str = ...,
         doubts: _abc.Iterable[Global___Doubt] | None = ...,
         operators: _abc.Iterable[_builtins.str] | None = ...,
+        thread_samples: Global___ThreadSamples | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -256,6 +264,132 @@ class Capture(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___Capture: _TypeAlias = Capture  # noqa: Y015
+
+@_typing.final
+class LimitedBy(_message.Message):
+    """What limits one part of the time: a share of the samples that fall into it is a share of its time (gc is measured). The
+    fields are disjoint, earlier ones first, and at most the part; what is left of it ran on a CPU.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GIL_FIELD_NUMBER: _builtins.int
+    GC_FIELD_NUMBER: _builtins.int
+    NO_CPU_FIELD_NUMBER: _builtins.int
+    BLOCKED_FIELD_NUMBER: _builtins.int
+    GIL_ERROR_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    gil: _builtins.float
+    """waiting for Python's lock (GIL); absent where that cannot be told"""
+    gc: _builtins.float
+    """in Python's garbage collector"""
+    no_cpu: _builtins.float
+    """waiting for a CPU"""
+    blocked: _builtins.float
+    """waiting for storage, a lock or another process"""
+    gil_error: _builtins.float
+    """half of the 95% interval of gil, by the number of samples"""
+    samples: _builtins.int
+    """that fall into the part"""
+    text: _builtins.str
+    """the limits that are worth a word; "" when there are none"""
+    def __init__(
+        self,
+        *,
+        gil: _builtins.float | None = ...,
+        gc: _builtins.float | None = ...,
+        no_cpu: _builtins.float | None = ...,
+        blocked: _builtins.float | None = ...,
+        gil_error: _builtins.float = ...,
+        samples: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blocked", b"_blocked", "_gc", b"_gc", "_gil", b"_gil", "_no_cpu", b"_no_cpu", "blocked", b"blocked", "gc", b"gc", "gil", b"gil", "no_cpu", b"no_cpu"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocked", b"_blocked", "_gc", b"_gc", "_gil", b"_gil", "_no_cpu", b"_no_cpu", "blocked", b"blocked", "gc", b"gc", "gil", b"gil", "gil_error", b"gil_error", "no_cpu", b"no_cpu", "samples", b"samples", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__blocked: _TypeAlias = _typing.Literal["blocked"]  # noqa: Y015
+    _WhichOneofArgType__blocked: _TypeAlias = _typing.Literal["_blocked", b"_blocked"]  # noqa: Y015
+    _WhichOneofReturnType__gc: _TypeAlias = _typing.Literal["gc"]  # noqa: Y015
+    _WhichOneofArgType__gc: _TypeAlias = _typing.Literal["_gc", b"_gc"]  # noqa: Y015
+    _WhichOneofReturnType__gil: _TypeAlias = _typing.Literal["gil"]  # noqa: Y015
+    _WhichOneofArgType__gil: _TypeAlias = _typing.Literal["_gil", b"_gil"]  # noqa: Y015
+    _WhichOneofReturnType__no_cpu: _TypeAlias = _typing.Literal["no_cpu"]  # noqa: Y015
+    _WhichOneofArgType__no_cpu: _TypeAlias = _typing.Literal["_no_cpu", b"_no_cpu"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__blocked) -> _WhichOneofReturnType__blocked | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gc) -> _WhichOneofReturnType__gc | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gil) -> _WhichOneofReturnType__gil | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__no_cpu) -> _WhichOneofReturnType__no_cpu | None: ...
+
+Global___LimitedBy: _TypeAlias = LimitedBy  # noqa: Y015
+
+@_typing.final
+class ThreadSamples(_message.Message):
+    """Samples of what the training thread was doing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class LockHoldersUsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    INTERVAL_US_FIELD_NUMBER: _builtins.int
+    COST_US_FIELD_NUMBER: _builtins.int
+    LOCK_HOLDERS_US_FIELD_NUMBER: _builtins.int
+    HOST_LIMITED_BY_US_FIELD_NUMBER: _builtins.int
+    samples: _builtins.int
+    interval_us: _builtins.float
+    """between two of them, on average"""
+    cost_us: _builtins.float
+    """CPU time that taking the samples of all threads took, in a separate process"""
+    @_builtins.property
+    def lock_holders_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """waiting for Python's lock by the thread that held it; without what is unknown"""
+
+    @_builtins.property
+    def host_limited_by_us(self) -> Global___LimitedBy:
+        """the window less the data wait; absent with too few samples"""
+
+    def __init__(
+        self,
+        *,
+        samples: _builtins.int = ...,
+        interval_us: _builtins.float = ...,
+        cost_us: _builtins.float | None = ...,
+        lock_holders_us: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        host_limited_by_us: Global___LimitedBy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "cost_us", b"cost_us", "host_limited_by_us", b"host_limited_by_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "cost_us", b"cost_us", "host_limited_by_us", b"host_limited_by_us", "interval_us", b"interval_us", "lock_holders_us", b"lock_holders_us", "samples", b"samples"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cost_us: _TypeAlias = _typing.Literal["cost_us"]  # noqa: Y015
+    _WhichOneofArgType__cost_us: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cost_us) -> _WhichOneofReturnType__cost_us | None: ...
+
+Global___ThreadSamples: _TypeAlias = ThreadSamples  # noqa: Y015
 
 @_typing.final
 class Doubt(_message.Message):
@@ -524,6 +658,27 @@ class Device(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class LimitedByUsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        @_builtins.property
+        def value(self) -> Global___LimitedBy: ...
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: Global___LimitedBy | None = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     ID_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     BUSY_US_FIELD_NUMBER: _builtins.int
@@ -537,6 +692,7 @@ class Device(_message.Message):
     IDLE_QUEUED_US_FIELD_NUMBER: _builtins.int
     H2D_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    LIMITED_BY_US_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     name: _builtins.str
     """"" when the trace does not say"""
@@ -569,6 +725,10 @@ class Device(_message.Message):
         absent when nothing was copied to it
         """
 
+    @_builtins.property
+    def limited_by_us(self) -> _containers.MessageMap[_builtins.str, Global___LimitedBy]:
+        """of the causes host, launch and data_wait of idle_by_cause_us; a cause with"""
+
     def __init__(
         self,
         *,
@@ -585,10 +745,11 @@ class Device(_message.Message):
         idle_queued_us: _builtins.float | None = ...,
         h2d: Global___Copies | None = ...,
         sentence: _builtins.str = ...,
+        limited_by_us: _abc.Mapping[_builtins.str, Global___LimitedBy] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "h2d", b"h2d", "idle_by_cause_us", b"idle_by_cause_us", "idle_queued_us", b"idle_queued_us", "kernel_busy_us", b"kernel_busy_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "h2d", b"h2d", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_queued_us", b"idle_queued_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "longest_gap_us", b"longest_gap_us", "name", b"name", "sentence", b"sentence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "h2d", b"h2d", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_queued_us", b"idle_queued_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "limited_by_us", b"limited_by_us", "longest_gap_us", b"longest_gap_us", "name", b"name", "sentence", b"sentence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_queued_us: _TypeAlias = _typing.Literal["idle_queued_us"]  # noqa: Y015
     _WhichOneofArgType__idle_queued_us: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us"]  # noqa: Y015
@@ -892,6 +1053,7 @@ class Loader(_message.Message):
     DATASET_FIELD_NUMBER: _builtins.int
     WAIT_SENTENCE_FIELD_NUMBER: _builtins.int
     STEADY_STATE_FIELD_NUMBER: _builtins.int
+    LIMITED_BY_US_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
     wait_count: _builtins.int
@@ -924,6 +1086,10 @@ class Loader(_message.Message):
     def steady_state(self) -> Global___SteadyState:
         """absent without steps or without records of DataLoader workers"""
 
+    @_builtins.property
+    def limited_by_us(self) -> Global___LimitedBy:
+        """of wait_us; absent with too few samples"""
+
     def __init__(
         self,
         *,
@@ -945,10 +1111,11 @@ class Loader(_message.Message):
         dataset: _builtins.str = ...,
         wait_sentence: _builtins.str = ...,
         steady_state: Global___SteadyState | None = ...,
+        limited_by_us: Global___LimitedBy | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015

@@ -64,7 +64,7 @@ def judge(window: dict[str, Any], read: dict[str, Any]) -> tuple[str, str, float
     in_words = bool(words) and bool(re.search(words, said_first, re.IGNORECASE))
     measured = sum(ms for stage, ms in read["by_all"].items() if fits(stage))
     verdict, first, top = fits(read["verdict_stage"]), fits(read["first"]) or in_words, fits(read["top"])
-    if in_words and not top and not verdict:  # a finding that names the cause in words
+    if in_words and not verdict and not (top and read["verdict_stage"]):  # the cause is named in words
         return "HIT", "by the first finding's words", measured
     if verdict and top and (first or not read["findings"]):
         return "HIT", "", measured

@@ -91,6 +91,57 @@ export interface Capture {
   doubts: Doubt[];
   /** what `compare` knows the program by: outermost operators outside the data wait, by */
   operators: string[];
+  /** name, without the numbers of backward functions; at most 200 */
+  thread_samples: ThreadSamples | undefined;
+}
+
+/**
+ * What limits one part of the time: a share of the samples that fall into it is a share of its time (gc is measured). The
+ * fields are disjoint, earlier ones first, and at most the part; what is left of it ran on a CPU.
+ */
+export interface LimitedBy {
+  /** waiting for Python's lock (GIL); absent where that cannot be told */
+  gil?:
+    | number
+    | undefined;
+  /** in Python's garbage collector */
+  gc?:
+    | number
+    | undefined;
+  /** waiting for a CPU */
+  no_cpu?:
+    | number
+    | undefined;
+  /** waiting for storage, a lock or another process */
+  blocked?:
+    | number
+    | undefined;
+  /** half of the 95% interval of gil, by the number of samples */
+  gil_error: number;
+  /** that fall into the part */
+  samples: number;
+  /** the limits that are worth a word; "" when there are none */
+  text: string;
+}
+
+/** Samples of what the training thread was doing. */
+export interface ThreadSamples {
+  samples: number;
+  /** between two of them, on average */
+  interval_us: number;
+  /** CPU time that taking the samples of all threads took, in a separate process */
+  cost_us?:
+    | number
+    | undefined;
+  /** waiting for Python's lock by the thread that held it; without what is unknown */
+  lock_holders_us: { [key: string]: number };
+  /** the window less the data wait; absent with too few samples */
+  host_limited_by_us: LimitedBy | undefined;
+}
+
+export interface ThreadSamples_LockHoldersUsEntry {
+  key: string;
+  value: number;
 }
 
 /** What makes a report doubtful. Each lowers the confidence of every finding. */
@@ -213,11 +264,18 @@ export interface Device {
     | undefined;
   /** how long it was idle, of what, in how many gaps, and the largest cause */
   sentence: string;
+  /** of the causes host, launch and data_wait of idle_by_cause_us; a cause with */
+  limited_by_us: { [key: string]: LimitedBy };
 }
 
 export interface Device_IdleByStageUsEntry {
   key: string;
   value: number;
+}
+
+export interface Device_LimitedByUsEntry {
+  key: string;
+  value: LimitedBy | undefined;
 }
 
 /** Copies from the host to one device that start in the window. */
@@ -354,7 +412,11 @@ export interface Loader {
   /** how data wait, exposed data wait and idle: data wait relate */
   wait_sentence: string;
   /** absent without steps or without records of DataLoader workers */
-  steady_state: SteadyState | undefined;
+  steady_state:
+    | SteadyState
+    | undefined;
+  /** of wait_us; absent with too few samples */
+  limited_by_us: LimitedBy | undefined;
 }
 
 export interface Loader_WaitByStageUsEntry {
@@ -1176,6 +1238,92 @@ export const Capture: MessageFns<Capture> = {
       operators: globalThis.Array.isArray(object?.operators)
         ? object.operators.map((e: any) => globalThis.String(e))
         : [],
+      thread_samples: isSet(object.threadSamples)
+        ? ThreadSamples.fromJSON(object.threadSamples)
+        : isSet(object.thread_samples)
+        ? ThreadSamples.fromJSON(object.thread_samples)
+        : undefined,
+    };
+  },
+};
+
+export const LimitedBy: MessageFns<LimitedBy> = {
+  fromJSON(object: any): LimitedBy {
+    return {
+      gil: isSet(object.gil) ? globalThis.Number(object.gil) : undefined,
+      gc: isSet(object.gc) ? globalThis.Number(object.gc) : undefined,
+      no_cpu: isSet(object.noCpu)
+        ? globalThis.Number(object.noCpu)
+        : isSet(object.no_cpu)
+        ? globalThis.Number(object.no_cpu)
+        : undefined,
+      blocked: isSet(object.blocked) ? globalThis.Number(object.blocked) : undefined,
+      gil_error: isSet(object.gilError)
+        ? globalThis.Number(object.gilError)
+        : isSet(object.gil_error)
+        ? globalThis.Number(object.gil_error)
+        : 0,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+    };
+  },
+};
+
+export const ThreadSamples: MessageFns<ThreadSamples> = {
+  fromJSON(object: any): ThreadSamples {
+    return {
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      interval_us: isSet(object.intervalUs)
+        ? globalThis.Number(object.intervalUs)
+        : isSet(object.interval_us)
+        ? globalThis.Number(object.interval_us)
+        : 0,
+      cost_us: isSet(object.costUs)
+        ? globalThis.Number(object.costUs)
+        : isSet(object.cost_us)
+        ? globalThis.Number(object.cost_us)
+        : undefined,
+      lock_holders_us: isObject(object.lockHoldersUs)
+        ? (globalThis.Object.entries(object.lockHoldersUs) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.lock_holders_us)
+        ? (globalThis.Object.entries(object.lock_holders_us) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      host_limited_by_us: isSet(object.hostLimitedByUs)
+        ? LimitedBy.fromJSON(object.hostLimitedByUs)
+        : isSet(object.host_limited_by_us)
+        ? LimitedBy.fromJSON(object.host_limited_by_us)
+        : undefined,
+    };
+  },
+};
+
+export const ThreadSamples_LockHoldersUsEntry: MessageFns<ThreadSamples_LockHoldersUsEntry> = {
+  fromJSON(object: any): ThreadSamples_LockHoldersUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
     };
   },
 };
@@ -1367,6 +1515,33 @@ export const Device: MessageFns<Device> = {
         : undefined,
       h2d: isSet(object.h2d) ? Copies.fromJSON(object.h2d) : undefined,
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      limited_by_us: isObject(object.limitedByUs)
+        ? (globalThis.Object.entries(object.limitedByUs) as [string, any][]).reduce(
+          (acc: { [key: string]: LimitedBy }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: LimitedBy.fromJSON(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.limited_by_us)
+        ? (globalThis.Object.entries(object.limited_by_us) as [string, any][]).reduce(
+          (acc: { [key: string]: LimitedBy }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: LimitedBy.fromJSON(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
     };
   },
 };
@@ -1376,6 +1551,15 @@ export const Device_IdleByStageUsEntry: MessageFns<Device_IdleByStageUsEntry> = 
     return {
       key: isSet(object.key) ? globalThis.String(object.key) : "",
       value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const Device_LimitedByUsEntry: MessageFns<Device_LimitedByUsEntry> = {
+  fromJSON(object: any): Device_LimitedByUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? LimitedBy.fromJSON(object.value) : undefined,
     };
   },
 };
@@ -1598,6 +1782,11 @@ export const Loader: MessageFns<Loader> = {
         ? SteadyState.fromJSON(object.steadyState)
         : isSet(object.steady_state)
         ? SteadyState.fromJSON(object.steady_state)
+        : undefined,
+      limited_by_us: isSet(object.limitedByUs)
+        ? LimitedBy.fromJSON(object.limitedByUs)
+        : isSet(object.limited_by_us)
+        ? LimitedBy.fromJSON(object.limited_by_us)
         : undefined,
     };
   },

@@ -112,3 +112,9 @@ it("filters gaps by cause, and shows all again at a second click", () => {
   click(launch());
   expect(all("gap-row").length).toBe(2);
 });
+
+it("says what limits a cause, in the report's words, and nothing where nothing is worth a word", () => {
+  const limits = { gil: 12, gil_error: 2, samples: 60, text: "waiting for Python's lock (GIL) 12 µs (80.0%)" };
+  open({ devices: [device({ gaps, limited_by_us: { launch: limits, data_wait: { ...limits, text: "" } } })] }, "gaps");
+  expect(find("thread-limits").textContent).toBe("idle: launch: waiting for Python's lock (GIL) 12 µs (80.0%)");
+});

@@ -25,7 +25,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     held_back, starved = signals.head_of_line_us / cost, signals.workers.starved
     if held_back < HEAD_OF_LINE or starved < WORKERS_STARVED:
         return None
-    if signals.loader is not None and signals.loader.in_order is False:
+    if (signals.loader is not None and signals.loader.in_order is False) or signals.lock_limits_wait:
         return None
     lost = min(signals.head_of_line_us, starved * signals.window_us)
     gain = signals.per_step(lost)

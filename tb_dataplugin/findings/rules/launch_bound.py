@@ -22,7 +22,7 @@ def check(signals: Signals) -> Finding | None:
         python = 0.0  # it may be data wait that nothing marks
     late = launch + python
     late_share = signals.share(late)
-    if late_share is None or late_share < HOST_LATE or launch < python:
+    if late_share is None or late_share < HOST_LATE or launch < python or signals.lock_limits_host:
         return None
     if signals.longest_launch_us >= ONE_CALL * late:
         return _once(signals, late)

@@ -64,17 +64,20 @@ def check(signals: Signals) -> Finding | None:
     leader = leading_place(signals)
     if leader is None or leader.stage is None or leader.stage.kind not in ADVICE:
         return None
+    if leader.stage.kind == "wrapper" and signals.lock_limits_wait:  # a separate thread would wait as well
+        return None
     if leader.stage.kind == "read" and isinstance(small_reads.check(signals), Finding):
         return None
     rows = [calls for calls in signals.stages if calls.stage == leader.stage]
     calls, cpu_use = _AllCalls.of(rows), _cpu_use(rows)
     limit = None if cpu_use is None else cpu_use.limited_by
+    hint = "" if signals.lock_limits_wait else LIMIT_ADVICE[limit]
     outlier = calls is not None and calls.longest_us >= ONE_CALL * calls.total_us and calls.count > 1
     gain = signals.saved_without(rows, leader.cost_us)
     return Finding(
         severity=_severity(signals, outlier),
         title=_title(signals, leader, calls if outlier else None),
-        advice=OUTLIER_ADVICE if outlier else _advice(signals, leader.stage) + LIMIT_ADVICE[limit],
+        advice=OUTLIER_ADVICE if outlier else _advice(signals, leader.stage) + hint,
         stage=leader.name,
         gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(gain),
         evidence=(

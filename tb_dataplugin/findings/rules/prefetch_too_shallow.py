@@ -13,7 +13,7 @@ from tb_dataplugin.units import duration, percent
 
 @rule(title="Too little prefetching", about="delivery", workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    if signals.loader is None or signals.wait_cost_us is None:
+    if signals.loader is None or signals.wait_cost_us is None or signals.lock_limits_wait:
         return None
     here = signals.wait_for_kinds("sampler", "wrapper")  # work of the training thread, which no queue shortens
     steady = signals.wait_cost_us - signals.epoch_starts_us - (here.cost_us if here else 0.0)

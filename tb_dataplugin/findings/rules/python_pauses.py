@@ -15,7 +15,7 @@ from tb_dataplugin.units import duration, percent
 def check(signals: Signals) -> Finding | None:
     pauses = signals.long_pauses_us
     share = signals.share(pauses)
-    if share is None or share < INPUT_BOUND:
+    if share is None or share < INPUT_BOUND or signals.lock_limits_host:
         return None
     gain = signals.per_step(pauses)
     known = signals.data_wait_us is not None

@@ -13,7 +13,7 @@ from tb_dataplugin.units import duration, plural
 @rule(title="No DataLoader workers", about="workers", input_bound=True)
 def check(signals: Signals) -> Finding | None:
     cost, wait = signals.wait_cost_us, signals.data_wait_us
-    if signals.loader is None or signals.loader.num_workers != 0 or cost is None:
+    if signals.loader is None or signals.loader.num_workers != 0 or cost is None or signals.lock_limits_wait:
         return None
     cpus = int(signals.cpus) if signals.cpus else None
     workers = max(1, cpus - 1) if cpus else 4

@@ -19,7 +19,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     workers, num_workers = signals.workers, signals.num_workers or 0
     if workers is None:
         return Abstention("The DataLoader workers left no records, so whether they were busy is unknown.")
-    if workers.busy < WORKERS_BUSY:
+    if workers.busy < WORKERS_BUSY or signals.lock_limits_wait:
         return None
     capacity = judge_cpus(signals)
     if capacity.saturated is None:

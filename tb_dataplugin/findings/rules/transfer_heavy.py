@@ -29,7 +29,7 @@ LOCKED: Final = (
 @rule(title="Slow transfer of batches", about="samples", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | None:
     wait = signals.wait_for_kinds("transfer")
-    if wait is None or wait.share < HEAVY_PART or not signals.wait_count:
+    if wait is None or wait.share < HEAVY_PART or not signals.wait_count or signals.lock_limits_wait:
         return None
     each = wait.data_wait_us / signals.wait_count
     return _floor(signals, wait, each) if each <= HAND_OVER_US else _heavy(signals, wait, each)

@@ -22,6 +22,7 @@ import {
 } from "../../state/atoms";
 import { CauseBar } from "../../ui/cause-bar";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { ThreadLimits } from "../../ui/thread-limits";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { GapDetail } from "./gap-detail";
 import { GapTable } from "./gap-table";
@@ -81,6 +82,7 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
       {capture.devices.length > 1 && <DeviceSelect devices={capture.devices} />}
       <GapNumbers device={device} windowUs={capture.window_us} />
       <CauseBar device={device} windowUs={capture.window_us} chosen={cause} choose={chooseCause} />
+      <ThreadLimits capture={capture} device={device} />
       <TimelinePanel
         id={id}
         label={LABEL}

@@ -3,6 +3,7 @@ import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
+import { ThreadLimits } from "../../ui/thread-limits";
 import { BestFindings } from "./best-findings";
 import { OverviewNumbers } from "./numbers";
 import { Rates } from "./rates";
@@ -24,6 +25,7 @@ export function Overview({ capture }: { capture: Capture }) {
         </p>
       )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
+      <ThreadLimits capture={capture} device={device} />
       <BestFindings capture={capture} />
       {capture.steps === undefined ? (
         <section data-testid="steps-unavailable">

@@ -1,0 +1,37 @@
+import type { Capture, Device, LimitedBy } from "../contract/report";
+import { CAUSES } from "../contract/words";
+import { formatDuration, plural } from "../model/format";
+import { labelOf } from "../model/words";
+
+type Row = { readonly name: string; readonly limits: LimitedBy };
+
+/** What limits the causes of a device's idle time; without a device, the data wait and the rest of the window. */
+export function ThreadLimits({ capture, device }: { capture: Capture; device?: Device | undefined }) {
+  const rows = (device === undefined ? hostRows(capture) : deviceRows(device)).filter(
+    ({ limits }) => limits.text !== "",
+  );
+  if (rows.length === 0) return null;
+  return (
+    <ul class="muted" data-testid="thread-limits">
+      {rows.map(({ name, limits }) => (
+        <li
+          key={name}
+          title={`By ${plural(limits.samples, "sample")}; of the GIL, give or take ${formatDuration(limits.gil_error)} (95%)`}>
+          {name}: {limits.text}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function deviceRows({ limited_by_us }: Device): readonly Row[] {
+  return Object.entries(limited_by_us).map(([cause, limits]) => ({ name: `idle: ${labelOf(CAUSES, cause)}`, limits }));
+}
+
+function hostRows({ loader, thread_samples }: Capture): readonly Row[] {
+  const parts: readonly (readonly [string, LimitedBy | undefined])[] = [
+    ["data wait", loader?.limited_by_us],
+    ["outside data wait", thread_samples?.host_limited_by_us],
+  ];
+  return parts.flatMap(([name, limits]) => (limits === undefined ? [] : [{ name, limits }]));
+}

@@ -1,0 +1,61 @@
+"""The training thread waits for Python's lock (the GIL), which another thread of its process holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import LockSignals, Signals
+from tb_dataplugin.units import duration, percent
+
+IN_TRAINING: Final = (
+    "Move what the thread {} does out of the training process: into a separate process (multiprocessing, with a queue "
+    "between them), or into numpy or torch, which release the lock. Or do it less often. One thread runs Python at a "
+    "time and keeps the lock for 5 ms, so neither DataLoader workers nor another thread would help."
+)
+
+IN_WORKERS: Final = (
+    "Something runs Python beside the dataset in each DataLoader worker: a thread pool, a logger, a prefetching "
+    "thread. Have the workers do its work in turn, or use more workers and no threads in them."
+)
+
+
+@rule(title="Waiting for Python's lock (GIL)", about="host")
+def check(signals: Signals) -> Finding | None:
+    lock, part = signals.lock, lock_share(signals)
+    if lock is None or part is None:
+        return None
+    holder, gain = holder_of(lock), signals.per_step(lock.total_us)
+    return Finding(
+        severity=severity(signals, gain, otherwise_us=lock.total_us),
+        title=f"For {percent(part)} of the window {lock_words(lock)}",
+        advice=IN_WORKERS if lock.is_of_workers else IN_TRAINING.format(repr(holder) if holder else "that holds it"),
+        evidence=tuple(_evidence(signals, lock)),
+        gain_us_per_step=gain,
+        confidence="measured" if holder else "likely",
+        confidence_reason="" if holder else "The samples do not show which thread held the lock.",
+    )
+
+
+def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
+    each = signals.per_step(lock.total_us)
+    if each is not None:
+        error = signals.per_step(lock.error_us) or 0.0
+        yield time("gil_per_step", each, f"{duration(each)} per step, give or take {duration(error)} (95%)", "step")
+    where = "idle time in host and launch" if signals.has_device else "time outside the data wait"
+    if lock.outside_us:
+        text = f"{duration(lock.outside_us)} of the {where}, {percent(lock.host_share)} of it"
+        yield share("gil_host", lock.host_share, where, text)
+    if lock.wait_us:
+        text = f"{duration(lock.wait_us)} of the data wait, {percent(lock.wait_share)} of it"
+        yield share("gil_data_wait", lock.wait_share, "data wait", text)
+    if lock.is_of_workers:
+        return
+    known = sum(lock.holders_us.values())
+    for name, held in list(lock.holders_us.items())[:3]:
+        yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")

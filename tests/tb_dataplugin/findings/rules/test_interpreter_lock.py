@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
+from tests.trace_builder import TraceBuilder
+
+
+def looped(*states: int, workers: int = 0, wait: float = 2000) -> TraceBuilder:
+    """Ten steps of 10 ms, each of which begins with a wait; a sample every 0.1 ms, `states` repeated."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 1}], host={"cores": 8})
+    for start in range(0, 100_000, 10_000):
+        builder.step(start, 10_000).wait(start, wait, "wait::DataLoader").stage("sample::A", start, wait)
+    times = [50.0 + 100 * number for number in range(1000)]
+    return builder.sampled(times, [states[number % len(states)] for number in range(1000)])
+
+
+def test_waiting_for_the_lock_has_its_cost_per_step_and_who_held_it() -> None:
+    finding = finding_in(looped(3, 0), "interpreter_lock")
+    assert finding.gain_us_per_step == pytest.approx(5000, rel=0.05)
+    assert "GIL" in finding.title
+    assert "'metrics'" in finding.title
+    assert finding.confidence == "measured"
+    assert any("metrics held it 100%" in text for text in evidence_of(finding))
+
+
+def test_where_nobody_was_seen_to_hold_it_nobody_is_named() -> None:
+    finding = finding_in(looped(2, 0), "interpreter_lock")
+    assert "metrics" not in finding.title
+    assert finding.confidence == "likely"
+
+
+@pytest.mark.parametrize("states", ((0,), (1,), (0,) * 49 + (3,)))
+def test_a_thread_that_runs_or_is_blocked_does_not_wait_for_it(states: tuple[int, ...]) -> None:
+    assert finding_of(looped(*states), "interpreter_lock") is None
+
+
+def test_workers_are_not_advised_where_the_lock_is_the_limit() -> None:
+    assert finding_of(looped(0, wait=8000), "single_process_loading") is not None
+    rules = [finding.rule for finding in capture_of(looped(3, 0, wait=8000)).findings]
+    assert "single_process_loading" not in rules
+    assert rules[0] in ("interpreter_lock", "leading_stage")
+
+
+def test_a_thread_is_not_advised_where_the_lock_is_the_limit() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 1).operator(1, 1)
+    builder.call("cudaLaunchKernel", 5000, 0, 7).kernel(5000, 5000, correlation=7)
+    assert finding_of(builder, "python_pauses") is not None
+    builder.sampled([25 + 50.0 * number for number in range(200)], [3] * 100 + [1] * 100)
+    assert finding_of(builder, "python_pauses") is None
+    assert finding_in(builder, "interpreter_lock").gain_us_per_step == pytest.approx(4998, rel=0.05)
+
+
+def test_the_verdict_names_the_lock_and_its_holder() -> None:
+    sentence = capture_of(looped(3, 0)).verdict.sentence
+    assert sentence.endswith("waits for Python's lock (GIL), which the thread 'metrics' holds.")
+    assert "GIL" not in capture_of(looped(0)).verdict.sentence
+
+
+def test_a_lock_of_the_workers_is_theirs() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}], host={"cores": 8}).worker(0)
+    for number, start in enumerate(range(0, 100_000, 10_000)):
+        builder.step(start, 10_000).wait(start, 8000, "wait::DataLoader")
+        builder.batch(number, 0, start, start, start + 7900, start + 7950, {"sample::A": (start, 7800)})
+    times = [50.0 + 100 * number for number in range(1000)]
+    builder.sampled(times, [1] * 1000).sampled(times, [2, 0] * 500, pid=100)
+    finding = finding_in(builder, "interpreter_lock")
+    assert "DataLoader workers wait for Python's lock (GIL)" in finding.title
+    assert finding.gain_us_per_step == pytest.approx(4000, rel=0.1)
