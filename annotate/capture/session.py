@@ -46,6 +46,7 @@ class Session:
         """The loaders whose batches drive the steps."""
         self._lengths: dict[int, int | None] = {}
         """Of the loaders that were iterated, by identity."""
+        self._is_alone = workers is None
         self.workers = workers or WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
     def begin(self) -> None:
@@ -56,7 +57,8 @@ class Session:
         patching.in_force = self.patches
         try:
             switch.set_capturing(True)
-            forget_reported()
+            if self._is_alone:
+                forget_reported()
             switch.load_marker()
             readers.install(self.patches)
             _install_process_start(self.patches)

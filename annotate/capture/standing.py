@@ -168,15 +168,16 @@ class Standing:
                     raise
 
     def keep(self, profiler: Any) -> None:
-        """It has stopped: keep the window until its export, and take the recording hooks out."""
+        """It has stopped: keep the window until its export."""
+        if self._is_of(profiler) and self._is_open and self._window is not None and results_are_whole(profiler):
+            self._is_open = False
+            self._kept = self._window.recorded(is_kept=True)
+            self._kept_of = weakref.ref(profiler, self._let_go)
+
+    def leave(self, profiler: Any) -> None:
+        """It has stopped: take the recording hooks out."""
         if self._is_of(profiler):
-            try:
-                if self._is_open and self._window is not None and results_are_whole(profiler):
-                    self._is_open = False
-                    self._kept = self._window.recorded(is_kept=True)
-                    self._kept_of = weakref.ref(profiler, self._let_go)
-            finally:
-                self.give_up()
+            self.give_up()
 
     def merge(self, profiler: Any, path: str) -> None:
         """It has exported to `path`: put what is kept into that file."""
@@ -201,6 +202,8 @@ class Standing:
         if ours is None:
             return
         switch.set_recording(False)
+        self.workers.on_loader = self.workers.on_batch = None
+        self.workers.is_armed = False
         try:
             for end in () if window is None else window.ends:
                 with guard(_LOST):
@@ -255,7 +258,10 @@ def _exit(standing: Standing, original: Callable[..., Any]) -> Callable[..., Any
             return original(self, *args, **kwargs)
         finally:
             with guard(_LOST):
-                standing.keep(self)
+                try:
+                    standing.keep(self)
+                finally:
+                    standing.leave(self)
 
     return __exit__
 
