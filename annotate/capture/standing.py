@@ -6,7 +6,8 @@ is at work:
 - ``torch.autograd.profiler.profile``, which every profiler of torch passes, those built earlier included:
   ``_prepare_trace``, ``_start_trace``, ``__exit__``, ``export_chrome_trace`` (`_HOOKS`);
 - ``__iter__`` and ``_get_iterator`` of DataLoader and of the classes of followed loaders (`workers.following`);
-- in the workers of followed loaders, dormant hooks (`workers.standing`).
+- in the workers of followed loaders, dormant hooks (`workers.standing`); their iterators carry a sampler and a collate
+  function of ours, which hand everything on.
 
 From a profiler's ``_prepare_trace`` to its ``__exit__`` a session is on (recording hooks); from its ``_start_trace`` on
 a window is open. Its rows are kept until the profiler exports, or another one records.
@@ -29,6 +30,7 @@ from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
+from annotate.recording.boundaries import remove_hooks
 from annotate.saying import guard, one_line, report_fault
 from annotate.trace import writer
 from annotate.trace_format import LoaderMetadata
@@ -101,6 +103,7 @@ class Standing:
         self.give_up()
         self._kept = self._kept_of = None
         try:
+            remove_hooks()
             self.workers.remove()
         finally:
             self._patches.undo()
@@ -127,7 +130,7 @@ class Standing:
             return
         self._profiler = weakref.ref(profiler, self._is_gone)
         self._session = StandingSession(self.workers)
-        self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS)
+        self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
         try:
             if self.workers.loaders.follows_all:
                 follow_all_classes()
@@ -154,7 +157,7 @@ class Standing:
     def _batch(self, now: int) -> None:
         """The loop has got a batch."""
         if self._is_open and self._window is not None:
-            self._window.look_at_workers()
+            self._window.batch(now)
 
     def stop(self, profiler: Any) -> None:
         """It is about to stop: close the window."""

@@ -13,12 +13,13 @@ from annotate.host import facts
 from annotate.host.sampler import HostSampler
 from annotate.host.watching import States, Watch
 from annotate.recording import switch
+from annotate.recording.boundaries import Boundaries
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
 from annotate.trace.thread_states import thread_records
-from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata
+from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata, StepRecords, StepSource
 from annotate.workers.capturing import Snapshot
 
 
@@ -33,9 +34,11 @@ class Window:
         mode: Mode = "train",
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
+        counts_steps: bool = False,
     ) -> None:
         """
         Args:
+            counts_steps: the profiler is a user's, who may never call its ``step``.
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
         """
@@ -46,6 +49,7 @@ class Window:
         self._host = HostSampler(host_sample_ms, session.workers.pids)
         self._watch = Watch(is_wanted=host_sample_ms > 0)
         self._ledger = Ledger()
+        self._boundaries = Boundaries() if counts_steps else None
         self._anchors = Anchors()
         self._marker_us = 0.0
 
@@ -64,6 +68,14 @@ class Window:
         self._host.start()
         self._watch.open()
         self.look_at_workers()
+        if self._boundaries is not None:
+            self._boundaries.open()
+
+    def batch(self, now: int) -> None:
+        """The loop got a batch (``perf_counter_ns``), or with zero workers asked for it."""
+        self.look_at_workers()
+        if self._boundaries is not None:
+            self._boundaries.batch(now)
 
     def look_at_workers(self) -> None:
         """While it is open: there may be new ones."""
@@ -75,6 +87,8 @@ class Window:
         Args:
             is_last: no other window of this session will follow.
         """
+        if self._boundaries is not None:
+            self._boundaries.close()
         self._host.stop()
         self._watch.close()
         self._ledger.close()
@@ -85,7 +99,8 @@ class Window:
     @property
     def ends(self) -> tuple[Callable[[], None], ...]:
         """What ends the recorders where a window is given up; each may be called again."""
-        return self._host.stop, self._watch.end, self._ledger.close
+        ends = self._host.stop, self._watch.end, self._ledger.close
+        return ends if self._boundaries is None else (*ends, self._boundaries.close)
 
     def recorded(self, *, is_kept: bool = False) -> Recorded:
         """The window that was closed last.
@@ -102,6 +117,7 @@ class Window:
             marker_us=self._marker_us,
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
             unread=self._session.unread(),
+            boundaries=None if self._boundaries is None else self._boundaries.found(),
             notes=[*self._notes, *self._session.patches.notes],
         )
 
@@ -119,6 +135,8 @@ class Recorded:
     unread: list[str]
     """What is to be said where no sample was recorded."""
     notes: list[str]
+    boundaries: tuple[StepSource, list[int]] | None
+    """Of the steps (``perf_counter_ns``), where the profiler makes no spans of them."""
     missing: list[str] = field(default_factory=list)
     """Sentences about what it lacks; known when `metadata` has been asked for."""
 
@@ -145,7 +163,16 @@ class Recorded:
         }
         if costs:
             metadata["batch_costs"] = costs
+        metadata["steps"] = self._steps()
         return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
+
+    def _steps(self) -> StepRecords:
+        if self.rows.has_steps or self.boundaries is None:
+            return {"source": "profiler"}
+        source, boundaries = self.boundaries
+        clock = self.rows.clock
+        times = [] if clock is None else [round(int(clock.ts_ns(time)) / 1000, 3) for time in boundaries]
+        return {"source": source, "boundaries_us": times}
 
 
 def names_handed_out(renamed: dict[str, str] | None = None) -> dict[str, str]:

@@ -43,6 +43,7 @@ _FIRST_FLOW: Final = 1 << 40
 _FLOW: Final = "batch"
 _ARG_LOADER: Final = "loader"
 
+_STEP: Final = b'"ProfilerStep#'
 _WAITS_FOR_WORKERS: Final = b"#_MultiProcessingDataLoaderIter.__next__"
 
 
@@ -61,6 +62,8 @@ class WorkerRows:
         self.clock: Clock | None = None
         """None: nothing of the window has a place in the trace."""
         self._waited_for_workers = False
+        self.has_steps = False
+        """torch's profiler has made spans of the steps."""
         self._files: list[WorkerFile] = []
         self._last_span: dict[tuple[int, int], tuple[int, int]] = {}
         """Iteration and batch -> pid, and a moment in the last span of the batch."""
@@ -73,6 +76,7 @@ class WorkerRows:
         """Takes each part of Kineto's text once."""
         self._anchors.look(text)
         self._waited_for_workers |= _WAITS_FOR_WORKERS in text
+        self.has_steps |= _STEP in text
 
     def read(self) -> None:
         """Read the spool, after all of Kineto's text has been seen."""
