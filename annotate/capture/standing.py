@@ -135,6 +135,8 @@ class Standing:
             if self.workers.loaders.follows_all:
                 follow_all_classes()
             self._session.begin()
+            for note in self._patches.notes:
+                self._session.patches.note(note)
             self._window.begin()
             self.workers.on_batch = self._batch
         except BaseException:
