@@ -75,8 +75,8 @@ class WorkerRows:
     def look(self, text: bytes) -> None:
         """Takes each part of Kineto's text once."""
         self._anchors.look(text)
-        self._waited_for_workers |= _WAITS_FOR_WORKERS in text
-        self.has_steps |= _STEP in text
+        self._waited_for_workers = self._waited_for_workers or _WAITS_FOR_WORKERS in text
+        self.has_steps = self.has_steps or _STEP in text
 
     def read(self) -> None:
         """Read the spool, after all of Kineto's text has been seen."""

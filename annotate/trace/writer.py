@@ -16,12 +16,18 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 from annotate.host.facts import host_name
-from annotate.trace_format import MARKER_CATEGORY, METADATA_KEY, TRACE_SUFFIX, LoaderMetadata, PipelineMetadata
+from annotate.trace_format import (
+    MARKER_CATEGORY,
+    METADATA_KEY,
+    STAGE_KINDS,
+    TRACE_SUFFIX,
+    LoaderMetadata,
+    PipelineMetadata,
+)
 
 _CHUNK: Final = 1 << 20
 _COMPRESSION: Final = 4
@@ -34,8 +40,13 @@ _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
 
 _EVENTS: Final = re.compile(rb'"traceEvents":\s*\[(?=\s*\{)')
 
-_CATEGORY_AND_NAME: Final = re.compile(rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:[^"\\]|\\.)*)"')
-"""Inside a JSON string every quote has a backslash before it, so this matches at keys only."""
+_KINDS: Final = "|".join(STAGE_KINDS).encode()
+_CATEGORY_AND_NAME: Final = re.compile(
+    rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:(?:%b)::|annotate#|ProfilerStep#)(?:[^"\\]|\\.)*)"'
+    % _KINDS
+)
+"""Inside a JSON string every quote has a backslash before it, so this matches at keys only. It knows how all names that
+are ever handed out, or renamed, begin: events of torch's own, which are most, are passed without a Python object."""
 
 _ARGS: Final = re.compile(
     rb'\s*,\s*"pid":\s*\d+\s*,\s*"tid":\s*(\d+)\s*,\s*"ts":\s*([\d.]+)\s*,\s*"dur":\s*([\d.]+)\s*,'
@@ -248,6 +259,7 @@ def _rewritten(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> 
     """Markers with their category and name put right, and with what `rows` knows of them."""
     category = MARKER_CATEGORY.encode()
     parts: list[bytes] = []
+    decoded: dict[bytes, str] = {}
     copied = 0
     for match in _CATEGORY_AND_NAME.finditer(text):
         span = known.get(match[1])
@@ -257,8 +269,16 @@ def _rewritten(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> 
         copied = match.end()
         tail = None if rows is None else _ARGS.match(text, copied)
         if rows is not None and tail is not None:
-            times = (round(Decimal(number.decode()) * 1000) for number in tail.group(2, 3))
-            more = rows.args_of(json.loads(b'"%b"' % match[1]), int(tail[1]), *times)
+            name = decoded.get(match[1])
+            if name is None:
+                name = decoded[match[1]] = json.loads(b'"%b"' % match[1])
+            more = rows.args_of(name, int(tail[1]), _ns(tail[2]), _ns(tail[3]))
             parts += tail[0], more.encode()
             copied = tail.end()
     return b"".join((*parts, text[copied:]))
+
+
+def _ns(number: bytes) -> int:
+    """Of microseconds with at most three decimals, as Kineto writes them; further ones are cut off."""
+    whole, _, fraction = number.partition(b".")
+    return int(whole) * 1000 + int((fraction + b"000")[:3])
