@@ -4,9 +4,13 @@
 PYTHON ?= python3
 LOGDIR ?= runs
 SERVE  ?= 1
+# Test processes; JOBS=0 runs the tests one after the other, in the process that pytest starts in.
+JOBS   ?= 2
 
 VENV := .venv
 PY   := $(VENV)/bin/python
+# The output of a target in one piece, where make can
+SYNC := $(if $(filter output-sync,$(.FEATURES)),-O)
 PIP  := $(PY) -m pip install -q --disable-pip-version-check -c requirements/constraints.txt
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
@@ -18,7 +22,10 @@ demo: $(VENV)/.demo
 	$(VENV)/bin/tb-dataplugin report $(LOGDIR)
 	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
 
-test: lint types contracts check-generated test-python test-frontend
+# What is generated comes first: it is written anew, and the others read it.
+test: check-generated
+	@$(MAKE) --no-print-directory -j2 $(SYNC) lint types contracts test-frontend
+	@$(MAKE) --no-print-directory test-python
 	@echo "make test: everything passed"
 
 lint: $(VENV)/.dev frontend/node_modules/.installed
@@ -41,7 +48,7 @@ check-generated: $(VENV)/.dev frontend/node_modules/.installed
 
 test-python: $(VENV)/.dev
 	@scripts/chromium
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(JOBS)
 
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 	cd frontend && ../scripts/npm run --silent test

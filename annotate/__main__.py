@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _replay(asked: argparse.Namespace) -> int:
     if asked.batches < 1:
-        raise UsageError(f"--batches must be at least 1, and is {asked.batches}")
+        raise UsageError(f"--batches must be at least 1, not {asked.batches}")
     loader = load_target(asked.target)
     from annotate.capture.replaying import NoBatchError, replay
 

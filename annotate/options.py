@@ -63,7 +63,7 @@ class CaptureOptions:
                 other = ' or "auto"' if name == "wait" else ""
                 raise TypeError(f"{name} must be a whole number of {unit}{other}, not {value!r}")
             if value < 0:
-                raise ValueError(f"{name} must not be negative, but is {value}")
+                raise ValueError(f"{name} must be 0 or more, not {value}")
         if self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
 

@@ -1,42 +1,200 @@
-"""Screenshots of every view in real TensorBoard: ``python scripts/screenshots.py URL CAPTURE FOLDER``.
+"""Screenshots of the tab in real TensorBoard; needs Chromium.
 
-Needs Chromium; used for the README and to judge the page by eye.
+    python scripts/screenshots.py URL CAPTURE FOLDER [--before SIDE --after SIDE]
+    python scripts/screenshots.py --readme COMPARED
+
+The first photographs every view of a capture, narrow and wide, light and dark, to judge the page by eye. A side of
+Compare is `run:<run>` or `capture:<id>`; without them the page's own suggestion is shown. The second makes the pictures
+of the README (`docs/images`) from the real traces in `tests/golden`, and Compare from COMPARED: a folder in which
+`benchmarks/compare_power.py --keep` has left captures.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import shutil
+import socket
+import subprocess
 import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-VIEWS = ("overview", "findings", "stages", "workers", "gaps", "trace")
+ROOT = Path(__file__).resolve().parent.parent
+VIEWS = ("overview", "findings", "stages", "workers", "gaps", "compare", "trace")
 WIDTHS = (1400, 800)
 SETTLE_MS = 1500
+HAS_TRACE = "() => location.hash.includes('local_cache_key=') && Boolean(window.app && window.app.trace)"
+
+DEVICE = "gpu/v100_resnet50_workers0"
+WORKERS = "demo-train/annotate_workers2"
+README = (
+    ("overview", DEVICE), ("findings", DEVICE), ("gaps", DEVICE), ("trace", DEVICE),
+    ("stages", WORKERS), ("workers", WORKERS),
+)  # fmt: skip
+"""View and capture of each picture but that of Compare."""
+
+FOLDERS = {
+    "v100_resnet50_workers0": "gpu",
+    "v100_resnet50_workers4": "gpu",
+    "annotate_workers2": "demo-train",
+    "annotate_replay": "demo-replay",
+}
+"""Of the golden traces that the README shows."""
 
 
-def main(url: str, capture: str, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+class Tab:
+    """The tab in a window of one width."""
+
+    def __init__(self, browser: Any, url: str, width: int) -> None:
+        self.page = browser.new_page(viewport={"width": width, "height": 900})
+        self.page.goto(f"{url}/#data_pipeline")
+        self.frame = self.page.frame_locator("iframe")
+        self.frame.locator('[data-testid^="tab-"]').first.wait_for(timeout=30_000)
+        if width == min(WIDTHS):
+            self.frame.locator('[data-testid="captures-toggle"]').click()
+
+    def choose(self, capture: str) -> None:
+        self.frame.locator(f'[data-testid="capture-option"][data-id="{capture}"]').click()
+
+    def show(self, view: str, before: str | None = None, after: str | None = None) -> None:
+        self.frame.locator(f'[data-testid="tab-{view}"]').click()
+        if view == "compare":
+            for side, key in (("side-before", before), ("side-after", after)):
+                if key is not None:
+                    self.frame.locator(f'[data-testid="{side}"]').select_option(key)
+            self.frame.locator('[data-testid="compare-sentence"]').wait_for(timeout=30_000)
+        if view == "trace":
+            self.wait_for_perfetto()
+        self.page.wait_for_timeout(SETTLE_MS)
+
+    def wait_for_perfetto(self) -> None:
+        """Until Perfetto has the trace, where it is installed; by locators, as in `tests/browser/test_tab.py`."""
+        root = self.frame.frame_locator('[data-testid="perfetto-frame"]').locator("html")
+        for _ in range(600):
+            if not self.frame.locator('[data-testid="perfetto-frame"]').count() or root.evaluate(HAS_TRACE):
+                return
+            self.page.wait_for_timeout(200)
+        raise TimeoutError("Perfetto has not opened the trace in two minutes")
+
+    def photograph(self, path: Path) -> None:
+        self.page.screenshot(path=path)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for width in WIDTHS:
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            page.goto(f"{url}/#data_pipeline")
-            frame = page.frame_locator("iframe")
-            frame.locator('[data-testid^="tab-"]').first.wait_for(timeout=30_000)
-            if width == min(WIDTHS):
-                frame.locator('[data-testid="captures-toggle"]').click()
-            frame.locator(f'[data-testid="capture-option"][data-id="{capture}"]').click()
-            for view in VIEWS:
-                frame.locator(f'[data-testid="tab-{view}"]').click()
-                for theme in ("light", "dark"):
-                    page.evaluate("dark => document.body.classList.toggle('dark-mode', dark)", theme == "dark")
-                    page.wait_for_timeout(SETTLE_MS if view != "trace" else 4 * SETTLE_MS)
-                    page.screenshot(path=folder / f"{view}-{width}-{theme}.png")
-            page.close()
+        yield browser
         browser.close()
 
 
+def every_view(url: str, capture: str, folder: Path, before: str | None, after: str | None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with chromium() as browser:
+        for width in WIDTHS:
+            tab = Tab(browser, url, width)
+            tab.choose(capture)
+            for view in VIEWS:
+                tab.show(view, before, after)
+                for theme in ("light", "dark"):
+                    tab.page.evaluate("dark => document.body.classList.toggle('dark-mode', dark)", theme == "dark")
+                    tab.page.wait_for_timeout(SETTLE_MS)
+                    tab.photograph(folder / f"{view}-{width}-{theme}.png")
+            tab.page.close()
+
+
+def readme(compared: Path, views: tuple[str, ...]) -> None:
+    device_and_workers([row for row in README if row[0] in views])
+    if "compare" in views:
+        two_versions(compared)
+
+
+def device_and_workers(pictures: list[tuple[str, str]]) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        logdir = Path(temporary)
+        for name, folder in FOLDERS.items():
+            (logdir / folder).mkdir(exist_ok=True)
+            file = f"{name}.pt.trace.json.gz"
+            shutil.copy(ROOT / "tests" / "golden" / "traces" / file, logdir / folder / file)
+        with served(logdir) as url, chromium() as browser:
+            for view, capture in pictures:
+                tab = Tab(browser, url, max(WIDTHS))
+                tab.choose(capture)
+                tab.show(view)
+                tab.photograph(ROOT / "docs" / "images" / f"{view}.png")
+                tab.page.close()
+
+
+def two_versions(compared: Path) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        logdir = Path(temporary)
+        for side in ("before", "after"):
+            (logdir / side).mkdir()
+            for trace in compared.glob(f"{side}*/*.pt.trace.json.gz"):
+                shutil.copy(trace, logdir / side / trace.name)
+        with served(logdir) as url, chromium() as browser:
+            tab = Tab(browser, url, max(WIDTHS))
+            tab.show("compare", "run:before", "run:after")
+            tab.photograph(ROOT / "docs" / "images" / "compare.png")
+
+
+@contextmanager
+def served(logdir: Path) -> Iterator[str]:
+    """A TensorBoard that has analysed all captures of `logdir`."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    tensorboard = Path(sys.executable).with_name("tensorboard")
+    command = [str(tensorboard), "--logdir", str(logdir), "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://localhost:{port}"
+        for _ in range(600):
+            if is_ready(url):
+                break
+            time.sleep(0.2)
+        else:
+            raise TimeoutError(f"TensorBoard has not read {logdir} in two minutes")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/data/plugin/data_pipeline/runs", timeout=10) as answer:
+            captures = json.load(answer)["captures"]
+    except (OSError, ValueError):
+        return False
+    return bool(captures) and all(capture["state"] == "ready" for capture in captures)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--readme", metavar="COMPARED", type=Path)
+    parser.add_argument("--only", metavar="VIEW", choices=VIEWS, help="of the README's pictures")
+    parser.add_argument("url", nargs="?")
+    parser.add_argument("capture", nargs="?")
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--before", metavar="SIDE")
+    parser.add_argument("--after", metavar="SIDE")
+    given = parser.parse_args()
+    if given.readme is not None:
+        readme(given.readme, (given.only,) if given.only else VIEWS)
+    elif given.folder is None:
+        parser.error("give URL, CAPTURE and FOLDER, or --readme COMPARED")
+    else:
+        every_view(given.url, given.capture, given.folder, given.before, given.after)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    main()

@@ -20,7 +20,7 @@ ALL_GAPS: Final = 8000
 """Gaps listed with their chains, of all devices together (`AnalysisOptions.max_gaps` of each): 8 devices have 1000."""
 
 MOST_STREAMS: Final = 128
-"""Rows of a device's lane in the timeline; the other streams share one row more. CUDA has 128 hardware queues."""
+"""Rows of a device's lane in the timeline; the other streams share one more row. CUDA has 128 hardware queues."""
 
 MOST_THREADS: Final = 1024
 """Host threads, those of DataLoader workers included. Each has lanes in the timeline, and its own set of times."""

@@ -48,11 +48,16 @@ def ended_by_kernel(builder: TraceBuilder, launch: float, start: float, tid: int
 
 
 def fed_by_a_worker(
-    stages: Mapping[str, tuple[float, float]], drawn: float = 0, ready: float = 0, finished: float = 500, **more: Any
+    stages: Mapping[str, tuple[float, float]],
+    drawn: float = 0,
+    ready: float = 0,
+    finished: float = 500,
+    started: float = 100,
+    **more: Any,
 ) -> TraceBuilder:
     """A wait from 0 to 600 for a batch that a worker began at 100; the kernel is launched at 650 and starts at 660."""
     builder = step().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).wait(0, 600, "wait::DataLoader")
-    builder.worker(0, started=ready).batch(0, 0, drawn, 100, finished, 599, dict(stages), **more)
+    builder.worker(0, started=min(ready, started)).batch(0, 0, drawn, started, finished, 599, dict(stages), **more)
     return ended_by_kernel(builder, 650, 660)
 
 
@@ -86,17 +91,31 @@ def on_its_way(pins: bool, **moments: float) -> TraceBuilder:
     return ended_by_kernel(builder, 650, 660)
 
 
-def limited_by(next_start: float) -> TraceBuilder:
+def limited_by(next_start: float, drawn: float = -20_000, **moments: float) -> TraceBuilder:
     """Batch 2 of worker 0 takes 6 ms from the end of its batch 0: 1 ms between stages, 1 ms reading, 4 ms decoding. It
-    is finished 5 ms before the end of a wait of 600 us and is on its way since. The worker's next batch begins then.
+    is finished 5 ms before the end of a wait of 600 us and is on its way since. The worker's next batch is drawn and
+    begins then.
     """
     builder = step().annotated(loaders=[{"name": "DataLoader", "num_workers": 2}]).wait(0, 600, "wait::DataLoader")
     builder.worker(0, started=-30_000).worker(1, started=-30_000)
-    builder.batch(0, 0, -20_000, -15_000, -10_400, -9_000)
+    builder.batch(0, 0, -20_000, -15_000, -10_400, -9_000).moments(**moments)
     builder.batch(
         2, 0, -20_000, -10_400, -4_400, 599, {"read::file": (-9_400, 1000), "decode::PIL.Image": (-8_400, 4000)}
     )
-    builder.batch(4, 0, -20_000, next_start, 9_000, None)
+    builder.batch(4, 0, drawn, next_start, 9_000, None)
+    return ended_by_kernel(builder, 650, 660)
+
+
+def crowded(cores: int) -> TraceBuilder:
+    """A batch is finished at 100 of a wait from 0 to 600, in which both DataLoader workers build. The training thread
+    could run for 100 us of the window, and three quarters of that it waited for a CPU.
+    """
+    more: dict[str, Any] = {"host": {"cores": cores}, "training_thread": {"cpu_us": 25, "run_delay_us": 75}}
+    loaders = [{"name": "DataLoader", "num_workers": 2}]
+    builder = step().annotated(loaders=loaders, **more).wait(0, 600, "wait::DataLoader").worker(0).worker(1)
+    builder.batch(0, 0, 0, 0, 100, 590, {"transform::Crop": (0, 100)})
+    builder.batch(2, 0, 100, 100, 2_000, None, {"transform::Crop": (100, 1_800)})
+    builder.batch(1, 1, 0, 0, 2_000, None, {"transform::Blur": (1, 1_900)})
     return ended_by_kernel(builder, 650, 660)
 
 
@@ -195,10 +214,42 @@ CASES = (
         {"decode::PIL.Image": 400, "read::file": 100, "other": 100},
     ),
     Planted(
-        "latency: the worker waited 2 ms for its next index",
+        "the same, and it began late: it waited for a CPU",
         lambda: limited_by(-2_400),
         {"data_wait": 600, "host": 50, "launch": 10},
+        {"decode::PIL.Image": 400, "read::file": 100, "other": 100},
+    ),
+    Planted(
+        "the same, and it serialised the batch before for 0.6 ms of the time between stages",
+        lambda: limited_by(-4_300, serialise_us=-10_300, serialised_us=-9_700),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"decode::PIL.Image": 400, "read::file": 100, "transfer::serialise": 60, "other": 40},
+    ),
+    Planted(
+        "latency: drawn 1.2 ms before the wait, and still being built",
+        lambda: fed_by_a_worker(
+            {"read::file": (-1200, 600), "decode::PIL.Image": (-600, 900)}, drawn=-1200, finished=300, started=-1200
+        ),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"read::file": 200, "decode::PIL.Image": 300, "transfer": 100},
+    ),
+    Planted(
+        "latency: the worker waited 2 ms for its next index",
+        lambda: limited_by(-2_400, drawn=-2_500),
+        {"data_wait": 600, "host": 50, "launch": 10},
         {"transfer": 600},
+    ),
+    Planted(
+        "on its way while two workers hold both CPUs",
+        lambda: crowded(2),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"transform::Crop": 100 + 187.5, "transform::Blur": 187.5, "transfer": 125},
+    ),
+    Planted(
+        "the same with a third CPU",
+        lambda: crowded(3),
+        {"data_wait": 600, "host": 50, "launch": 10},
+        {"transform::Crop": 100, "transfer": 500},
     ),
     Planted(
         "wait after the launch: exposed, not the cause",

@@ -104,7 +104,7 @@ class Profile:
         if schedule is None:
             schedule = schedule_of(options, self._look)
         self._users_error: BaseException | None = None
-        """What code of the user's, called by torch's profiler, has raised."""
+        """What user code has raised that torch's profiler called."""
         self._torch: Any = Profiler(
             self,
             schedule=self._users(schedule),
@@ -208,7 +208,7 @@ class Profile:
             self._stop()
 
     def _users(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Code of the user's, whose errors are told from ours."""
+        """User code, whose errors are kept apart from ours."""
 
         def call(argument: Any) -> Any:
             try:
@@ -266,7 +266,7 @@ class Profile:
         self._need_entered("steps")
         if not hasattr(type(loader), "__iter__") and not hasattr(type(loader), "__getitem__"):
             raise TypeError(
-                "prof.steps takes a DataLoader, or another iterable of batches, and not "
+                "prof.steps takes a DataLoader or another iterable of batches, not "
                 f"{in_short(loader)}: write `for batch in prof.steps(loader):`"
             )
         try:
@@ -276,7 +276,7 @@ class Profile:
         return Steps(self, loader)
 
     def leave_out_last_step(self) -> None:
-        """Have the step that has just begun be none: there is no batch left for it."""
+        """Leave out the step that has just begun: there is no batch left for it."""
         self._renamed[f"ProfilerStep#{self._torch.step_num}"] = "annotate: end of the data"
 
     def __getattr__(self, name: str) -> Any:
@@ -295,7 +295,7 @@ class Profile:
             warn(text, category)
 
     def _follow_schedule(self) -> None:
-        """Have the flag say what torch's profiler does now."""
+        """Set the flag to what torch's profiler does now."""
         if self._torch.current_action not in self._recording_actions or self._torch.is_given_up:
             return
         if not self._in_window:
@@ -316,7 +316,7 @@ class Profile:
             recorded, names = self._window.recorded(), names_handed_out(self._renamed)
             path = writer.write_trace(profiler.save, self.options.logdir, names, recorded.metadata, recorded.rows)
         except Exception as error:
-            say = tell if isinstance(error, OSError) else report_fault  # a full disk is no fault of ours, and news
+            say = tell if isinstance(error, OSError) else report_fault  # a full disk is not our fault, and news
             say(
                 f"annotate.profile could not write its trace to {self.options.logdir}: {one_line(error)}. The steps "
                 "of this window are lost"

@@ -30,8 +30,8 @@ HOW_IT_DIFFERS: Final = (
 )
 
 NOT_ISOLATED: Final = (
-    "The dataset cannot be pickled, so the replay shares its inner objects: state that they keep, such as random "
-    "generators or caches of their own, goes on from where the replay left it."
+    "The dataset cannot be pickled, so the replay shares its inner objects: their state, such as random "
+    "generators or caches, goes on from where the replay left it."
 )
 
 _NEEDED: Final = ("dataset", "collate_fn", "num_workers", "sampler", "batch_sampler", "generator", "worker_init_fn")
@@ -61,11 +61,11 @@ def replay(loader: Any, logdir: str | os.PathLike[str], batches: int = 16, *, pr
     missing = [name for name in _NEEDED if not hasattr(loader, name)]
     if missing:
         raise TypeError(
-            f"annotate.replay takes a DataLoader of torch, and not {in_short(loader)}, which has no "
+            f"annotate.replay takes a torch DataLoader, not {in_short(loader)}, which has no "
             f"{', '.join(missing)}. Pass the DataLoader that your loop iterates"
         )
     if batches < 1:
-        raise ValueError(f"batches must be at least 1, and is {batches}")
+        raise ValueError(f"batches must be at least 1, not {batches}")
     options = CaptureOptions(logdir=absolute(logdir), wait=0, warmup=0, active=batches, mode="replay")
     snapshot = Snapshot(loader)
     try:

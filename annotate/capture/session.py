@@ -14,7 +14,7 @@ from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
 from annotate.hooks.loaders import describe, start_method, time_loader, time_marked
 from annotate.hooks.patching import Patches
-from annotate.hooks.wrappers import path_to_loaders, time_wrapper
+from annotate.hooks.wrappers import path_to_loaders, time_generator, time_wrapper
 from annotate.options import WorkerLimits
 from annotate.recording import switch
 from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
@@ -92,13 +92,15 @@ class Session:
         readers.install(self.patches)
 
     def step_by(self, loader: object) -> None:
-        """Have a loader's batches drive the steps. What is no DataLoader, and holds none, is only iterated."""
-        loaders, wrappers = path_to_loaders(loader)
+        """Let a loader's batches drive the steps. What neither is nor holds a DataLoader is only iterated."""
+        loaders, wrappers, generators = path_to_loaders(loader)
         self.stepped = loaders or [loader]
         for each in self.stepped:
             self.time_loader(each)
         for wrapper in wrappers:
             time_wrapper(self.patches, wrapper)
+        for held in generators:
+            time_generator(self.patches, held)
 
     def time_loader(self, loader: object) -> None:
         """Time a loader for this session only."""

@@ -78,12 +78,12 @@ class Patches:
         return True
 
     def visit_again(self) -> None:
-        """Have `first_visit` be true once more for each object; those that are followed still are."""
+        """Make `first_visit` true again for each object; those that are followed stay followed."""
         self._kept_alive.extend(self._seen.values())
         self._seen.clear()
 
     def _make_methods_again(self) -> None:
-        """Make every replaced method once more: each recorder has the form that suits it."""
+        """Build all replacements of methods again: each recorder needs its own form of them."""
         for replaced in self._replaced.values():
             if replaced is not None:
                 replaced.make_again()
@@ -164,6 +164,10 @@ class Patches:
         self._undo.append(back)
         return True
 
+    def on_undo(self, back: Callable[[], None]) -> None:
+        """Have `back` called by `undo`. It never fails, and leaves alone what somebody else changed meanwhile."""
+        self._undo.append(back)
+
     def set_global(self, module: ModuleType, name: str, value: object) -> None:
         """``module.name = value`` until `undo`, but not while `without_globals`."""
         self._globals.append((module, name, vars(module)[name], value))
@@ -187,7 +191,7 @@ class Patches:
                     setattr(module, name, value)
 
     def set_globals_again(self) -> None:
-        """Put the replaced globals in once more: in a forked process, which began `without_globals`."""
+        """Put the replaced globals in again, in a forked process: it began `without_globals`."""
         for module, name, before, value in self._globals:
             if vars(module).get(name) is before:
                 setattr(module, name, value)

@@ -24,15 +24,23 @@ class Path(NamedTuple):
     loaders: list[object]
     wrappers: list[object]
     """Iterables in between, without the outermost: its code is what the wait has beside theirs."""
+    generators: list[HeldGenerator]
+    """Generators in between that are an attribute of an object."""
+
+
+class HeldGenerator(NamedTuple):
+    holder: object
+    attribute: str
+    generator: GeneratorType[Any, Any, Any]
 
 
 def path_to_loaders(given: object) -> Path:
     """The DataLoaders that `given` is or holds, and the wrappers on the way."""
-    path = Path([], [])
+    path = Path([], [], [])
     if isinstance(given, type):
         return path
     if looks_like_loader(given):
-        return Path([given], [])
+        return Path([given], [], [])
     seen: dict[int, object] = {}
     _look(given, 0, seen, path)
     return path
@@ -50,8 +58,16 @@ def _look(holder: object, depth: int, seen: dict[int, object], path: Path) -> bo
             is_on_the_way = True
         elif depth < _DEEPEST and _is_iterable(held) and _look(held, depth + 1, seen, path):
             path.wrappers.append(held)
+            path.generators.extend(_attributes_with(held, holder))
             is_on_the_way = True
     return is_on_the_way
+
+
+def _attributes_with(held: object, holder: object) -> list[HeldGenerator]:
+    """The attribute of `holder` that is the generator `held`; none where that is no generator, or held otherwise."""
+    if not isinstance(held, GeneratorType) or isinstance(holder, GeneratorType):
+        return []
+    return [HeldGenerator(holder, name, held) for name, value in vars(holder).items() if value is held][:1]
 
 
 def _held_by(holder: object) -> list[object]:
@@ -81,6 +97,24 @@ def time_wrapper(patches: Patches, wrapper: object) -> None:
     """Time an iterable's own code, until the undo; a generator cannot be timed from outside."""
     if not isinstance(wrapper, GeneratorType) and patches.first_visit(wrapper):
         patches.follow(wrapper, _WRAPPER)
+
+
+def time_generator(patches: Patches, held: HeldGenerator) -> None:
+    """Have a `TimedGenerator` stand in the attribute that holds a generator, until the undo.
+
+    The undo puts the generator back wherever the holder has the stand-in by then (``self.it = iter(self.inner)``).
+    """
+    if not patches.first_visit(held.generator):
+        return
+    attributes = vars(held.holder)
+    stand_in = TimedGenerator(held.generator, switch.hand_out("wrapper", label_of(held.generator)))
+
+    def back() -> None:
+        for name in [name for name, value in attributes.items() if value is stand_in]:
+            attributes[name] = held.generator
+
+    attributes[held.attribute] = stand_in  # past a __setattr__ of the user's
+    patches.on_undo(back)
 
 
 def label_of(iterable: object) -> str:
@@ -117,6 +151,22 @@ class TimedSteps:
         if name in TimedSteps.__slots__:  # only while unpickling or copying: not there yet
             raise AttributeError(name)
         return getattr(self._iterator, name)
+
+
+class TimedGenerator(TimedSteps):
+    """Stands for a generator in an attribute while a session is on: its class, pickles and copies are a generator's."""
+
+    __slots__ = ("__weakref__",)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # so that isinstance() answers as for the generator
+        return type(self._iterator)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._iterator.__reduce_ex__(protocol)
+
+    def __repr__(self) -> str:
+        return repr(self._iterator)
 
 
 def timed_next(name: str | None, iterator: Iterator[Any]) -> Any:

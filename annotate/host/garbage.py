@@ -23,7 +23,7 @@ collections: list[tuple[int, int]] = []
 
 
 def start() -> None:
-    """Count from now on; each call wants a `stop`."""
+    """Count from now on; each call needs its `stop`."""
     global _users
     _users += 1
     if _note not in gc.callbacks:
@@ -47,7 +47,7 @@ def remember(thread: int = 0) -> None:
 
 
 def total_ns() -> int:
-    """While it was counted."""
+    """Time in the collector while it was counted."""
     return _total_ns
 
 
@@ -64,7 +64,7 @@ def _note(phase: str, info: dict[str, Any]) -> None:
 
 
 def _after_fork() -> None:
-    """A forked child counts nothing before it wants to."""
+    """A forked child counts nothing until it asks to."""
     global _users, _began, _thread
     _users = _began = _thread = 0
     if _note in gc.callbacks:

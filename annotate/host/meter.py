@@ -1,4 +1,4 @@
-"""What making a batch cost this process, as the system tells it: CPU time, time waiting for a CPU, switches, reads."""
+"""What making a batch cost this process, by the system's counts: CPU time, time waiting for a CPU, switches, reads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Right after a batch's work the caches are cold, and a reading takes 60 us instea
 NOT_TOLD: Final = (UNKNOWN,) * len(COLUMNS)
 
 Reading = tuple[int, ...]
-"""Totals since the process began, nanoseconds for times, one for each of `COLUMNS`; `UNKNOWN` where not told."""
+"""Totals since the process began, nanoseconds for times, one for each of `COLUMNS`; `UNKNOWN` where not reported."""
 
 
 class Meter:
@@ -71,7 +71,7 @@ class Meter:
         return self.read()
 
     def read(self) -> Reading:
-        """Now. What the system does not tell any more is not told."""
+        """Now. What the system no longer reports is unknown."""
         cpu = faults = voluntary = involuntary = delay = chars = storage = UNKNOWN
         if resource is not None:
             usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -91,7 +91,7 @@ class Meter:
 
 
 def between(first: Reading, last: Reading) -> Reading:
-    """What was added; `UNKNOWN` where one of the two is not told."""
+    """What was added; `UNKNOWN` where one of the two is unknown."""
     return tuple(
         UNKNOWN if before < 0 or after < 0 else max(0, after - before)
         for before, after in zip(first, last, strict=True)

@@ -37,7 +37,7 @@ class Nvml:
         """Percent of the last sample period of the driver (1/6 to 1 second) in which a kernel ran.
 
         Raises:
-            OSError: a device does not tell.
+            OSError: a device does not report it.
         """
         found = {}
         for number, device in self.devices.items():
@@ -47,7 +47,7 @@ class Nvml:
         return found
 
     def memory(self) -> dict[str, float]:
-        """Bytes in use, by any process. Raises: OSError: a device does not tell."""
+        """Bytes in use, by any process. Raises: OSError: a device does not report it."""
         found = {}
         for number, device in self.devices.items():
             memory = _Memory()

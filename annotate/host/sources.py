@@ -32,7 +32,7 @@ class Source(Protocol):
         """The series' values now, `seconds` after it was last read. The first reading of one that looks back is empty.
 
         Raises:
-            OSError, ValueError, LookupError: the system does not tell.
+            OSError, ValueError, LookupError: the system does not report it.
         """
 
 
@@ -127,10 +127,10 @@ class Memory:
 
 
 def host_sources(pids: Callable[[], Iterable[int]], root: Path = Path("/")) -> list[Source]:
-    """What this system tells.
+    """What this system reports.
 
     Args:
-        pids: the processes whose reads are counted, asked anew each time.
+        pids: the processes whose reads are counted, looked up each time.
     """
     made: list[Callable[[], Source]] = [
         lambda: Cpu(ProcFile(root / "proc/stat").read),
@@ -190,7 +190,7 @@ def _disk_rows(root: Path) -> Callable[[], list[list[str]]]:
 
 
 def _network(root: Path) -> PerSecond:
-    """Over all interfaces but the machine's own loop."""
+    """Over all interfaces but the loopback."""
     file = ProcFile(root / "proc/net/dev")
 
     def totals() -> Totals:

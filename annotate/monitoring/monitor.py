@@ -115,7 +115,7 @@ class Monitor(Lines):
         """Of the iterator that is being made."""
 
     def stop(self) -> None:
-        """Let go of all iterators. The loader must not be found by `_find` any more."""
+        """Let go of all iterators. The loader must no longer be found by `_find`."""
         if self.at_its_end is not None:
             self.at_its_end.detach()
         for iterator, watch in list(_watches.items()):
@@ -218,7 +218,7 @@ def measuring(dataset: object) -> Generator[None, None, None]:
 
 
 def _time(iterator: Any, watch: Watch) -> None:
-    """Have ``next(iterator)`` timed: torch's own iterators by a class of ours, users' in their class.
+    """Time ``next(iterator)``: torch's own iterators by a class of ours, users' in their class.
 
     Raises:
         TypeError: its class does not allow it.

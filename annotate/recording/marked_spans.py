@@ -1,6 +1,6 @@
 """The training thread's form of `span_recorder`: each span stands inside a genuine marker of torch.
 
-The state is that module's, and so are the rules; the two forms are written out, because a call more for each span would
+The state is that module's, and so are the rules; the two forms are written out, because one more call per span would
 cost a tenth of it.
 """
 

@@ -3,7 +3,7 @@
 One process has one recorder, so its state is this module's. A span costs about a third of a microsecond: two readings
 of ``perf_counter_ns`` (CLOCK_MONOTONIC, which all processes of a machine share), one ``list.extend``, and packing.
 
-CPU time is a system call, half as dear as all the rest of a span. It is read at a span's boundary only when the last
+CPU time is a system call, half as expensive as the rest of a span. It is read at a span's boundary only when the last
 reading is older than `STALE_NS`, or twice that when the thread had been running all the time up to then; in between
 the thread is taken to have been running. So each boundary is off by at most 100 us, and a sum over many short spans by
 no more than that per reading.

@@ -110,7 +110,7 @@ refits: Final[list[Callable[[], None]]] = []
 
 
 def install(new: Recorder) -> None:
-    """Have spans go to `new` from now on."""
+    """Send spans to `new` from now on."""
     if new is not recorder:
         _put(new)
         for refit in refits:

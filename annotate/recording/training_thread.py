@@ -1,6 +1,6 @@
 """The training thread in an open window: what torch's markers cannot say of its spans, and what it spent.
 
-A marker tells when a span began and ended. `span_recorder` keeps a row inside each marker of the thread that opened the
+A marker says when a span began and ended. `span_recorder` keeps a row inside each marker of the thread that opened the
 window: CPU time, dataset index, bytes of the result. When the trace is written, a marker finds its row by name and
 time (`trace.arguments`).
 """
@@ -42,7 +42,7 @@ class Ledger:
         self.collections: list[tuple[int, int]] = []
         """Beginning and end of each collection of garbage in this thread, in that window."""
         self.costs: ThreadCosts | None = None
-        """Of the window that was closed last; None where the system does not tell."""
+        """Of the window that was closed last; None where the system does not report it."""
 
     def open(self) -> None:
         """Record the calling thread. torch's marker must have been chosen (`switch.load_marker`)."""

@@ -11,7 +11,7 @@ from annotate.trace.clock import Clock
 from annotate.trace_format import ARG_BYTES, ARG_CPU_US, ARG_INDEX
 
 _SLACK_NS: Final = 1_000
-"""By which a row may stick out of its marker: the two clocks are matched to less than that."""
+"""How far a row may stick out of its marker: the two clocks are matched to less than that."""
 
 
 class Arguments:

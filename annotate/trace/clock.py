@@ -83,7 +83,7 @@ class Clock:
         self._drift = ((last_ts - ts) - elapsed) / elapsed if elapsed > 0 else 0.0
 
     def ts_ns(self, perf: Any) -> Any:
-        """Of an int, or of an int64 array. Never puts two times into another order."""
+        """For an int or an int64 array. Never changes the order of two times."""
         elapsed = perf - self._perf
         drifted = elapsed * self._drift
         return self._ts + elapsed + (int(drifted) if isinstance(drifted, float) else drifted.astype("int64"))

@@ -148,7 +148,7 @@ class WorkerRows:
         return records  # type: ignore[return-value]
 
     def batch_costs(self) -> BatchCosts:
-        """Columns beside those of `batches`; those that the system does not tell are left out."""
+        """Columns beside those of `batches`; those that the system does not report are left out."""
         costs = [self._costs.get((batch.iteration, batch.batch), NOT_TOLD) for batch in self._in_order()]
         found: dict[str, list[Any]] = {}
         for key, column in zip(COLUMNS, zip(*costs, strict=True), strict=bool(costs)):

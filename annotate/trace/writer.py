@@ -113,7 +113,7 @@ def write_trace(
     Args:
         save: writes Kineto's own text to a path.
         names: marker name -> span name. Events of these names, and no others, become ``user_annotation``.
-        metadata_for: gives the metadata when told what markers the text has.
+        metadata_for: gives the metadata, given what markers the text has.
         rows: the workers' events.
     """
     stem = _stem()

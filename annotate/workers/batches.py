@@ -66,7 +66,7 @@ class Batch:
         self.arrived = now
 
     def forget_worker(self) -> None:
-        """What an earlier window told of a batch that has not arrived: its worker may be gone since."""
+        """What an earlier window said of a batch that has not arrived: its worker may be gone since."""
         if self.arrived is None:
             self.worker = self.pid = self.started = self.finished = None
 
@@ -92,7 +92,7 @@ class Iteration:
         self.iterable: Final = iterable
         self.has_workers: Final = has_workers
         self.listeners: Final[list[Listener]] = []
-        """When nobody listens any more, the epoch's iterators are plain ones."""
+        """When nobody listens, the epoch's iterators are plain ones."""
         self.is_starting = True
         """Until ``iter(loader)`` returns: what is drawn by then fills the queues."""
         self.outstanding: Final[dict[int, Batch]] = {}

@@ -115,13 +115,13 @@ class Batches:
                 batch.worker, batch.pid, batch.started = work.worker, work.pid, work.started
 
     def close(self) -> None:
-        """The capture ends: nobody of it listens any more."""
+        """The capture ends, and stops listening."""
         for epoch in self.epochs.values():
             with suppress(ValueError):
                 epoch.iteration.listeners.remove(epoch)
 
     def forget(self, before: int) -> None:
-        """Drop what was consumed before a moment, and what is in work: it will be told anew."""
+        """Drop what was consumed before a moment, and what is in work: it will be reported again."""
         kept = [batch for batch in self.kept if batch.consumed is None or batch.consumed >= before]
         for batch in kept:
             batch.forget_worker()
@@ -210,7 +210,7 @@ class WorkerCapture:
             self.spool = None
 
     def open_window(self) -> None:
-        """Have the workers record."""
+        """Tell the workers to record."""
         begin = perf_counter_ns()
         self.window = (begin, 0)
         self.batches.forget(begin)
@@ -219,7 +219,7 @@ class WorkerCapture:
             self.spool.open_window()
 
     def close_window(self, *, is_last: bool = False) -> None:
-        """Have the workers leave the window, and stop after the last one. Harmless when no window is open."""
+        """Tell the workers to leave the window, and to stop after the last one. Harmless when no window is open."""
         if self.window is None or self.window[1]:
             return
         self.window = (self.window[0], perf_counter_ns())

@@ -1,7 +1,7 @@
 """What a DataLoader worker may know of each batch: the seam between the transport and what it carries.
 
-A content more: a class beside `spans_content` and `sums_content`, a line in `worker_side.begin`, and a listener in the
-training process that takes it from the payload (`batches.Listener.arrived`).
+To add a content: a class beside `spans_content` and `sums_content`, a line in `worker_side.begin`, and a listener in
+the training process that takes it from the payload (`batches.Listener.arrived`).
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ _OURS: Final = "_annotate_follows"
 
 
 def add(follower: Follower) -> None:
-    """Have `follower` asked about every loader that is iterated from now on."""
+    """Ask `follower` about every loader that is iterated from now on."""
     if follower not in _followers:
         _followers.append(follower)
     if not _patches:
@@ -82,7 +82,7 @@ def add(follower: Follower) -> None:
 
 
 def remove(follower: Follower) -> None:
-    """Have `follower` asked no more. Harmless when it is not."""
+    """Stop asking `follower`. Harmless when it is not asked."""
     if follower in _followers:
         _followers.remove(follower)
     if not _followers:
@@ -243,7 +243,7 @@ def _new_iteration(loader: Any, has_workers: bool) -> Iteration:
 
 
 def _arm(proxy: SamplerProxy, iteration: Iteration, hooks: ExitStack) -> None:
-    """Have the next iterator of `proxy` belong to `iteration`."""
+    """Let the next iterator of `proxy` belong to `iteration`."""
     proxy.iteration = iteration
 
     def iterator_is_made() -> None:

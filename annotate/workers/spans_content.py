@@ -20,7 +20,7 @@ from annotate.workers.transport import LOST, UNKNOWN, Tag
 NAME: Final = "losses"
 _NOT_YET: Final = -1
 _CHUNK_ROOM: Final = 256
-"""Bytes beside a chunk's rows, at most."""
+"""Bytes of a chunk besides its rows, at most."""
 
 
 class Losses(NamedTuple):
@@ -107,7 +107,7 @@ class SpansContent:
         self._write(self._started, UNKNOWN, meter.NOT_TOLD)
 
     def still_on(self) -> bool:
-        """False, and nothing is recorded any more, when the last window has closed."""
+        """False, and nothing more is recorded, when the last window has closed."""
         window: int = self._control[0]
         if window == self._window:
             return True

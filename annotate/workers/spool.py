@@ -64,7 +64,7 @@ class BatchHead(NamedTuple):
     finished: int
     """-1: not finished."""
     process_cpu: int
-    """-1 in this and all further fields: not told."""
+    """-1 in this and all further fields: unknown."""
     run_delay: int
     voluntary: int
     involuntary: int
@@ -119,20 +119,20 @@ class Spool:
             raise
 
     def open_window(self) -> None:
-        """Have every worker record."""
+        """Tell every worker to record."""
         self._window = self._window % (DORMANT - 1) + 1
         self._control[0] = self._window
 
     def close_window(self, *, is_last: bool = False) -> None:
-        """Have every worker leave the window, each when it begins its next sample; after the last one it stops."""
+        """Tell every worker to leave the window when it begins its next sample; after the last window it stops."""
         self._control[0] = OVER if is_last else 0
 
     def arm(self) -> None:
-        """A window may open soon: have the workers write into their rings."""
+        """A window may open soon: tell the workers to write into their rings."""
         self._control[0] = 0
 
     def rest(self) -> None:
-        """No window will open soon: have the workers record nothing."""
+        """No window will open soon: tell the workers to record nothing."""
         self._control[0] = DORMANT
 
     def files(self) -> list[list[Path]]:
@@ -193,7 +193,7 @@ def remove_orphan(folder: str) -> None:
 
 
 def start_time(pid: int) -> str:
-    """When a process started, so that a number used again is told apart; "0" where the system does not tell."""
+    """When a process started, so that a reused number is noticed; "0" where the system does not say."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -321,7 +321,7 @@ class Ring:
         self._file.close()
 
     def remove(self) -> None:
-        """Nobody will want it."""
+        """Its spans are no longer wanted."""
         self.close()
         for name in _RINGS:
             with contextlib.suppress(OSError):

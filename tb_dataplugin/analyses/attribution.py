@@ -127,7 +127,7 @@ def _shares_of_gaps(gaps: Intervals, waited: Mapping[str, Intervals]) -> _GapSha
     total = np.zeros(len(key), dtype=np.int64)
     np.add.at(total, place, length)
     gap, stage = np.divmod(key, max(1, len(names)))
-    order = np.lexsort((-stage, total, gap))  # of equals the first stage counts, as the last of its gap
+    order = np.lexsort((-stage, total, gap))  # of equal stages the first is written last, and stays
     largest = [""] * len(gaps)
     for row in order.tolist():
         largest[int(gap[row])] = names[int(stage[row])]

@@ -1,8 +1,9 @@
 """What limited the batch that a wait received: the throughput of its DataLoader worker, or the latency of the batch.
 
-A worker that found its next index queued when it had finished a batch works as fast as it can: each batch comes earlier
-if all that it does between two batches takes less time. A worker that had to wait for its next index keeps up; then
-only the way of this one batch counts.
+A worker whose next index had been drawn when it finished a batch works as fast as it can: each batch comes earlier if
+all that it does between two batches takes less time. How soon it begins with that index says less: it may wait for a
+CPU, or for the interpreter's lock. A worker that had to wait for its next index keeps up; then only the way of this one
+batch counts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable
 
 QUEUED_NS: Final = 1_000_000
-"""A worker that is idle for no longer than this between two batches had an index in its queue: taking it costs that."""
+"""A worker that is idle for no longer than this between two batches had an index as good as queued: taking it costs
+that."""
 
 QUEUED_SHARE: Final = 0.05
 """The same, as a share of the build time."""
@@ -47,7 +49,9 @@ def find_batch_limits(table: BatchTable) -> BatchLimits:
     before, after = before[same], after[same]
     built = table.finished_ns[before] - table.started_ns[before]
     idle = table.started_ns[after] - table.finished_ns[before]
-    throughput[before] = known(table.finished_ns[before]) & (idle <= np.maximum(QUEUED_NS, QUEUED_SHARE * built))
+    queued = known(table.drawn_ns[after]) & (table.drawn_ns[after] <= table.finished_ns[before])
+    prompt = idle <= np.maximum(QUEUED_NS, QUEUED_SHARE * built)
+    throughput[before] = known(table.finished_ns[before]) & (queued | prompt)
     successive = known(table.finished_ns[before]) & (table.epoch[before] == table.epoch[after])
     since[after[successive]] = np.maximum(table.finished_ns[before], _given(table)[after])[successive]
     unseen = rows[(since[rows] == UNKNOWN_NS) & (table.number[rows] >= _workers_of(table)[rows])]

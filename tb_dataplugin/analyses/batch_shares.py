@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 
-from annotate.trace_format import span_name
-from tb_dataplugin.analyses.batch_limits import QUEUED_NS, QUEUED_SHARE, BatchLimits, find_batch_limits
+from tb_dataplugin.analyses.batch_limits import find_batch_limits
+from tb_dataplugin.analyses.cpu_shortage import CpuShortage, find_cpu_shortage
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, STARVED, TRANSFER, UNRECORDED, WaitParts
+from tb_dataplugin.analyses.proportional import Received, is_built_late, share_cycles, share_paths, way_of
+from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, STARVED, TRANSFER, WaitParts
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, WorkerTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals
-from tb_dataplugin.model.trace import Trace
-
-SERIALISE, QUEUE, DESERIALISE, PIN = (
-    span_name("transfer", part) for part in ("serialise", "queue", "deserialise", "pin")
-)
-
-Rows = npt.NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class _Received:
-    """Batches that were received in waits, by time: row of the batch table, and its part of the wait.
-
-    Where one wait received several, each has the time from the one before it.
-    """
-
-    row: Rows
-    start: Int64Array
-    end: Int64Array
-
-    def take(self, chosen: npt.NDArray[np.bool_]) -> _Received:
-        return _Received(self.row[chosen], self.start[chosen], self.end[chosen])
+from tb_dataplugin.model.trace import BatchTable, Trace
 
 
 def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: WaitParts) -> Intervals:
@@ -43,17 +20,20 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
     received = _received(batches)
     limits = find_batch_limits(batches.table)
     rows = {process.pid: track for track, process in trace.worker_tracks().items()}
-    pinned = _pinning_loaders(trace)
+    pinned, shortage = _pinning_loaders(trace), find_cpu_shortage(trace, parts.tree)
     for number, times in enumerate(workers.times):
         process = times.process
         mine = (batches.table.pid == process.pid) & (batches.table.loader == process.loader)
         track, his = rows.get(process.pid, -1 - number), received.take(mine[received.row])
         limited = limits.throughput[his.row]
-        _share_throughput(his.take(limited), batches, limits, track, waits, parts)
-        late = his.take(~limited)
+        share_cycles(his.take(limited), batches.table, limits.since_ns, track, waits, parts)
+        late, pins = his.take(~limited), process.loader in pinned
+        built_late = is_built_late(late, batches.table, track, parts)
+        share_paths(late.take(built_late), times, batches.table, pins, track, waits, parts)
+        late = late.take(~built_late)
         ready = np.clip(batches.table.finished_ns[late.row], late.start, late.end)
         _share_latency(times, track, Intervals.union(late.start, ready).intersect(waits), parts)
-        _share_way(late, ready, batches, process.loader in pinned, waits, parts)
+        _share_way(late, ready, batches.table, pins, shortage, waits, parts)
     return waits.minus(Intervals.union(received.start, received.end))
 
 
@@ -65,7 +45,7 @@ def _pinning_loaders(trace: Trace) -> set[int]:
     return {number for number, loader in enumerate(pipeline.loaders) if loader.pin_memory}
 
 
-def _received(batches: BatchTimes) -> _Received:
+def _received(batches: BatchTimes) -> Received:
     table = batches.table
     rows = np.flatnonzero(known(batches.wait_start_ns) & known(table.finished_ns))
     rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
@@ -73,52 +53,7 @@ def _received(batches: BatchTimes) -> _Received:
     follows = start[1:] == start[:-1]
     start[1:][follows] = table.consumed_ns[rows[:-1]][follows]
     end[:-1][follows] = start[1:][follows]
-    return _Received(rows, start, end)
-
-
-def _share_throughput(
-    received: _Received,
-    batches: BatchTimes,
-    limits: BatchLimits,
-    track: int,
-    waits: Intervals,
-    parts: WaitParts,
-) -> None:
-    """Shares each wait over the deepest spans of the worker since it finished the batch before, by their length.
-
-    A share is a stretch of the wait's own time, in the order of the spans: what lies between the spans is `other`.
-    """
-    tree, mine = parts.tree, parts.tree.pieces_of_track(track)
-    pieces = Intervals(tree.piece_start[mine], tree.piece_end[mine])
-    since = _recorded_since(limits.since_ns[received.row], batches.table.finished_ns[received.row], pieces)
-    unseen = since >= batches.table.finished_ns[received.row]
-    parts.add(UNRECORDED, Intervals.union(received.start[unseen], received.end[unseen]).intersect(waits))
-    received, since = received.take(~unseen), since[~unseen]
-    finished = batches.table.finished_ns[received.row]
-    if not len(received.row):
-        return
-    batch, piece = pieces.touching(since, finished)
-    first = np.maximum(pieces.start[piece], since[batch]) - since[batch]
-    last = np.minimum(pieces.end[piece], finished[batch]) - since[batch]
-    mine_of_waits = Intervals.union(received.start, received.end).intersect(waits)
-    offset = mine_of_waits.covered_before(received.start)
-    length = mine_of_waits.covered_before(received.end) - offset
-    scale = (length / (finished - since))[batch]  # rounding edges, not lengths, lets the shares sum exactly
-    start = offset[batch] + np.rint(first * scale).astype(np.int64)
-    end = offset[batch] + np.minimum(np.rint(last * scale).astype(np.int64), length[batch])
-    span = tree.piece_span[mine][piece]
-    parts.add(OTHER, parts.add_shares(mine_of_waits, start, np.maximum(start, end), span))
-
-
-def _recorded_since(since: Int64Array, finished: Int64Array, pieces: Intervals) -> Int64Array:
-    """From when on the worker's stages are in the trace: what it did before the recording began is not time between
-    stages. At most `finished`.
-    """
-    if not len(pieces):
-        return since
-    first = int(pieces.start[0])
-    before = first - since > np.maximum(QUEUED_NS, QUEUED_SHARE * (finished - since))
-    return np.where(before, np.minimum(first, finished), since)
+    return Received(rows, start, end)
 
 
 def _share_latency(times: WorkerTimes, track: int, waits: Intervals, parts: WaitParts) -> None:
@@ -134,19 +69,19 @@ def _share_latency(times: WorkerTimes, track: int, waits: Intervals, parts: Wait
 
 
 def _share_way(
-    received: _Received, ready: Int64Array, batches: BatchTimes, pins: bool, waits: Intervals, parts: WaitParts
+    received: Received,
+    ready: Int64Array,
+    table: BatchTable,
+    pins: bool,
+    shortage: CpuShortage | None,
+    waits: Intervals,
+    parts: WaitParts,
 ) -> None:
     """Divides waits for finished batches by where the batch was, as far as its moments are recorded."""
-    table, end = batches.table, received.end
-    columns = (table.finished_ns, table.serialise_ns, table.serialised_ns, table.deserialise_ns, table.arrived_ns)
-    moments = np.stack([*(column[received.row] for column in columns), end])
-    has = known(moments)
-    reached = np.clip(np.maximum.accumulate(np.where(has, moments, ready), axis=0), ready, end)
-    names = (QUEUE, SERIALISE, QUEUE, DESERIALISE, PIN if pins else TRANSFER)
-    way = Intervals.union(ready, end).intersect(waits)
-    split: list[Intervals] = []
-    for number, name in enumerate(names):
-        both = has[number] & has[number + 1]
-        split.append(Intervals.union(reached[number][both], reached[number + 1][both]).intersect(way))
-        parts.add(name, split[-1])
-    parts.add(TRANSFER, way.minus(Intervals.union_of(split)))
+    way = Intervals.union(ready, received.end).intersect(waits)
+    split: list[tuple[str, Intervals]] = []
+    for name, start, end, has in way_of(received, ready, table, pins):
+        split.append((name, Intervals.union(start[has], end[has]).intersect(way)))
+    split.append((TRANSFER, way.minus(Intervals.union_of(time for _, time in split))))
+    for name, time in split:
+        parts.add(name, time if shortage is None else shortage.pass_on(time, parts))

@@ -43,6 +43,8 @@ class WorkerFlow:
     slowest: int
     skew: float
     head_of_line: Intervals
+    on_way: Intervals
+    """Waits during which the batch that they received was finished, and not yet handed out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFl
         slowest=slowest.worker,
         skew=slowest.skew or 0.0,
         head_of_line=_head_of_line(workers.batches, waits, main),
+        on_way=_on_way(workers.batches, waits, main),
     )
 
 
@@ -85,6 +88,13 @@ def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Interva
     table = batches.table
     rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
     return Intervals.union(table.finished_ns[rows], batches.wait_start_ns[rows]).intersect(waits)
+
+
+def _on_way(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
+    table = batches.table
+    rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
+    start = np.maximum(table.finished_ns[rows], batches.wait_start_ns[rows])
+    return Intervals.union(start, np.maximum(start, table.consumed_ns[rows])).intersect(waits)
 
 
 def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:

@@ -23,7 +23,7 @@ from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import Trace
 
 _CALL = r"(?:cuda|cu|hip|xpu|ze|ur|mtia)(?=\w*\Z)\w*"
-"""The look ahead is what keeps a name in proportion to its length: what follows has nothing to try again."""
+"""The lookahead keeps the time for a name in proportion to its length: what follows it never backtracks."""
 
 _SYNCHRONISES = re.compile(_CALL + r"(Synchronize|EventWait|QueueFinish)\w*")
 """``cudaDeviceSynchronize``, ``hipStreamSynchronize``, ``cuCtxSynchronize``, ``zeEventHostSynchronize``,

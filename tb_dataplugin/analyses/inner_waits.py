@@ -1,4 +1,4 @@
-"""A stage around a wait, as an iterator that packs a loader's batches, does not work then: that is not its time."""
+"""A stage around a wait (an iterator that packs a loader's batches) does no work then: the time is not its own."""
 
 from __future__ import annotations
 

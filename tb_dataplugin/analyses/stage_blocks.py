@@ -1,7 +1,7 @@
 """Self time of each stage block by block, from which the noise of its mean is estimated.
 
-A block is one or more whole batches of one DataLoader worker. Calls of one batch are alike in their luck (one process,
-one moment), so that single calls would pretend to more knowledge.
+A block is one or more whole batches of one DataLoader worker. Calls of one batch share their luck (one process, one
+moment), so taking each call as a block would claim to know more than is known.
 """
 
 from __future__ import annotations

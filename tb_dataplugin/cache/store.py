@@ -169,7 +169,7 @@ def _read_timeline(file: FileIO) -> TimelineSource:
 
 
 def _exactly(file: FileIO, size: int) -> bytearray:
-    """`size` bytes; fewer where the file ends before, which its checksum will tell."""
+    """`size` bytes; fewer where the file ends before, which its checksum will show."""
     if size > os.fstat(file.fileno()).st_size:
         raise layout.Damaged
     content = bytearray(size)

@@ -98,7 +98,7 @@ def complain(message: str) -> None:
 
 
 def forget_output() -> None:
-    """Nobody reads standard output any more; what is still to be flushed goes nowhere."""
+    """Nobody reads standard output any longer; what is still to be flushed goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -2,9 +2,9 @@
 
 Two things make equal runs differ. *Within* a run, blocks differ; their scatter shows how well the run's mean is known.
 *Between* runs there is the luck that a process keeps for its life (memory layout, cores, neighbours on the machine);
-only repeated runs show how large it is. With one run on a side it has to be assumed: `Luck`. Several runs correct the
-assumption the more, the more there are: the moderated t-test (G. K. Smyth, 2004), with Satterthwaite's degrees of
-freedom. Figures are logarithms of times, so that differences are relative.
+only repeated runs show how large it is. With one run on a side it has to be assumed: `Luck`. The more runs
+there are, the more they correct the assumption: the moderated t-test (G. K. Smyth, 2004), with Satterthwaite's degrees
+of freedom. Figures are logarithms of times, so that differences are relative.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The change of a part of the time, which may be nearly nothing on a side: the ratio of two means, without logarithms.
 
-Fieller's interval (1954) of after/before holds however small either is, and is unbounded where before cannot be told
-from nothing. It excludes 1 exactly where the difference is significant.
+Fieller's interval (1954) of after/before holds however small either is, and is unbounded where before may
+be nothing. It excludes 1 exactly where the difference is significant.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def part_figure(value: float, whole: float, blocks: Floats) -> PartFigure:
 
 
 def part_mean(runs: Sequence[PartFigure], shared: float) -> Mean:
-    """One side. The scatter of its runs replaces what is assumed of them the more, the more there are."""
+    """One side. The more runs, the more their scatter replaces what is assumed of them."""
     count, repeated = len(runs), len(runs) - 1
     values = np.array([run.value for run in runs])
     mean = float(values.mean())

@@ -186,10 +186,11 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 
 
 def _too_short(compared: Compared, total: Quantity) -> str:
+    runs = "several runs" if compared.runs == 1 else "more runs"
     if compared.shared_machine:
-        advice = "Other programs used the CPUs: capture on a quieter machine, or several runs on each side."
+        advice = f"Other programs used the CPUs: capture on a quieter machine, or {runs} on each side."
     else:
-        advice = "Record more steps (at least four for each DataLoader worker), or several runs on each side."
+        advice = f"Record more steps (at least four for each DataLoader worker), or {runs} on each side."
     return f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. {advice}"
 
 

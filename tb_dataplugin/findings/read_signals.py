@@ -63,6 +63,7 @@ def read_signals(results: Results) -> Signals:
         epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
         repeated_epoch_starts_us=_cost(device, repeated),
         head_of_line_us=_cost(device, (flow.workers.head_of_line,) if flow.workers else ()),
+        on_way_us=_cost(device, (flow.workers.on_way,) if flow.workers else ()),
         waits_by_stage=_waits_by_stage(results, device, steady_cost / cost if cost and steady_cost else 1.0),
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),

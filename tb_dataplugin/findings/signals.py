@@ -277,6 +277,8 @@ class Signals:
     """Synchronising calls; None without any."""
     loop_us: float = 0.0
     """Length of the window, had it been steady: `wait_cost_us` and gains are shares of it."""
+    on_way_us: float = 0.0
+    """Part of `wait_cost_us` during which the batch waited for was finished, on its way to the training thread."""
     unsteady: SteadyState | None = None
     """The steady state where it is estimated because the window is not steady; `wait_cost_us` is that estimate then."""
     doubts: tuple[Doubt, ...] = ()

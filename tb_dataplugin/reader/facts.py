@@ -16,7 +16,7 @@ Rows = npt.NDArray[np.intp]
 
 _KEYS: Final = ("bytes", "index", "batch", "epoch")
 _MOST: Final = np.array((7 * 24 * 3600 * 10**9, 2**50, 2**31 - 1, 2**31 - 1, 2**31 - 1), dtype=np.int64)
-"""Per column: a week of CPU time, a petabyte, what the report can number. Beyond that a fact is none."""
+"""Per column: a week of CPU time, a petabyte, what the report can number. A number beyond that is ignored."""
 
 
 class FactTable:

@@ -85,7 +85,7 @@ def _devices(properties: object) -> tuple[DeviceInfo, ...]:
 
 
 def _whereabouts(reader: ChromeReader) -> dict[str, Any]:
-    """Rank, world size and host, where the trace tells them."""
+    """Rank, world size and host, where the trace names them."""
     rank_info = reader.member("distributedInfo")
     rank_info = rank_info if isinstance(rank_info, dict) else {}
     rank, world = integer(rank_info.get("rank"), -1), integer(rank_info.get("world_size"), -1)

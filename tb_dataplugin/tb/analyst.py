@@ -126,7 +126,7 @@ def _be_modest() -> None:
 
 
 def _peak_bytes() -> int:
-    """Most memory that this process held at once; 0 where the system does not tell.
+    """Most memory that this process held at once; 0 where the system does not report it.
 
     Not by getrusage where it can be helped: on Linux its peak starts with that of the parent.
     """

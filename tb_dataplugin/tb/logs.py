@@ -11,5 +11,5 @@ logger = logging.getLogger("tensorboard")
 
 
 def log_failure(doing: str) -> None:
-    """An error that nobody foresaw, with its traceback: for whoever has to find it."""
+    """An unforeseen error, with its traceback for whoever looks for the cause."""
     logger.error("Data Pipeline: %s failed\n%s", shown(doing), shown(traceback.format_exc().rstrip(), keep="\n"))

@@ -56,7 +56,7 @@ class AnalystProcess:
         except OSError as error:
             why = f"no process can be started ({error.strerror})"
             return Answer("error", shown(f"cannot analyse {path}: {why}; close other programs"), passing=True)
-        with contextlib.suppress(OSError):  # it died: the answer tells
+        with contextlib.suppress(OSError):  # it died: the answer says so
             assert process.stdin is not None
             process.stdin.write(msgspec.json.encode(Request(os.fsencode(path), name)) + b"\n")
             process.stdin.flush()
@@ -93,7 +93,7 @@ class AnalystProcess:
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is TensorBoard's to handle; the end of its input tells the process
+            start_new_session=True,  # Ctrl-C is TensorBoard's to handle; the end of its input ends the process
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )
         self._process, self._lines = process, queue.SimpleQueue()

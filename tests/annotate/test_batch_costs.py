@@ -110,6 +110,7 @@ def test_a_batch_is_measured_when_its_turn_has_come(monkeypatch: pytest.MonkeyPa
     assert measured == [True, False, False, True, False, True]
 
 
+@pytest.mark.alone
 def test_two_readings_take_less_than_a_tenth_of_a_millisecond() -> None:
     reader = meter.Meter()
     times = []

@@ -210,6 +210,7 @@ def test_data_wait_and_step_without_workers() -> None:
     assert min(line.step - line.wait for line in lines[1:]) >= 0.05
 
 
+@pytest.mark.alone
 def test_a_batch_that_lies_ready_is_not_in_transfer() -> None:
     loader = DataLoader(Quick(), batch_size=4, num_workers=2)
     lines, _ = watch(loader, every=4, step=0.05)
@@ -391,6 +392,7 @@ def test_a_capture_pauses_the_lines(workers: int, tmp_path: Path) -> None:
     annotate.monitor(loader, every=0)
 
 
+@pytest.mark.alone
 @pytest.mark.filterwarnings("ignore:.*no data from.*:RuntimeWarning")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_capture_in_the_middle_of_an_epoch(workers: int, tmp_path: Path) -> None:

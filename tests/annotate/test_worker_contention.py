@@ -45,6 +45,7 @@ def busy_machine() -> Iterator[None]:
         spinner.wait()
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("busy_machine")
 def test_lost_cores_do_not_move_time_from_a_stage_to_the_one_around_it(tmp_path: Path) -> None:
     loader = annotate.loader(DataLoader(Numbers(), batch_size=8, num_workers=2))

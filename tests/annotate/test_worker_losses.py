@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,14 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for temporary files of the test's own; ours must have gone from it in the end."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for temporary files of the test's own; ours must have gone from it in the end.
+
+    Not in `tmp_path`: torch's sockets lie in it, and the path of a socket has at most 107 bytes.
+    """
+    with tempfile.TemporaryDirectory(prefix="t-", ignore_cleanup_errors=True) as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        yield Path(folder)
 
 
 def ours(folder: Path) -> list[Path]:

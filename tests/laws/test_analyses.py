@@ -45,7 +45,11 @@ def traces_with_workers(draw: st.DrawFn) -> TraceBuilder:
     """Workers that make batches one after the other, and a training thread that waits for some of them."""
     workers = draw(st.integers(1, 3))
     settings = {"name": "DataLoader", "num_workers": workers, "batch_size": 2, "pin_memory": draw(st.booleans())}
-    builder = TraceBuilder().annotated(loaders=[settings]).step(0, 200).step(200, 200)
+    crowded: dict[str, Any] = {}
+    if draw(st.booleans()):
+        spent = {"cpu_us": draw(st.integers(0, 50)), "run_delay_us": draw(st.integers(0, 50))}
+        crowded = {"host": {"cores": draw(st.integers(1, 3))}, "training_thread": spent}
+    builder = TraceBuilder().annotated(loaders=[settings], **crowded).step(0, 200).step(200, 200)
     free = {}
     for worker in range(workers):
         free[worker] = draw(st.integers(0, 30))

@@ -4,7 +4,7 @@ They are in only while a capture is on, and quiet unless it records. A library i
 the time the capture, or its window, begins. The hooks replace module attributes, so a copy made by ``from cv2 import
 imread`` is missed; write ``cv2.imread(...)``, or mark the call with `annotate.stage`.
 
-A reader more: a file with a `READER` beside these, and a line in `READERS`.
+To add a reader: a file with a `READER` beside these, and a line in `READERS`.
 """
 
 from __future__ import annotations

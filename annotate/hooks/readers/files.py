@@ -52,7 +52,7 @@ class TimedReader(io.BufferedReader):
 
 
 def _read_into(readinto: Callable[[Any], int], buffer: Any) -> tuple[Any, int]:
-    """What was read beside its length, for its size."""
+    """What was read, with its length as its size."""
     count = readinto(buffer)
     return memoryview(buffer).cast("B")[:count], count
 

@@ -63,7 +63,7 @@ def _timed_load(load: Method, name: str) -> Method:
 
 
 def _load(load: Method, image: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """The image beside what `load` returned, for its size: a pixel accessor does not tell any."""
+    """What `load` returned, with the image for its size: a pixel accessor has none."""
     return image, load(image, *args, **kwargs)
 
 

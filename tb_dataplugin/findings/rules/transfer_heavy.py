@@ -31,14 +31,15 @@ def check(signals: Signals) -> Finding | None:
     wait = signals.wait_for_kinds("transfer")
     if wait is None or wait.share < HEAVY_PART or not signals.wait_count or signals.lock_limits_wait:
         return None
-    each = wait.data_wait_us / signals.wait_count
+    each = max(wait.data_wait_us, signals.on_way_us) / signals.wait_count
     return _floor(signals, wait, each) if each <= HAND_OVER_US else _heavy(signals, wait, each)
 
 
 def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     size = _batch_bytes(signals)
     light = size is not None and size / WAY_BYTES_PER_S * 1e6 < each - HAND_OVER_US
-    spare = wait.cost_us - signals.wait_count * HAND_OVER_US * wait.cost_us / wait.data_wait_us
+    cost = min(signals.wait_cost_us or wait.cost_us, max(wait.cost_us, signals.on_way_us))
+    spare = cost - signals.wait_count * HAND_OVER_US * wait.cost_us / wait.data_wait_us
     gain = signals.per_step(max(0.0, spare))
     no_cpu = judge_cpus(signals).saturated
     return Finding(

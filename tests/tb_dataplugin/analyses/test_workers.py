@@ -47,7 +47,7 @@ def test_start_up_has_its_own_name() -> None:
 
 def test_an_epochs_last_wait_in_which_workers_end_is_their_shutdown() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).worker(0, ended=88)
-    builder.wait(10, 20, "wait::DataLoader").batch(0, 0, 0, 5, 28, 30, {"sample::Pets": (5, 23)})
+    builder.wait(10, 20, "wait::DataLoader").batch(0, 0, 10, 10, 28, 30, {"sample::Pets": (10, 18)})
     builder.wait(60, 10, "wait::DataLoader").wait(75, 15, "wait::DataLoader")
     blame = capture_of(builder)["loader"]["wait_by_stage_us"]
     assert blame == {"sample::Pets": 18, "transfer": 2, "unrecorded": 10, "shutdown": 15}

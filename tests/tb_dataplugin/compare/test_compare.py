@@ -130,6 +130,16 @@ def test_captures_too_short_for_their_noise_say_so() -> None:
     found = compare([short], [other])
     assert found.outcome == "too_short" and found.sentence.startswith("Too short to compare: ")
     assert found.time.interval_text == "too short to compare" and not found.time.HasField("low")
+    assert found.sentence.endswith("or several runs on each side.")
+
+
+def test_more_runs_are_advised_where_several_are_there_already() -> None:
+    runs_of = [[analyse(steps_of(took, 3).trace()).capture for took in side] for side in ((1, 90, 900), (2, 60, 700))]
+    for number, capture in enumerate(one for side in runs_of for one in side):
+        capture.file = f"/host_{number}.1.pt.trace.json"
+    found = compare(*runs_of)
+    assert found.outcome == "too_short" and len(found.before) == 3
+    assert found.sentence.endswith("or more runs on each side.")
 
 
 ODD_TIMES = st.sampled_from([0.0, 1e-3, 1.0, 7.0, 4e4, 1e9])

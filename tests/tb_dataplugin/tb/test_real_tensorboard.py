@@ -122,6 +122,7 @@ def many(logdir: Path, count: int = 200) -> Path:
     return logdir
 
 
+@pytest.mark.alone
 def test_two_hundred_traces(serve: Callable[..., Served], tmp_path: Path) -> None:
     served = serve(many(tmp_path / "logdir"))
     assert until(lambda: len(served.captures()) == 200, "all are listed", 10) < 1.0
@@ -171,6 +172,7 @@ io.open = builtins.open = slow(io.open, {open})
 """
 
 
+@pytest.mark.alone
 def test_a_slow_disk_keeps_nobody_waiting(serve: Callable[..., Served], tmp_path: Path) -> None:
     """Looking at the log directory takes 3 s, and 50 ms more per trace; a pipe that nobody fills lies among them."""
     logdir = many(tmp_path / "logdir", 40)

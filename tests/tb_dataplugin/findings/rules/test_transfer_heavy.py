@@ -21,3 +21,13 @@ def test_a_full_queue_is_no_trouble_that_workers_could_cure() -> None:
     said = finding_in(builder, "transfer_heavy")
     assert said.severity == "low" and "price of next()" in said.advice
     assert finding_of(builder, "too_few_workers") is None
+
+
+def test_the_gain_is_bounded_by_the_whole_way_of_a_batch_that_was_built_late() -> None:
+    """Drawn 12 ms before its wait of 8 ms, on its way for the last 5 of those: a quarter of its path is transfer."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0, started=-20_000)
+    builder.step(0, 10_000).wait(2_000, 8_000, "wait::DataLoader")
+    builder.batch(0, 0, -10_000, -10_000, 5_000, 9_999, {"sample::Pets": (-10_000, 15_000)})
+    said = finding_in(builder, "transfer_heavy")
+    assert said.gain_us_per_step == 3_999  # less the price of next()
+    assert said.title.startswith("A batch takes 5.00 ms")

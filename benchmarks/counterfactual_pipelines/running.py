@@ -1,0 +1,96 @@
+"""Runs one pipeline, in a process of its own: once with a capture, or without annotate, each part taken away in turn.
+
+    python -m benchmarks.counterfactual_pipelines.running NAME --capture FOLDER
+    python -m benchmarks.counterfactual_pipelines.running NAME --rounds 6 --seconds 0.8
+
+Rounds alternate: unchanged, without the first part, without the second, ... The order of the parts turns by one with
+each round. Prints milliseconds per step as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from benchmarks.counterfactual_pipelines import PIPELINES, kit
+from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline
+
+UNCHANGED = ""
+SETTLING = 8
+"""Steps before the clock starts, and two more per worker: queues are in their steady state by then."""
+LEAST = 20
+"""Steps that the clock measures at least."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", choices=PIPELINES)
+    parser.add_argument("--capture", metavar="FOLDER")
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=0.8)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    kit.seed = options.seed
+    os.environ.pop("ANNOTATE", None)
+    torch.set_num_threads(1)
+    pipeline = PIPELINES[options.name]
+    if options.capture:
+        _capture(pipeline, options.capture)
+    else:
+        print(json.dumps(_rounds(pipeline, options.rounds, options.seconds)))
+
+
+def _capture(pipeline: Pipeline, folder: str) -> None:
+    import annotate
+
+    loop = _loop(pipeline, UNCHANGED)
+    annotate.loader(loop.loader)
+    with annotate.profile(folder, wait=24, warmup=2, active=16) as profile:
+        for number, _ in enumerate(profile.steps(_batches(loop))):
+            time.sleep(loop.step_ms / 1e3)
+            if number >= 24 + 2 + 16 + 3:
+                break
+
+
+def _rounds(pipeline: Pipeline, rounds: int, seconds: float) -> dict[str, list[float]]:
+    """Milliseconds per step, by the part that was taken away."""
+    times: dict[str, list[float]] = {part: [] for part in (UNCHANGED, *pipeline.parts)}
+    for number in range(rounds):
+        turn = number % len(pipeline.parts)
+        for part in (UNCHANGED, *pipeline.parts[turn:], *pipeline.parts[:turn]):
+            times[part].append(_ms_per_step(_loop(pipeline, part), seconds))
+    return times
+
+
+def _loop(pipeline: Pipeline, removed: str) -> Loop:
+    loop = pipeline.build(frozenset({removed}))
+    return replace(loop, step_ms=kit.varied(loop.step_ms, pipeline.name))
+
+
+def _ms_per_step(loop: Loop, seconds: float) -> float:
+    workers = loop.loader.num_workers
+    settling, cycle, began, steps = SETTLING + 2 * workers, max(1, workers), 0.0, 0
+    for number, _ in enumerate(_batches(loop)):
+        time.sleep(loop.step_ms / 1e3)
+        now = time.perf_counter()
+        if number == settling:
+            began = now
+        steps = number - settling
+        if steps >= LEAST and steps % cycle == 0 and now - began >= seconds:
+            return 1e3 * (now - began) / steps
+    raise RuntimeError("the loader ended")
+
+
+def _batches(loop: Loop) -> Iterable[Any]:
+    return loop.loader if loop.around is None else loop.around(loop.loader)
+
+
+if __name__ == "__main__":
+    main()
