@@ -150,7 +150,7 @@ class Profile:
         try:
             writer.check_writable(self.options.logdir)
             standing.give_way()
-            self._session.begin()
+            self._session.begin(reports_again=not standing.is_broken())
             self._window.begin()
             self._torch.others.install(self._session.patches)
             self._torch.__enter__()

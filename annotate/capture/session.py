@@ -49,15 +49,19 @@ class Session:
         self._is_alone = workers is None
         self.workers = workers or WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
-    def begin(self) -> None:
-        """Install every hook. No other session may be on."""
+    def begin(self, *, reports_again: bool = True) -> None:
+        """Install every hook. No other session may be on.
+
+        Args:
+            reports_again: faults that were reported before are reported again.
+        """
         global _on
         assert _on is None
         _on = self
         patching.in_force = self.patches
         try:
             switch.set_capturing(True)
-            if self._is_alone:
+            if self._is_alone and reports_again:
                 forget_reported()
             switch.load_marker()
             readers.install(self.patches)

@@ -48,7 +48,7 @@ class StandingSession(Session):
         super().__init__(workers=workers)
         self._standing = workers
 
-    def begin(self) -> None:
+    def begin(self, *, reports_again: bool = False) -> None:
         super().begin()
         for loader in self._standing.loaders.alive():
             self.time_loader(loader)
@@ -67,6 +67,8 @@ class Standing:
 
     def __init__(self) -> None:
         self.workers: Final = StandingWorkers()
+        self.is_whole = False
+        """All hooks are in; if not, that has been reported."""
         self._patches = Patches()
         self._session: StandingSession | None = None
         self._window: Window | None = None
@@ -88,6 +90,7 @@ class Standing:
                 else:
                     self._patches.set_attribute(profile, name, made(self, method))
             self.workers.install()
+            self.is_whole = True
         with guard(_LOST):
             self._join_one_that_records(profile)
 
@@ -103,8 +106,9 @@ class Standing:
         self.give_up()
         self._kept = self._kept_of = None
         try:
-            remove_hooks()
-            self.workers.remove()
+            for end in (remove_hooks, self.workers.remove):
+                with guard("annotate.off left a hook behind"):
+                    end()
         finally:
             self._patches.undo()
 
@@ -352,6 +356,11 @@ def off() -> None:
 def is_recording() -> bool:
     """True while a session of the standing hooks is on."""
     return _standing is not None and _standing.is_on
+
+
+def is_broken() -> bool:
+    """True when the hooks could not be put in, which has been reported."""
+    return _standing is not None and not _standing.is_whole
 
 
 def give_way() -> None:

@@ -86,8 +86,12 @@ class SpansContent:
 
     def started(self, now: int) -> None:
         self._started = now
-        if self._tag is not None:
-            self._state.write(self._tag.iteration, self._tag.batch, now)
+        if switch.RECORDING:  # a dormant worker says so when it starts recording
+            self._note_state()
+
+    def _note_state(self) -> None:
+        if self._tag is not None and self._started:
+            self._state.write(self._tag.iteration, self._tag.batch, self._started)
 
     def finish(self, started: int, finished: int) -> Losses | None:
         was_recording = switch.RECORDING
@@ -136,6 +140,7 @@ class SpansContent:
         self._facts |= {"span_ns": span_recorder.cost_ns(), "threads": library_threads()}
         self._ring = spool.Ring(self._place.folder, self._facts)
         self._meter, self._before = meter.Meter(), None
+        self._note_state()
         switch.set_recording(True)
 
     def _turn_to(self, window: int) -> None:

@@ -230,6 +230,8 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.spool:Spool.arm",
             "workers.spool:Spool.rest",
             "workers.kept:Kept.files",
+            "workers.transport:LeanParcel.__init__",
+            "workers.transport:unpack_lean",
         ),
     ),
     "annotate.auto": (AUTO, ("capture.standing:follow_all_classes",)),
