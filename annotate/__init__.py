@@ -6,10 +6,14 @@
     loader    = annotate.loader(DataLoader(...)) all of it, on an existing loader
     with annotate.stage("h2d"): ...              any code of your own
     with annotate.profile("runs/exp1") as prof:  records a training loop
+    annotate.auto()                              every DataLoader that is iterated from now on
     annotate.replay(loader, "runs/replay")       loads batches in this process, so that every stage shows
     annotate.monitor(loader, every=10)           prints a line per so many batches, without a profiler
 
-Nothing is timed, and next to nothing is spent, outside of what `profile`, `replay` or `monitor` looks at. Importing
+Any torch.profiler of the program's own records what was annotated as well: the file that it exports has it, and
+``on_trace_ready=annotate.trace_handler("runs/exp1")`` gives that file our name. `off` ends this.
+
+Nothing is timed, and next to nothing is spent, outside of what a profiler, `replay` or `monitor` looks at. Importing
 this package does not import torch.
 """
 
@@ -19,23 +23,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from annotate.capture.handler import trace_handler as trace_handler
     from annotate.capture.profiling import Profile as Profile
     from annotate.capture.profiling import profile as profile
     from annotate.capture.replaying import NoBatchError as NoBatchError
     from annotate.capture.replaying import replay as replay
+    from annotate.capture.standing import off as off
     from annotate.capture.steps import Steps as Steps
-    from annotate.hooks.stages import stage as stage
     from annotate.hooks.transforms import Compose as Compose
+    from annotate.marks import auto as auto
     from annotate.marks import collate as collate
     from annotate.marks import compose as compose
     from annotate.marks import dataset as dataset
     from annotate.marks import loader as loader
+    from annotate.marks import stage as stage
     from annotate.monitoring.monitor import monitor as monitor
     from annotate.options import WorkerLimits as WorkerLimits
 
 __all__ = [
-    "Compose", "NoBatchError", "Profile", "Steps", "WorkerLimits", "collate", "compose", "dataset", "loader",
-    "monitor", "profile", "replay", "stage",
+    "Compose", "NoBatchError", "Profile", "Steps", "WorkerLimits", "auto", "collate", "compose", "dataset", "loader",
+    "monitor", "off", "profile", "replay", "stage", "trace_handler",
 ]  # fmt: skip
 
 _HOME: Final = {
@@ -44,14 +51,17 @@ _HOME: Final = {
     "Profile": "capture.profiling",
     "Steps": "capture.steps",
     "WorkerLimits": "options",
+    "auto": "marks",
     "collate": "marks",
     "compose": "marks",
     "dataset": "marks",
     "loader": "marks",
     "monitor": "monitoring.monitor",
+    "off": "capture.standing",
     "profile": "capture.profiling",
     "replay": "capture.replaying",
-    "stage": "hooks.stages",
+    "stage": "marks",
+    "trace_handler": "capture.handler",
 }
 """Public name -> the module that has it, imported when the name is first used."""
 

@@ -1,15 +1,19 @@
-"""What users put around their objects: `loader`, `dataset`, `compose`, `collate`.
+"""What users put around their objects: `loader`, `dataset`, `compose`, `collate`, `stage`; `auto` for all loaders.
 
-Each only remembers what it is given (`hooks.marked`); nothing is timed before a capture or a monitor looks at it.
+Each only remembers what it is given (`hooks.marked`), and has the standing hooks put in (`capture.standing`); nothing
+is timed before a capture, a profiler or a monitor looks at it.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any, TypeVar, overload
 
+from annotate.capture import standing
 from annotate.hooks import marked
 from annotate.hooks.collating import Collate, CollateFunction
+from annotate.hooks.stages import stage
 from annotate.hooks.transforms import Compose, Transform
 from annotate.hooks.wrappers import path_to_loaders
 from annotate.monitoring.monitor import monitor_by_environment
@@ -40,6 +44,7 @@ def loader(loader: L) -> L:
         if callable(function) and not isinstance(function, Collate):
             each.collate_fn = collate(function)  # type: ignore[attr-defined]
         marked.remember("loader", each)
+        standing.stand(each)
         if os.environ.get("ANNOTATE_MONITOR"):
             monitor_by_environment(each)
     return loader
@@ -70,6 +75,7 @@ def dataset(ds: D) -> D:
     if hint is not None:
         raise TypeError(f"annotate.dataset takes a dataset with __getitem__ or __iter__, not {in_short(ds)}{hint}")
     marked.remember("dataset", ds)
+    standing.stand()
     return ds
 
 
@@ -112,6 +118,7 @@ def compose(transforms: Any) -> Any:
             f"{in_short(transforms)}. Pass a list, such as [T.RandomCrop(256), T.ToTensor()], or your Compose"
         )
     marked.remember("transform", transforms)
+    standing.stand()
     return transforms
 
 
@@ -128,6 +135,7 @@ def collate(fn: CollateFunction | None = None) -> Collate:
     Raises:
         TypeError: `fn` is not callable.
     """
+    standing.stand()
     if isinstance(fn, Collate):
         return fn
     if fn is not None and not callable(fn):
@@ -136,3 +144,36 @@ def collate(fn: CollateFunction | None = None) -> Collate:
             "collate_fn=..., or nothing for torch's default"
         )
     return Collate(default_collate if fn is None else fn)
+
+
+def auto(*, skip: Iterable[object] = ()) -> None:
+    """Follow every DataLoader that is iterated from now on, whatever made it, as if each were given to `loader`.
+
+        annotate.auto()
+        with torch.profiler.profile(...) as prof:
+            for batch in make_loader(): ...
+
+    Loaders keep their ``collate_fn``. Subclasses with an ``__iter__`` or ``_get_iterator`` of their own are followed
+    too. `off` ends it.
+
+    Args:
+        skip: loaders that are left alone.
+
+    Raises:
+        TypeError: `skip` holds something that is no DataLoader.
+    """
+    from torch.utils.data import DataLoader
+
+    skipped = list(skip)
+    for each in skipped:
+        if not isinstance(each, DataLoader):
+            raise TypeError(
+                f"annotate.auto(skip=[...]) takes DataLoaders, not {in_short(each)}. Pass the DataLoaders that are to "
+                "be left alone"
+            )
+    standing.follow_everything(skipped)
+
+
+marked.on_stage = standing.stand_for_a_stage
+
+__all__ = ["auto", "collate", "compose", "dataset", "default_collate", "loader", "stage"]

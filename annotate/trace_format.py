@@ -234,6 +234,17 @@ class Collections(TypedDict):
     length_us: list[float]
 
 
+StepSource = Literal["profiler", "optimizer", "batch"]
+"""Who ends the steps: ``ProfilerStep#`` spans; the optimizer, once per new training batch or several; each batch."""
+
+
+class StepRecords(TypedDict, total=False):
+    """The steps of the window."""
+
+    source: StepSource
+    boundaries_us: list[float]  # one more than there are steps; omitted where the profiler makes spans of them
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -248,6 +259,7 @@ class PipelineMetadata(TypedDict, total=False):
     batches: BatchRecords
     batch_costs: BatchCosts
     training_thread: ThreadCosts  # omitted where unavailable
+    steps: StepRecords
     thread_samples: ThreadSamples
     collections: Collections
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

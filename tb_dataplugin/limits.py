@@ -50,6 +50,9 @@ MOST_LINES: Final = 32
 MOST_WORKERS: Final = 1024
 """DataLoader worker processes in one capture, also those that a new epoch started again."""
 
+MOST_STEPS: Final = 100_000
+"""Steps that `annotate` saw end where no profiler marks them; it writes at most so many."""
+
 MOST_SETTINGS: Final = 1000
 """Entries of each list that `annotate` writes beside the batches: loaders, versions, notes. It writes about ten."""
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from annotate.capture import sentences
-from annotate.capture.session import Session
 from annotate.recording.training_thread import Ledger
 from annotate.trace.merge import WorkerRows
 from annotate.trace_format import parse_span_name
 
 
-def what_is_missing(session: Session, ledger: Ledger, rows: WorkerRows, names: frozenset[str]) -> list[str]:
+def what_is_missing(unread: list[str], ledger: Ledger, rows: WorkerRows, names: frozenset[str]) -> list[str]:
     """The likeliest cause of each lack only.
 
     Args:
+        unread: what is to be said where no sample was recorded.
         names: of all spans that were recorded.
     """
-    unread = [] if ledger.elsewhere else session.unread(names)  # another thread may have read it
+    stages = [stage for stage in map(parse_span_name, names) if stage is not None]
+    if ledger.elsewhere or any(stage.kind == "sample" for stage in stages):  # another thread may have read it
+        unread = []
     missing = [*unread, *rows.notes(cause_is_known=bool(unread))]
-    if not missing and not any(stage is not None and stage.kind != "wait" for stage in map(parse_span_name, names)):
+    if not missing and all(stage.kind == "wait" for stage in stages):
         missing = [sentences.NO_STAGE]
     return missing

@@ -10,25 +10,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from annotate.capture import sentences
-from annotate.capture.missing import what_is_missing
+from annotate.capture import sentences, standing
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
-from annotate.hooks.loaders import describe
-from annotate.host import facts
-from annotate.host.sampler import HostSampler
-from annotate.host.watching import Watch
+from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
-from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
 from annotate.trace import writer
-from annotate.trace.clock import Anchors
-from annotate.trace.merge import WorkerRows
-from annotate.trace.thread_states import thread_records
-from annotate.trace_format import FORMAT_VERSION, PipelineMetadata
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -126,24 +117,18 @@ class Profile:
         self._no_action: Final = action.NONE
         self._pid = os.getpid()
         self._session = Session(options.workers)
-        self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
-        self._watch = Watch(is_wanted=options.host_sample_ms > 0)
+        self._window = Window(
+            self._session, host_sample_ms=options.host_sample_ms, mode=options.mode, notes=notes, loaders=loaders
+        )
         self._has_failed = False
-        self._ledger = Ledger()
-        self._anchors = Anchors()
-        self._notes = notes
-        self._loaders = loaders
         self._steps = 0
         self._windows = 0
         self._in_window = False
-        self._marker_us = 0.0
         self.loops = 0
         """Loops over `steps` that are going on."""
         self.is_broken_off = False
         """The last of them was left by ``break``: its step ends when the next one begins."""
         self._said: set[str] = set()
-        self._at_capture_time: list[str] = []
-        """What is missing in the window that was written last."""
         self._renamed: dict[str, str] = {}
 
     def _look(self) -> Loop:
@@ -153,7 +138,7 @@ class Profile:
     def __enter__(self) -> Profile:
         if self._entered:
             raise RuntimeError("this annotate.profile was entered before: create a new one for another capture")
-        if is_on():
+        if is_on() and not standing.is_recording():
             raise RuntimeError(sentences.RECORDING_ALREADY)
         is_other_open = False
         with guard("annotate.profile could not check for another torch.profiler"):
@@ -164,8 +149,9 @@ class Profile:
             )
         try:
             writer.check_writable(self.options.logdir)
-            self._session.begin()
-            self._watch.begin()
+            standing.give_way()
+            self._session.begin(reports_again=not standing.is_broken())
+            self._window.begin()
             self._torch.others.install(self._session.patches)
             self._torch.__enter__()
             self._entered = True
@@ -202,7 +188,7 @@ class Profile:
     def _stop(self) -> None:
         """End everything that was begun, whatever fails of it; each end may be called again."""
         interrupt: BaseException | None = None
-        for end in (self._host.stop, self._watch.end, self._ledger.close, self._torch.abandon, self._session.end):
+        for end in (*self._window.ends, self._torch.abandon, self._session.end):
             try:
                 end()
             except BaseException as error:  # Ctrl-C as well: what is left behind would stay for good
@@ -315,35 +301,20 @@ class Profile:
         if not self._in_window:
             self._in_window = True
             self._windows += 1
-            self._session.refresh()
-            self._anchors = Anchors()
-            self._anchors.begin()
-            self._session.workers.open_window()
-            self._ledger.open()
-            self._marker_us = cost_of_a_marker_us()
-            self._host.start()
-            self._watch.open()
-        self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
+            self._window.open()
+        self._window.look_at_workers()
         switch.set_recording(True)
 
     def _close_window(self) -> None:
-        self._host.stop()
-        self._watch.close()
-        self._ledger.close()
-        if self._session.workers.window is not None and not self._session.workers.window[1]:
-            self._anchors.end()
-        self._session.workers.close_window(is_last=self._own_schedule and self._windows == self.options.repeat)
+        self._window.close(is_last=self._own_schedule and self._windows == self.options.repeat)
 
     def save(self, profiler: Any) -> Export | None:
         """Write the window that torch's profiler has just recorded; called by it."""
         self._in_window = False
         try:
             self._close_window()
-            rows = WorkerRows(self._session.workers, self._anchors, self._host.samples, self._ledger)
-            names = {**switch.HANDED_OUT, **self._renamed}
-            path = writer.write_trace(
-                profiler.save, self.options.logdir, names, lambda written: self._metadata(written, rows), rows
-            )
+            recorded, names = self._window.recorded(), names_handed_out(self._renamed)
+            path = writer.write_trace(profiler.save, self.options.logdir, names, recorded.metadata, recorded.rows)
         except Exception as error:
             say = tell if isinstance(error, OSError) else report_fault  # a full disk is not our fault, and news
             say(
@@ -352,7 +323,7 @@ class Profile:
             )
             return None
         self.trace_files.append(str(path))
-        for note in () if has_reported() else self._at_capture_time:  # a fault that was reported is why
+        for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
             warn(f"annotate.profile: {note}")
         return Export(Path(path))
 
@@ -368,27 +339,3 @@ class Profile:
         """The program ends without having left the ``with`` block."""
         if self._entered and os.getpid() == self._pid:
             self.__exit__(None, None, None)
-
-    def _metadata(self, written: writer.Written, rows: WorkerRows) -> PipelineMetadata:
-        workers, costs = rows.workers(), rows.batch_costs()
-        self._at_capture_time = what_is_missing(self._session, self._ledger, rows, written.names | rows.names())
-        metadata: PipelineMetadata = {
-            "version": FORMAT_VERSION,
-            "mode": self.options.mode,
-            "loaders": list(map(describe, self._loaders)) or self._session.describe_loaders(),
-            "host": facts.describe_host(),
-            "versions": facts.describe_versions(),
-            "overhead": {
-                "marker_us": round(self._marker_us, 3),
-                "marker_count": written.markers,
-                "worker_span_us": rows.span_us(),
-                "worker_span_count": rows.span_count,
-            },
-            "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
-            "workers": workers,
-            "batches": rows.batches(),
-            "notes": [*self._notes, *self._session.patches.notes, *self._at_capture_time],
-        }
-        if costs:
-            metadata["batch_costs"] = costs
-        return {**metadata, **thread_records(self._watch.states, self._ledger, rows.clock)}

@@ -18,7 +18,7 @@ from annotate.hooks.wrappers import path_to_loaders, time_generator, time_wrappe
 from annotate.options import WorkerLimits
 from annotate.recording import switch
 from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
-from annotate.trace_format import LoaderMetadata, parse_span_name
+from annotate.trace_format import LoaderMetadata
 from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
 
@@ -35,24 +35,34 @@ _on: Session | None = None
 class Session:
     """Times what is marked, between `begin` and `end`. One at a time per process."""
 
-    def __init__(self, limits: WorkerLimits | None = None) -> None:
+    def __init__(self, limits: WorkerLimits | None = None, workers: WorkerCapture | None = None) -> None:
+        """
+        Args:
+            workers: those of a capture that outlasts the session; None: they are followed by this session alone.
+        """
         self.patches = Patches()
         self.loaders: list[object] = []
         self.stepped: list[object] = []
         """The loaders whose batches drive the steps."""
         self._lengths: dict[int, int | None] = {}
         """Of the loaders that were iterated, by identity."""
-        self.workers = WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
+        self._is_alone = workers is None
+        self.workers = workers or WorkerCapture(self._number_of, self.patches, limits or WorkerLimits())
 
-    def begin(self) -> None:
-        """Install every hook. No other session may be on."""
+    def begin(self, *, reports_again: bool = True) -> None:
+        """Install every hook. No other session may be on.
+
+        Args:
+            reports_again: faults that were reported before are reported again.
+        """
         global _on
         assert _on is None
         _on = self
         patching.in_force = self.patches
         try:
             switch.set_capturing(True)
-            forget_reported()
+            if self._is_alone and reports_again:
+                forget_reported()
             switch.load_marker()
             readers.install(self.patches)
             _install_process_start(self.patches)
@@ -102,14 +112,8 @@ class Session:
         time_loader(self.patches, loader, collating=True)
         self.workers.hook_for_the_capture(loader)
 
-    def unread(self, names: frozenset[str]) -> list[str]:
-        """A sentence, if what was given to `annotate.dataset` is read by no loader, and no sample was recorded.
-
-        Args:
-            names: of all spans that were recorded in the window.
-        """
-        if any(stage is not None and stage.kind == "sample" for stage in map(parse_span_name, names)):
-            return []
+    def unread(self) -> list[str]:
+        """A sentence, if what was given to `annotate.dataset` is read by no loader; for windows without a sample."""
         read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
         unread = {
             type(ds).__name__
@@ -191,6 +195,11 @@ def _length_of(loader: object) -> int | None:
 def is_on() -> bool:
     """True between the beginning and the end of a session."""
     return _on is not None
+
+
+def current() -> Session | None:
+    """The session that is on."""
+    return _on
 
 
 def _install_process_start(patches: Patches) -> None:

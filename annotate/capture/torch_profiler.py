@@ -106,10 +106,10 @@ def another_is_open() -> bool:
     is_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)
     if is_enabled():
         return True
-    return any(issubclass(type(obj), profile) and _is_open(obj) for obj in gc.get_objects())
+    return any(issubclass(type(obj), profile) and is_open(obj) for obj in gc.get_objects())
 
 
-def _is_open(profiler: Any) -> bool:
+def is_open(profiler: Any) -> bool:
     state: dict[str, Any] = vars(profiler)
     return bool(state.get("entered")) and state.get("kineto_results") is None
 

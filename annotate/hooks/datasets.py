@@ -59,6 +59,12 @@ def time_dataset(patches: Patches, ds: object) -> None:
     _time_other_transforms(patches, ds)
 
 
+def follow_iteration(patches: Patches, ds: object) -> None:
+    """Have iterators that an iterable dataset makes until the undo give a span per item whenever a window is open."""
+    if ds is not None and not _is_data(ds) and _is_iterable(ds):
+        patches.follow(ds, _ITERABLE)
+
+
 def _time_other_transforms(patches: Patches, ds: object) -> None:
     """Transforms under any other attribute name, when a known library made them (``self.augment = T.Compose(...)``)."""
     for name, value in list(getattr(ds, "__dict__", {}).items()):

@@ -22,6 +22,10 @@ listener: Callable[[Role, object], None] | None = None
 """Called with every object that is marked while a session is on."""
 
 
+on_stage: Callable[[], None] | None = None
+"""Called when the user makes a stage; set with the first of annotate's names for users."""
+
+
 def remember(role: Role, obj: object) -> None:
     """Remember `obj`; marking it again is harmless."""
     with guard(f"annotate does not time {in_short(obj)}"):
@@ -42,6 +46,11 @@ def _reference(key: tuple[Role, int], obj: object) -> _Reference:
         return weakref.ref(obj, forget)
     except TypeError:  # no __weakref__ slot
         return lambda: obj
+
+
+def is_marked(role: Role, obj: object) -> bool:
+    known = _marked.get((role, id(obj)))
+    return known is not None and known() is obj
 
 
 def objects() -> Iterator[tuple[Role, object]]:

@@ -8,6 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
+from annotate.hooks import marked
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
 from annotate.saying import in_short, one_line, report_fault
@@ -45,6 +46,8 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
         self.kind: Final = kind
         self.label: Final = label
         self._name = switch.hand_out(kind, label or kind)
+        if marked.on_stage is not None:
+            marked.on_stage()
 
     def __enter__(self) -> stage:
         if switch.RECORDING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any, Final
 
 from annotate.recording import span_recorder, switch
@@ -27,7 +28,8 @@ class Arguments:
         size = np.where(samples, UNKNOWN, rows["extra"])
         columns = (clock.ts_ns(rows["start"]), clock.ts_ns(rows["end"]), cpu_ns(rows), index, size)
         self._of: Final = {
-            span_recorder.names[one]: tuple(column[number == one] for column in columns) for one in np.unique(number)
+            span_recorder.names[one]: tuple(column[number == one].tolist() for column in columns)
+            for one in np.unique(number)
         }
 
     def of(self, name: str, start: int, duration: int) -> str:
@@ -41,7 +43,7 @@ class Arguments:
         if name not in self._of:
             return ""
         starts, ends, cpu, index, size = self._of[name]
-        at = int(starts.searchsorted(start - _SLACK_NS))
+        at = bisect_left(starts, start - _SLACK_NS)
         if at + 1 < len(starts) and abs(starts[at + 1] - start) < abs(starts[at] - start):
             at += 1
         if at == len(starts) or ends[at] > start + duration + _SLACK_NS:

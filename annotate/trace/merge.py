@@ -33,7 +33,7 @@ from annotate.trace_format import (
 )
 from annotate.workers import spool
 from annotate.workers.batches import Batch
-from annotate.workers.capturing import Batches, WorkerCapture
+from annotate.workers.capturing import Batches, Records
 
 _MOMENTS: Final = tuple(key.removesuffix("_us") for key in BatchRecords.__annotations__ if key.endswith("_us"))
 _AT_ONCE: Final = 50_000
@@ -43,6 +43,7 @@ _FIRST_FLOW: Final = 1 << 40
 _FLOW: Final = "batch"
 _ARG_LOADER: Final = "loader"
 
+_STEP: Final = b'"ProfilerStep#'
 _WAITS_FOR_WORKERS: Final = b"#_MultiProcessingDataLoaderIter.__next__"
 
 
@@ -50,7 +51,7 @@ class WorkerRows:
     """One window's facts beside torch's own: rows of the workers, samples of the host, arguments of markers."""
 
     def __init__(
-        self, capture: WorkerCapture, anchors: Anchors, samples: Iterable[Sample] = (), ledger: Ledger | None = None
+        self, capture: Records, anchors: Anchors, samples: Iterable[Sample] = (), ledger: Ledger | None = None
     ) -> None:
         self._anchors = anchors
         self._samples = samples
@@ -61,6 +62,8 @@ class WorkerRows:
         self.clock: Clock | None = None
         """None: nothing of the window has a place in the trace."""
         self._waited_for_workers = False
+        self.has_steps = False
+        """torch's profiler has made spans of the steps."""
         self._files: list[WorkerFile] = []
         self._last_span: dict[tuple[int, int], tuple[int, int]] = {}
         """Iteration and batch -> pid, and a moment in the last span of the batch."""
@@ -72,7 +75,8 @@ class WorkerRows:
     def look(self, text: bytes) -> None:
         """Takes each part of Kineto's text once."""
         self._anchors.look(text)
-        self._waited_for_workers |= _WAITS_FOR_WORKERS in text
+        self._waited_for_workers = self._waited_for_workers or _WAITS_FOR_WORKERS in text
+        self.has_steps = self.has_steps or _STEP in text
 
     def read(self) -> None:
         """Read the spool, after all of Kineto's text has been seen."""

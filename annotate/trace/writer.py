@@ -9,16 +9,25 @@ import gzip
 import json
 import os
 import re
+import shutil
+import stat
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Final, Protocol
 
 from annotate.host.facts import host_name
-from annotate.trace_format import MARKER_CATEGORY, METADATA_KEY, TRACE_SUFFIX, LoaderMetadata, PipelineMetadata
+from annotate.trace_format import (
+    MARKER_CATEGORY,
+    METADATA_KEY,
+    STAGE_KINDS,
+    TRACE_SUFFIX,
+    LoaderMetadata,
+    PipelineMetadata,
+)
 
 _CHUNK: Final = 1 << 20
 _COMPRESSION: Final = 4
@@ -31,8 +40,13 @@ _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
 
 _EVENTS: Final = re.compile(rb'"traceEvents":\s*\[(?=\s*\{)')
 
-_CATEGORY_AND_NAME: Final = re.compile(rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:[^"\\]|\\.)*)"')
-"""Inside a JSON string every quote has a backslash before it, so this matches at keys only."""
+_KINDS: Final = "|".join(STAGE_KINDS).encode()
+_CATEGORY_AND_NAME: Final = re.compile(
+    rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:(?:%b)::|annotate#|ProfilerStep#)(?:[^"\\]|\\.)*)"'
+    % _KINDS
+)
+"""Inside a JSON string every quote has a backslash before it, so this matches at keys only. It knows how all names that
+are ever handed out, or renamed, begin: events of torch's own, which are most, are passed without a Python object."""
 
 _ARGS: Final = re.compile(
     rb'\s*,\s*"pid":\s*\d+\s*,\s*"tid":\s*(\d+)\s*,\s*"ts":\s*([\d.]+)\s*,\s*"dur":\s*([\d.]+)\s*,'
@@ -102,30 +116,93 @@ def write_trace(
         metadata_for: gives the metadata, given what markers the text has.
         rows: the workers' events.
     """
-    stem = f"{_NOT_IN_NAMES.sub('_', host_name())}_{os.getpid()}.{time.time_ns()}"
+    stem = _stem()
     final = logdir / (stem + TRACE_SUFFIX)
     plain = logdir / f".{stem}.kineto.json"
     packed = logdir / f".{stem}.gz.part"
-    known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
     try:
         save(str(plain))
-        with plain.open("rb") as source:
-            counts = sum((_look(text, known, rows) for text in _pieces(source)), Counter[bytes]())
-        if rows is not None:
-            rows.read()
-        spans = frozenset(json.loads(known[marker]) for marker in counts)
-        metadata = metadata_for(Written(counts.total(), spans))
-        head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
-        events = () if rows is None else rows.events(metadata.get("loaders", []))
-        with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
-            texts = (_rewritten(text, known, rows) for text in _pieces(source))
-            for text in _with_events(_with_head(texts, head), events):
+        with packed.open("wb") as sink, _gzip(sink) as out:
+            for text in _merged(plain, names, metadata_for, rows):
                 out.write(text)
         packed.replace(final)
     finally:
         plain.unlink(missing_ok=True)
         packed.unlink(missing_ok=True)
     return final
+
+
+def pack_trace(save: Callable[[str], object], logdir: Path) -> Path:
+    """Write one trace file in `logdir` and return its path: what `save` writes, packed, under our name.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    stem = _stem()
+    final, plain, packed = logdir / (stem + TRACE_SUFFIX), logdir / f".{stem}.json", logdir / f".{stem}.gz.part"
+    try:
+        logdir.mkdir(parents=True, exist_ok=True)
+        save(str(plain))
+        with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
+            shutil.copyfileobj(source, out, _CHUNK)
+        packed.replace(final)
+    finally:
+        plain.unlink(missing_ok=True)
+        packed.unlink(missing_ok=True)
+    return final
+
+
+def merge_trace(
+    path: Path, names: Mapping[str, str], metadata_for: Callable[[Written], PipelineMetadata], rows: Rows
+) -> None:
+    """Put our part into a file that torch has written, in one step: whatever fails leaves it as it was.
+
+    A path that is no ordinary file (a pipe) stays as it is, and so does one that is not there: torch says so itself.
+
+    Args:
+        names, metadata_for, rows: as of `write_trace`.
+
+    Raises:
+        OSError: its folder cannot be written.
+    """
+    if not path.is_file():
+        return
+    target = path.resolve()
+    status = target.stat()
+    number, name = tempfile.mkstemp(prefix=".annotate-", dir=target.parent)
+    part = Path(name)
+    try:
+        with open(number, "wb") as sink:
+            sink.writelines(_merged(target, names, metadata_for, rows))
+        part.chmod(stat.S_IMODE(status.st_mode))
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _stem() -> str:
+    return f"{_NOT_IN_NAMES.sub('_', host_name())}_{os.getpid()}.{time.time_ns()}"
+
+
+def _merged(
+    plain: Path,
+    names: Mapping[str, str],
+    metadata_for: Callable[[Written], PipelineMetadata],
+    rows: Rows | None,
+) -> Iterator[bytes]:
+    """Kineto's text with our part."""
+    known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
+    with plain.open("rb") as source:
+        counts = sum((_look(text, known, rows) for text in _pieces(source)), Counter[bytes]())
+    if rows is not None:
+        rows.read()
+    spans = frozenset(json.loads(known[marker]) for marker in counts)
+    metadata = metadata_for(Written(counts.total(), spans))
+    head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
+    events = () if rows is None else rows.events(metadata.get("loaders", []))
+    with plain.open("rb") as source:
+        texts = (_rewritten(text, known, rows) for text in _pieces(source))
+        yield from _with_events(_with_head(texts, head), events)
 
 
 def _pieces(source: IO[bytes]) -> Iterator[bytes]:
@@ -182,6 +259,7 @@ def _rewritten(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> 
     """Markers with their category and name put right, and with what `rows` knows of them."""
     category = MARKER_CATEGORY.encode()
     parts: list[bytes] = []
+    decoded: dict[bytes, str] = {}
     copied = 0
     for match in _CATEGORY_AND_NAME.finditer(text):
         span = known.get(match[1])
@@ -191,8 +269,16 @@ def _rewritten(text: bytes, known: Mapping[bytes, bytes], rows: Rows | None) -> 
         copied = match.end()
         tail = None if rows is None else _ARGS.match(text, copied)
         if rows is not None and tail is not None:
-            times = (round(Decimal(number.decode()) * 1000) for number in tail.group(2, 3))
-            more = rows.args_of(json.loads(b'"%b"' % match[1]), int(tail[1]), *times)
+            name = decoded.get(match[1])
+            if name is None:
+                name = decoded[match[1]] = json.loads(b'"%b"' % match[1])
+            more = rows.args_of(name, int(tail[1]), _ns(tail[2]), _ns(tail[3]))
             parts += tail[0], more.encode()
             copied = tail.end()
     return b"".join((*parts, text[copied:]))
+
+
+def _ns(number: bytes) -> int:
+    """Of microseconds with at most three decimals, as Kineto writes them; further ones are cut off."""
+    whole, _, fraction = number.partition(b".")
+    return int(whole) * 1000 + int((fraction + b"000")[:3])

@@ -6,8 +6,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from copy import copy
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Protocol
 
 from annotate.hooks.patching import Patches
 from annotate.options import WorkerLimits
@@ -16,6 +17,7 @@ from annotate.workers import following, spans_content
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.content import Place
 from annotate.workers.following import Missed, worker_hooks, workers_are_threads
+from annotate.workers.kept import Kept
 from annotate.workers.spans_content import Losses
 from annotate.workers.spool import InWork, Spool
 from annotate.workers.transport import Facts, Payload
@@ -89,6 +91,16 @@ class Batches:
         batch.arrive(now, facts)
         self.kept.append(batch)
 
+    def copy(self, since: int) -> Batches:
+        """As they are now, but for what was consumed before a moment."""
+        copied = Batches()
+        copied.kept.extend(copy(batch) for batch in self.kept if batch.consumed is None or batch.consumed >= since)
+        copied.epochs.update(self.epochs)
+        copied.workers.update(self.workers)
+        copied.losses.update(self.losses)
+        copied.out_of_time = self.out_of_time
+        return copied
+
     def take_note(self, in_work: Iterable[InWork]) -> None:
         """Of batches that workers are making as a window closes.
 
@@ -116,8 +128,54 @@ class Batches:
         self.kept = deque(kept, maxlen=KEPT)
 
 
+class Records(Protocol):
+    """What is known of the workers in a window, for whoever writes its trace."""
+
+    @property
+    def batches(self) -> Batches: ...
+    @property
+    def spool(self) -> Spool | Kept | None: ...
+    @property
+    def window(self) -> tuple[int, int] | None: ...
+    def why_lost(self, recorded: set[int], waited_for_workers: bool) -> list[str]: ...
+
+
+class Snapshot:
+    """The records of a window that was closed: they stay as they are while batches come and go."""
+
+    def __init__(self, capture: WorkerCapture) -> None:
+        self.window: Final = capture.window
+        self.batches: Final = capture.batches.copy(capture.window[0] if capture.window else 0)
+        self.spool: Final = None if capture.spool is None else capture.spool.keep()
+        self._lost = dict(capture.lost)
+        self._nothing_came: Final = capture.nothing_came
+
+    def why_lost(self, recorded: set[int], waited_for_workers: bool) -> list[str]:
+        return _why_lost(self._lost, self._nothing_came, recorded, waited_for_workers)
+
+
+def _why_lost(lost: dict[int, str], nothing_came: str, recorded: set[int], waited_for_workers: bool) -> list[str]:
+    """Sentences about the loaders whose workers sent nothing.
+
+    Args:
+        recorded: numbers of the loaders with records in this window.
+        waited_for_workers: the trace shows the training process waiting for workers.
+    """
+    sentences = [
+        f"no data from the DataLoader workers of loader {number}: {reason}."
+        for number, reason in lost.items()
+        if number not in recorded
+    ]
+    if not sentences and not recorded and waited_for_workers:
+        sentences.append(f"no data from DataLoader workers: {nothing_came}.")
+    return sentences
+
+
 class WorkerCapture:
     """Recording in the workers of one capture; a `following.Follower`."""
+
+    why: ClassVar[dict[Missed, str]] = _WHY
+    nothing_came: ClassVar[str] = _NOTHING_CAME
 
     def __init__(self, number_of: Callable[[object], int | None], patches: Patches, limits: WorkerLimits) -> None:
         """
@@ -135,7 +193,8 @@ class WorkerCapture:
         self._limits = limits
         self._failed: str | None = None
         self._epochs: dict[int, int] = {}
-        self._lost: dict[int, str] = {}
+        self.lost: dict[int, str] = {}
+        """Number of a loader -> why its workers sent nothing."""
 
     def begin(self) -> None:
         """Follow every DataLoader that is iterated from now on."""
@@ -180,7 +239,7 @@ class WorkerCapture:
         if number is None or type(loader).__iter__ is DataLoader.__iter__ or not getattr(loader, "num_workers", 0):
             return
         if workers_are_threads(loader):
-            self._lost[number] = _WHY["threads"]
+            self.lost[number] = self.why["threads"]
             return
         place = self.place(loader)
         if not hasattr(loader, "worker_init_fn") or not hasattr(loader, "collate_fn") or place is None:
@@ -190,20 +249,7 @@ class WorkerCapture:
         self._patches.set_attribute(loader, "collate_fn", collate)
 
     def why_lost(self, recorded: set[int], waited_for_workers: bool) -> list[str]:
-        """Sentences about the loaders whose workers sent nothing.
-
-        Args:
-            recorded: numbers of the loaders with records in this window.
-            waited_for_workers: the trace shows the training process waiting for workers.
-        """
-        lost = [
-            f"no data from the DataLoader workers of loader {number}: {reason}."
-            for number, reason in self._lost.items()
-            if number not in recorded
-        ]
-        if not lost and not recorded and waited_for_workers:
-            lost.append(f"no data from DataLoader workers: {_NOTHING_CAME}.")
-        return lost
+        return _why_lost(self.lost, self.nothing_came, recorded, waited_for_workers)
 
     # As a follower of loaders:
 
@@ -217,9 +263,9 @@ class WorkerCapture:
         if number is None:
             return None
         if spool is None:
-            self._lost[number] = f"the folder for temporary files cannot be written: {self._failed}. Set TMPDIR"
+            self.lost[number] = f"the folder for temporary files cannot be written: {self._failed}. Set TMPDIR"
             return None
-        self._lost.pop(number, None)
+        self.lost.pop(number, None)
         limits = self._limits
         return Place(os.getpid(), number, str(spool.folder), limits.spool_bytes, limits.buffered_spans)
 
@@ -229,7 +275,7 @@ class WorkerCapture:
     def missed(self, loader: Any, why: Missed) -> None:
         number = self._number_of(loader)
         if number is not None and self._failed is None:
-            self._lost[number] = _WHY[why]
+            self.lost[number] = self.why[why]
 
     def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> Epoch:
         number = self._number_of(loader) or 0

@@ -1,17 +1,21 @@
 """Following loaders: hooks that a DataLoader carries while it makes an iterator, for whoever wants to know its batches.
 
-Nothing is installed but ``DataLoader.__iter__``, and that only while there are followers. What an iterator needs (its
-workers' ``worker_init_fn`` and collate function, a proxy of its sampler) stands in the loader for the moment in which
-the iterator is made, and is seen by nobody else.
+Nothing is installed but ``__iter__`` and ``_get_iterator`` of DataLoader and of those of its subclasses that were asked
+for (`hook_class`), and that only while there are followers. What an iterator needs (its workers' ``worker_init_fn`` and
+collate function, a proxy of its sampler) stands in the loader for the moment in which the iterator is made, and is seen
+by nobody else. Where one of these methods calls another, the outermost follows; an ``__iter__`` that is a generator
+makes its iterator later, by a call that is seen as well.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
+from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
+from inspect import isfunction, isgeneratorfunction
 from itertools import count
 from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
@@ -61,6 +65,12 @@ _followers: Final[list[Follower]] = []
 _iterations: Final[weakref.WeakValueDictionary[int, Iteration]] = weakref.WeakValueDictionary()
 _numbers: Final = count()
 _patches: Final = Patches()
+_classes: Final[weakref.WeakSet[type]] = weakref.WeakSet()
+_making: Final[set[tuple[int, int]]] = set()
+"""Thread and loader of every iterator that is being made."""
+METHODS: Final = ("__iter__", "_get_iterator")
+"""Of DataLoader classes: what makes an iterator, or has a persistent one begin again."""
+_OURS: Final = "_annotate_follows"
 
 
 def add(follower: Follower) -> None:
@@ -117,17 +127,52 @@ def replaced(loader: Any, name: str, value: object) -> Iterator[None]:
             attributes[name] = before
 
 
+def hook_class(cls: type) -> None:
+    """Look at all classes from `cls` up to DataLoader when they make iterators, while there are followers."""
+    from torch.utils.data import DataLoader
+
+    if cls not in _classes:
+        _classes.add(cls)
+        for base in cls.__mro__ if _patches else ():
+            if issubclass(base, DataLoader):
+                _hook_methods(base)
+
+
 def _install() -> None:
     from torch.utils.data import DataLoader
 
-    pid, original = os.getpid(), DataLoader.__iter__
+    transport.arrived = _arrived  # for good: epochs that have begun go on when nobody asks about new ones
+    for cls in (DataLoader, *_classes):
+        for base in cls.__mro__:
+            if issubclass(base, DataLoader):
+                _hook_methods(base)
+
+
+def _hook_methods(cls: type) -> None:
+    for name in METHODS:
+        method = vars(cls).get(name)
+        if isfunction(method) and not hasattr(method, _OURS):
+            _patches.set_attribute(cls, name, _followed(method))
+
+
+def _followed(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that makes iterators, seen by the followers."""
+    pid = os.getpid()
+    makes_it_later = isgeneratorfunction(original)
 
     @wraps(original)
-    def __iter__(self: Any) -> Any:  # noqa: N807
-        return original(self) if os.getpid() != pid else _iterate(self, original)
+    def make_iterator(self: Any, *args: Any, **kwargs: Any) -> Any:
+        key = (get_ident(), id(self))
+        if makes_it_later or not _followers or key in _making or os.getpid() != pid:
+            return original(self, *args, **kwargs)
+        _making.add(key)
+        try:
+            return _iterate(self, lambda loader: original(loader, *args, **kwargs))
+        finally:
+            _making.discard(key)
 
-    _patches.set_attribute(DataLoader, "__iter__", __iter__)
-    transport.arrived = _arrived  # for good: epochs that have begun go on when nobody asks about new ones
+    setattr(make_iterator, _OURS, True)
+    return make_iterator
 
 
 def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
@@ -235,6 +280,7 @@ def _arrived(facts: Facts, payload: Payload) -> None:
 def _after_fork() -> None:
     """A forked child follows nobody's loaders."""
     _followers.clear()
+    _making.clear()
     _patches.undo()
 
 

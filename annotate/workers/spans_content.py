@@ -63,7 +63,7 @@ class SpansContent:
     def poll(self) -> bool:
         """Start recording, at first and when a window opens. Called while nothing is recorded."""
         window: int = self._control[0]
-        if window in (spool.OVER, self._window):
+        if window in (spool.DORMANT, spool.OVER, self._window):
             return False
         with guard(LOST), suppress(OSError):  # a full disk: the capture tells that nothing came
             self._start()
@@ -86,8 +86,12 @@ class SpansContent:
 
     def started(self, now: int) -> None:
         self._started = now
-        if self._tag is not None:
-            self._state.write(self._tag.iteration, self._tag.batch, now)
+        if switch.RECORDING:  # a dormant worker says so when it starts recording
+            self._note_state()
+
+    def _note_state(self) -> None:
+        if self._tag is not None and self._started:
+            self._state.write(self._tag.iteration, self._tag.batch, self._started)
 
     def finish(self, started: int, finished: int) -> Losses | None:
         was_recording = switch.RECORDING
@@ -112,7 +116,7 @@ class SpansContent:
         if window == self._window:
             return True
         self.fail()
-        if switch.RECORDING and window != spool.OVER:
+        if switch.RECORDING and window not in (spool.DORMANT, spool.OVER):
             with guard(LOST), suppress(OSError):
                 self._turn_to(window)
                 return True
@@ -122,7 +126,7 @@ class SpansContent:
 
     def _end(self) -> None:
         """The worker ends. What it wrote between windows is of no use: the loop has received all of it."""
-        if self._control[0] in (0, spool.OVER):
+        if self._control[0] in (0, spool.DORMANT, spool.OVER):
             self._state.remove()
             if self._ring is not None:
                 self._ring.remove()
@@ -136,6 +140,7 @@ class SpansContent:
         self._facts |= {"span_ns": span_recorder.cost_ns(), "threads": library_threads()}
         self._ring = spool.Ring(self._place.folder, self._facts)
         self._meter, self._before = meter.Meter(), None
+        self._note_state()
         switch.set_recording(True)
 
     def _turn_to(self, window: int) -> None:

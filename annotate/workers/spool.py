@@ -1,11 +1,12 @@
 """The spool: where workers put their spans until the training process merges them into the trace.
 
 One private folder for each session. In it ``control`` (one byte: the number of the window being recorded, 0 between
-windows, `OVER` when none will follow); for each worker a file ``<pid>.state`` (what it began last, see `InWork`;
-whether it has finished that, its spans say; then when the worker ended, 0 while it lives); for each worker and window
-a file ``<window>-<pid>.spans``, written with one ``write`` per chunk: a worker that dies leaves at most one chunk cut
-off, which readers leave out. Between windows a worker writes into ``ring0-<pid>.spans`` and ``ring1-<pid>.spans`` in
-turn, so that of its latest batches, which the next window receives, the spans are known.
+windows, `DORMANT` while no profiler is at work, `OVER` when none will follow); for each worker a file
+``<pid>.state`` (what it began last, see `InWork`; whether it has finished that, its spans say; then when the worker
+ended, 0 while it lives); for each worker and window a file ``<window>-<pid>.spans``, written with one ``write`` per
+chunk: a worker that dies leaves at most one chunk cut off, which readers leave out. Between windows a worker writes
+into ``ring0-<pid>.spans`` and ``ring1-<pid>.spans`` in turn, so that of its latest batches, which the next window
+receives, the spans are known.
 
 A chunk is a kind (1 byte), 3 bytes unused, the length of its payload (4 bytes), and the payload. Integers are in the
 machine's own byte order: the reader is on the same machine.
@@ -27,14 +28,19 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from annotate.saying import guard
+from annotate.workers.kept import Kept, by_worker
 
 PREFIX: Final = "annotate-"
 _FOLDER: Final = re.compile(r"annotate-(\d+)-(\d+)-[a-z0-9_]{8}")
 """Process, when that started, and the letters of ``tempfile.mkdtemp``."""
-_FILE: Final = re.compile(r"control|\d+\.state|(?:\d+|ring[01])-\d+\.spans")
+_FILE: Final = re.compile(r"control|\d+\.state|(?:kept-)?(?:\d+|ring[01])-\d+\.spans")
 CONTROL: Final = "control"
 OVER: Final = 255
 """As the number of a window: no more will be recorded."""
+DORMANT: Final = 254
+"""As the number of a window: nothing is recorded, not even into a ring, until further notice."""
+_KEPT: Final = "kept-"
+"""Begins the names of files of a window that has been closed, and may still be asked for."""
 _RINGS: Final = ("ring0", "ring1")
 _RING_BYTES: Final = 1 << 20
 """Of each of the two files: about 40,000 spans."""
@@ -88,8 +94,11 @@ class InWork(NamedTuple):
 class Spool:
     """The training process's side. Made for one session and removed with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_dormant: bool = False) -> None:
         """Make the folder, after clearing away those of processes that were killed.
+
+        Args:
+            is_dormant: workers record nothing before `arm`.
 
         Raises:
             OSError: the folder for temporary files cannot be written.
@@ -102,7 +111,7 @@ class Spool:
         self._window = 0
         try:
             path = self.folder / CONTROL
-            path.write_bytes(b"\0" * 8)
+            path.write_bytes(bytes((DORMANT if is_dormant else 0, *[0] * 7)))
             with path.open("r+b") as file:
                 self._control = mmap.mmap(file.fileno(), 8)
         except BaseException:
@@ -111,20 +120,32 @@ class Spool:
 
     def open_window(self) -> None:
         """Tell every worker to record."""
-        self._window = self._window % (OVER - 1) + 1
+        self._window = self._window % (DORMANT - 1) + 1
         self._control[0] = self._window
 
     def close_window(self, *, is_last: bool = False) -> None:
         """Tell every worker to leave the window when it begins its next sample; after the last window it stops."""
         self._control[0] = OVER if is_last else 0
 
+    def arm(self) -> None:
+        """A window may open soon: tell the workers to write into their rings."""
+        self._control[0] = 0
+
+    def rest(self) -> None:
+        """No window will open soon: tell the workers to record nothing."""
+        self._control[0] = DORMANT
+
     def files(self) -> list[list[Path]]:
         """What the workers have written in the last window and shortly before it, by worker."""
         names = (*_RINGS, str(self._window))
-        found: dict[str, list[Path]] = {}
-        for path in (path for name in names for path in sorted(self.folder.glob(f"{name}-*{SUFFIX}"))):
-            found.setdefault(path.stem.partition("-")[2], []).append(path)
-        return list(found.values())
+        return by_worker(path for name in names for path in sorted(self.folder.glob(f"{name}-*{SUFFIX}")))
+
+    def keep(self) -> Kept:
+        """Put the files of the last window aside, in the place of those that were put aside before."""
+        for path in self.folder.glob(f"{_KEPT}*{SUFFIX}"):
+            path.unlink(missing_ok=True)
+        kept = [[path.rename(path.with_name(_KEPT + path.name)) for path in paths] for paths in self.files()]
+        return Kept(kept, self.ends())
 
     def in_work(self) -> list[InWork]:
         """What each worker that lives has begun last."""

@@ -164,6 +164,27 @@ def unpack(
     return data
 
 
+class LeanParcel:
+    """A finished batch on its way while nothing records: only its facts travel with it, not when they were pickled."""
+
+    __slots__ = ("data", "facts")
+
+    def __init__(self, data: object, facts: tuple[int, ...]) -> None:
+        self.data = data
+        self.facts = facts
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return unpack_lean, (self.data, self.facts)
+
+
+def unpack_lean(data: Any, facts: tuple[int, ...]) -> Any:
+    """Runs in the process that unpickles a `LeanParcel`."""
+    if arrived is not None:
+        with guard(LOST):
+            arrived(Facts(*facts), {})
+    return data
+
+
 class Faulty:
     """A batch, or its parcel, on its way to the training process with the words for a fault of ours in its worker."""
 

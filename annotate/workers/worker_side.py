@@ -17,13 +17,13 @@ from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import callable_label
-from annotate.recording import span_recorder
+from annotate.recording import span_recorder, switch
 from annotate.saying import guard, send_faults_by
 from annotate.workers import spool, transport
 from annotate.workers.content import Content, Place
 from annotate.workers.spans_content import SpansContent
 from annotate.workers.sums_content import SumsContent
-from annotate.workers.transport import UNKNOWN, Parcel, Payload, Tag
+from annotate.workers.transport import UNKNOWN, LeanParcel, Parcel, Payload, Tag
 
 CollateFunction = Callable[[Any], Any]
 
@@ -136,7 +136,7 @@ class Worker:
         else:
             iteration, batch, _ = tag
         facts = (iteration, batch, self._loader, self._worker, self._pid, self._began, started, finished)
-        return Parcel(data, facts, payload)
+        return Parcel(data, facts, payload) if payload or switch.RECORDING else LeanParcel(data, facts)
 
     def fail(self) -> None:
         """The batch in work has raised: nothing of it will leave."""

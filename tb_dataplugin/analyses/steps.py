@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import Trace
@@ -11,7 +13,7 @@ from tb_dataplugin.model.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps by start time; `number` is N of ``ProfilerStep#N``."""
+    """Steps by start time; `number` is N of ``ProfilerStep#N``, or counts from 0 where the recorder saw them end."""
 
     number: Int64Array
     start_ns: Int64Array
@@ -25,13 +27,23 @@ class Steps:
         return self.end_ns - self.start_ns
 
 
+def _boundaries(trace: Trace) -> Int64Array | None:
+    """Of the steps that no profiler marked, as the recorder saw them end."""
+    return trace.info.pipeline.step_boundaries_ns if trace.info.pipeline else None
+
+
 def find_window(trace: Trace) -> Window | Unavailable:
-    """First step start to last step end; without steps, first to last timed event (the profiler's own span aside)."""
+    """First step start to last step end, by the profiler's spans or by the recorder; without steps, first to last timed
+    event (the profiler's own span aside).
+    """
     steps = trace.steps.row
     if len(steps):
         window = Window(int(trace.events.start_ns[steps].min()), int(trace.events.end_ns[steps].max()))
         if window.duration_ns:  # their durations may be damaged
             return window
+    boundaries = _boundaries(trace)
+    if boundaries is not None:
+        return Window(int(boundaries[0]), int(boundaries[-1]))
     if trace.extent is None or not trace.extent.duration_ns:
         message = "The trace has no timed events, so there is no window to measure: was a step run while it recorded?"
         return Unavailable("window", "no_window", message)
@@ -40,6 +52,9 @@ def find_window(trace: Trace) -> Window | Unavailable:
 
 def find_steps(trace: Trace) -> Steps | Unavailable:
     rows = trace.steps.row
+    boundaries = _boundaries(trace)
+    if not len(rows) and boundaries is not None:
+        return Steps(np.arange(len(boundaries) - 1), boundaries[:-1], boundaries[1:])
     if not len(rows):
         message = (
             "The trace has no ProfilerStep spans: figures per step are unknown and the window is the whole trace; "

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import Stage
+from annotate.trace_format import Stage, StepSource
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
@@ -169,6 +169,9 @@ class PipelineInfo:
     thread_samples: ThreadSamples | None = None
     collections: Intervals | None = None
     notes: tuple[str, ...] = ()
+    step_source: StepSource = "profiler"
+    step_boundaries_ns: Int64Array | None = None
+    """Where the profiler makes no spans of the steps: their ends in order, and before them the first one's start."""
 
     @property
     def recorder_overhead_us(self) -> float | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 import msgspec
+import numpy as np
 
-from annotate.trace_format import FORMAT_VERSION, METADATA_KEY, Mode
+from annotate.trace_format import FORMAT_VERSION, METADATA_KEY, Mode, StepSource
 from tb_dataplugin.diagnostics import DiagnosticsCollector
-from tb_dataplugin.limits import MOST_SETTINGS, MOST_WORKERS, over
+from tb_dataplugin.limits import MOST_SETTINGS, MOST_STEPS, MOST_WORKERS, over
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
@@ -87,6 +88,11 @@ class _ThreadCosts(msgspec.Struct):
     gc_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
 
 
+class _Steps(msgspec.Struct):
+    source: StepSource = "profiler"
+    boundaries_us: list[Time] = []
+
+
 class _Metadata(msgspec.Struct):
     mode: Mode
     version: int = FORMAT_VERSION
@@ -102,6 +108,7 @@ class _Metadata(msgspec.Struct):
     thread_samples: Samples | None = None
     collections: Collections | None = None
     notes: tuple[str, ...] = ()
+    steps: _Steps | None = None
 
 
 def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCollector) -> PipelineInfo | None:
@@ -146,7 +153,17 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         else None,
         collections=read_collections(metadata.collections, origin_ns) if metadata.collections else None,
         notes=metadata.notes,
+        step_source=metadata.steps.source if metadata.steps else "profiler",
+        step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,
     )
+
+
+def _boundaries(steps: _Steps, origin_ns: int, diagnostics: DiagnosticsCollector) -> Int64Array | None:
+    """In order, and each once."""
+    times = _times(list(steps.boundaries_us), origin_ns, diagnostics)
+    times = np.unique(times[times != UNKNOWN_NS])
+    times = times[: 1 + _bounded("steps", len(times), MOST_STEPS, diagnostics)]
+    return times if len(times) > 1 else None
 
 
 def _bounded(what: str, count: int, most: int, diagnostics: DiagnosticsCollector) -> int:

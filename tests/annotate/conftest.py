@@ -26,7 +26,8 @@ import torchvision_cpu  # noqa: F401  (before torchvision)
 
 import torchvision.io.image  # noqa: F401  # isort: skip
 
-from annotate.capture import session
+import annotate
+from annotate.capture import session, standing
 from annotate.hooks import marked, patching
 from annotate.hooks.readers import HOOKS
 from annotate.recording import switch
@@ -55,6 +56,8 @@ def installed() -> dict[str, object]:
         "stages": list(switch.thread.open.stages),
         "session": session.is_on(),
         "DataLoader.__iter__": torch.utils.data.DataLoader.__iter__,
+        "DataLoader._get_iterator": torch.utils.data.DataLoader._get_iterator,
+        "profiler": {name: vars(torch.autograd.profiler.profile)[name] for name in standing._HOOKS},
         "in force": patching.in_force,
         "recorder": switch.recorder,
         "capturing": switch.CAPTURING,
@@ -69,10 +72,13 @@ def installed() -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_behind() -> Iterator[None]:
+    """The standing hooks stay until they are taken out: `annotate.off` leaves nothing of them either."""
+    annotate.off()
     before = installed()
     assert not before["recording"]
     assert before["session"] is False
     yield
+    annotate.off()
     assert installed() == before
 
 

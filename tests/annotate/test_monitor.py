@@ -297,6 +297,7 @@ def test_nothing_is_printed_when_off(capfd: pytest.CaptureFixture[str], monkeypa
     annotate.monitor(loader, every=2)
     annotate.monitor(loader, every=0)
     annotate.monitor(loader, every=0)
+    annotate.off()
     assert DataLoader.__iter__ is before
     list(loader)
     assert capfd.readouterr() == ("", "")

@@ -254,9 +254,9 @@ def test_subclasses(tmp_path: Path) -> None:
     assert type(loader.collate_fn) is Collate
     assert sum(map(len, worker_spans(trace).values())) == 24 * 3 + 8
     assert trace["dataPipeline"]["notes"] == []
-    assert {record["batch"] for record in batches_of(trace)} == {-1}
+    assert {record["batch"] for record in batches_of(trace)} == set(range(8))
     assert sorted(record["pid"] for record in batches_of(trace)) == sorted(batch.pid for batch in seen)
-    assert not any("batch" in span["args"] for spans in worker_spans(trace).values() for span in spans)
+    assert all("batch" in span["args"] for spans in worker_spans(trace).values() for span in spans)
     check_order(trace)
 
 

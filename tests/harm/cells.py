@@ -134,6 +134,8 @@ class Annotated:
     """Where we fail on purpose, a key of `faults.FAULTS`."""
     interrupted: bool = False
     """The fault is a KeyboardInterrupt: Ctrl-C while the program is in our code."""
+    stays: bool = False
+    """The standing hooks are in until the process ends; nobody calls `annotate.off`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ class Cell:
     export: str = "handler"
     fault: str = ""
     interrupted: bool = False
+    stays: bool = False
 
     def __str__(self) -> str:
         return "-".join(str(value) for value in astuple(self) if value)
@@ -171,6 +174,7 @@ class Cell:
             monitor=self.profilers.startswith("monitor"),
             fault=self.fault,
             interrupted=self.interrupted,
+            stays=self.stays,
         )
 
 

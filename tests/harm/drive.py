@@ -117,6 +117,7 @@ def observe_program(job: Job, log: Record) -> None:
     error = _whole_program(job, side, log)
     _forget_frames(error)
     _settle()
+    side.take_out()
     log("changes", world.changes(before, world.look()))
     del before
     log("open files", open_files(job.folder))

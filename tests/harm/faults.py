@@ -27,6 +27,9 @@ WORKERS: Final = Cell("map_workers", "ours", "after", marks="loader")
 ITERABLE: Final = Cell("iterable_workers", "ours", "after", marks="steps")
 BESIDE: Final = Cell("map", "user_in_ours", "record", marks="loader")
 PARTS: Final = Cell("map", "ours", "after", marks="parts")
+STANDING: Final = Cell("map", "user", marks="loader")
+STANDING_WORKERS: Final = Cell("map_workers", "user", marks="loader")
+AUTO: Final = Cell("map", "user", marks="auto")
 MONITOR: Final = Cell("map", "monitor", marks="steps")
 MONITORED_WORKERS: Final = Cell("map_workers", "monitor", marks="steps")
 
@@ -176,6 +179,62 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "hooks.patching:Patches.set_globals_again",
         ),
     ),
+    "under the user's profiler": (
+        STANDING,
+        (
+            "capture.standing:Standing.install",
+            "capture.standing:Standing.look_at",
+            "capture.standing:Standing.prepare",
+            "capture.standing:Standing.start",
+            "capture.standing:Standing.stop",
+            "capture.standing:Standing.keep",
+            "capture.standing:Standing.merge",
+            "capture.standing:StandingSession.begin",
+            "capture.standing:StandingSession.describe_loaders",
+            "capture.standing:names_handed_out",
+            "capture.window:Window.__init__",
+            "capture.window:Window.begin",
+            "capture.window:Window.open",
+            "capture.window:Window.close",
+            "capture.window:Window.recorded",
+            "capture.window:Recorded.metadata",
+            "capture.missing:what_is_missing",
+            "trace.writer:merge_trace",
+            "workers.capturing:Snapshot.__init__",
+            "workers.capturing:Batches.copy",
+            "workers.standing:StandingWorkers.begin",
+            "workers.standing:StandingWorkers.end",
+            "workers.standing:StandingWorkers.describe",
+            "workers.standing:StandingWorkers.open_window",
+            "workers.standing:StandingWorkers.wants",
+            "workers.standing:StandingWorkers.accepts",
+            "workers.standing:StandingWorkers.listener",
+            "workers.standing:StandingEpoch.drawn",
+            "workers.standing:Loaders.iterated",
+            "workers.standing:is_annotated",
+            "recording.boundaries:Boundaries.open",
+            "recording.boundaries:Boundaries.batch",
+            "recording.boundaries:Boundaries.close",
+            "recording.boundaries:Boundaries.found",
+            "recording.boundaries:remove_hooks",
+            "workers.following:hook_class",
+        ),
+    ),
+    "under the user's profiler, with workers": (
+        STANDING_WORKERS,
+        (
+            "workers.standing:StandingWorkers._made_spool",
+            "workers.standing:StandingWorkers._let_go",
+            "workers.standing:StandingEpoch.consumed",
+            "workers.spool:Spool.keep",
+            "workers.spool:Spool.arm",
+            "workers.spool:Spool.rest",
+            "workers.kept:Kept.files",
+            "workers.transport:LeanParcel.__init__",
+            "workers.transport:unpack_lean",
+        ),
+    ),
+    "annotate.auto": (AUTO, ("capture.standing:follow_all_classes",)),
     "monitor": (
         MONITOR,
         (

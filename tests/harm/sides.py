@@ -40,6 +40,9 @@ class Without:
     def close(self) -> None:
         pass
 
+    def take_out(self) -> None:
+        pass
+
 
 class With:
     """What a cell says, by the public names of annotate alone."""
@@ -65,6 +68,8 @@ class With:
             if transform is not None:
                 annotate.compose(transform)
             loader.collate_fn = annotate.collate(loader.collate_fn)
+        if self._annotated.marks == "auto":
+            annotate.auto()
         if self._annotated.marks == "loader" and annotate.loader(loader) is not loader:
             self._log("another loader")
         if self._annotated.monitor:
@@ -117,3 +122,9 @@ class With:
             annotate.monitor(self._loader, every=0)
             self._log("lines", self._lines.getvalue().count("\n"))
         self._loader = None
+
+    def take_out(self) -> None:
+        import annotate
+
+        if not self._annotated.stays:
+            annotate.off()

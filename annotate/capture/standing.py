@@ -1,0 +1,393 @@
+"""Recording under the profilers of the user's own: whatever was annotated is in each file that one of them exports.
+
+**All standing hooks**, from the first annotate call to `off` or the process's end, each a flag check while no profiler
+is at work:
+
+- ``torch.autograd.profiler.profile``, which every profiler of torch passes, those built earlier included:
+  ``_prepare_trace``, ``_start_trace``, ``__exit__``, ``export_chrome_trace`` (`_HOOKS`);
+- ``__iter__`` and ``_get_iterator`` of DataLoader and of the classes of followed loaders (`workers.following`);
+- in the workers of followed loaders, dormant hooks (`workers.standing`); their iterators carry a sampler and a collate
+  function of ours, which hand everything on.
+
+From a profiler's ``_prepare_trace`` to its ``__exit__`` a session is on (recording hooks); from its ``_start_trace`` on
+a window is open. Its rows are kept until the profiler exports, or another one records.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final
+
+from annotate.capture import session
+from annotate.capture.session import Session
+from annotate.capture.torch_profiler import is_open, results_are_whole
+from annotate.capture.window import Recorded, Window, names_handed_out
+from annotate.hooks.patching import Patches
+from annotate.recording import switch
+from annotate.recording.boundaries import remove_hooks
+from annotate.saying import guard, one_line, report_fault
+from annotate.trace import writer
+from annotate.trace_format import LoaderMetadata
+from annotate.workers import following, worker_side
+from annotate.workers.standing import StandingWorkers
+
+_HOST_SAMPLE_MS: Final = 100
+_LOST: Final = "annotate does not record what a torch.profiler records"
+
+
+class StandingSession(Session):
+    """The session of one cycle of a profiler of the user's."""
+
+    def __init__(self, workers: StandingWorkers) -> None:
+        super().__init__(workers=workers)
+        self._standing = workers
+
+    def begin(self, *, reports_again: bool = False) -> None:
+        super().begin()
+        for loader in self._standing.loaders.alive():
+            self.time_loader(loader)
+        self._standing.on_loader = self.time_loader
+
+    def time_loader(self, loader: object) -> None:
+        with guard("annotate does not time a DataLoader"):
+            self._time("loader", loader)
+
+    def describe_loaders(self) -> list[LoaderMetadata]:
+        return self._standing.describe()
+
+
+class Standing:
+    """What stands: the hooks, the workers, and the cycle of a profiler that is on."""
+
+    def __init__(self) -> None:
+        self.workers: Final = StandingWorkers()
+        self.is_whole = False
+        """All hooks are in; if not, that has been reported."""
+        self._patches = Patches()
+        self._session: StandingSession | None = None
+        self._window: Window | None = None
+        self._is_open = False
+        self._profiler: weakref.ref[Any] | None = None
+        """Of the session that is on."""
+        self._kept: Recorded | None = None
+        self._kept_of: weakref.ref[Any] | None = None
+
+    def install(self) -> None:
+        """Put the hooks in."""
+        from torch.autograd.profiler import profile
+
+        with guard("annotate records under annotate.profile only"):
+            for name, made in _HOOKS.items():
+                method = vars(profile).get(name)
+                if method is None:  # of another torch
+                    self._patches.note(f"annotate does not know this torch: profile.{name} is not there.")
+                else:
+                    self._patches.set_attribute(profile, name, made(self, method))
+            self.workers.install()
+            self.is_whole = True
+        with guard(_LOST):
+            self._join_one_that_records(profile)
+
+    def look_at(self, loader: object) -> None:
+        """A loader has been annotated."""
+        from torch.utils.data import DataLoader
+
+        if isinstance(loader, DataLoader):
+            following.hook_class(type(loader))
+
+    def remove(self) -> None:
+        """Take the hooks out; what was recorded and not exported is lost."""
+        self.give_up()
+        self._kept = self._kept_of = None
+        try:
+            for end in (remove_hooks, self.workers.remove):
+                with guard("annotate.off left a hook behind"):
+                    end()
+        finally:
+            self._patches.undo()
+
+    def _join_one_that_records(self, profile: type) -> None:
+        """The first annotate call came while a profiler was at work."""
+        import torch
+
+        is_enabled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", bool)
+        if is_enabled() and not session.is_on():
+            for obj in gc.get_objects():
+                if issubclass(type(obj), profile) and is_open(obj):
+                    self.prepare(obj)
+                    self.start(obj)
+                    return
+
+    # What a profiler of the user's does:
+
+    def prepare(self, profiler: Any) -> None:
+        """It prepares: put the recording hooks in."""
+        if self._session is not None:  # one that was never left, or that this one destroys
+            self.give_up()
+        if session.is_on() or worker_side.current is not None:  # an annotate.profile, or a worker
+            return
+        self._profiler = weakref.ref(profiler, self._is_gone)
+        self._session = StandingSession(self.workers)
+        self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
+        try:
+            if self.workers.loaders.follows_all:
+                follow_all_classes()
+            self._session.begin()
+            for note in self._patches.notes:
+                self._session.patches.note(note)
+            self._window.begin()
+            self.workers.on_batch = self._batch
+        except BaseException:
+            self.give_up()
+            raise
+
+    def start(self, profiler: Any) -> None:
+        """It records: open the window."""
+        if not self._is_of(profiler):
+            self.prepare(profiler)
+        if self._window is not None and self._is_of(profiler):
+            self._is_open = True
+            try:
+                self._window.open()
+                switch.set_recording(True)
+            except BaseException:
+                self.give_up()
+                raise
+
+    def _batch(self, now: int) -> None:
+        """The loop has got a batch."""
+        if self._is_open and self._window is not None:
+            self._window.batch(now)
+
+    def stop(self, profiler: Any) -> None:
+        """It is about to stop: close the window."""
+        if self._is_of(profiler):
+            switch.set_recording(False)
+            if self._is_open and self._window is not None:
+                try:
+                    self._window.close()
+                except BaseException:
+                    self.give_up()
+                    raise
+
+    def keep(self, profiler: Any) -> None:
+        """It has stopped: keep the window until its export."""
+        if self._is_of(profiler) and self._is_open and self._window is not None and results_are_whole(profiler):
+            self._is_open = False
+            self._kept = self._window.recorded(is_kept=True)
+            self._kept_of = weakref.ref(profiler, self._let_go)
+
+    def leave(self, profiler: Any) -> None:
+        """It has stopped: take the recording hooks out."""
+        if self._is_of(profiler):
+            self.give_up()
+
+    def merge(self, profiler: Any, path: str) -> None:
+        """It has exported to `path`: put what is kept into that file."""
+        kept = self._kept
+        if kept is None or self._kept_of is None or self._kept_of() is not profiler:
+            return
+        self._kept = self._kept_of = None
+        try:
+            writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
+        except Exception as error:
+            report_fault(f"annotate could not add its spans to {path}, which is as torch wrote it: {one_line(error)}")
+
+    @property
+    def is_on(self) -> bool:
+        return self._session is not None
+
+    def give_up(self) -> None:
+        """End the session, whatever of it is on. Harmless when none is."""
+        ours, self._session = self._session, None
+        window, self._window = self._window, None
+        self._profiler, self._is_open = None, False
+        if ours is None:
+            return
+        switch.set_recording(False)
+        self.workers.on_loader = self.workers.on_batch = None
+        self.workers.is_armed = False
+        try:
+            for end in () if window is None else window.ends:
+                with guard(_LOST):
+                    end()
+        finally:
+            ours.end()
+
+    def _is_of(self, profiler: Any) -> bool:
+        return self._session is not None and self._profiler is not None and self._profiler() is profiler
+
+    def _is_gone(self, dead: object) -> None:
+        if self._profiler is dead:
+            with guard(_LOST):
+                self.give_up()
+
+    def _let_go(self, dead: object) -> None:
+        if self._kept_of is dead:
+            self._kept = self._kept_of = None
+
+
+def _prepare_trace(standing: Standing, original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def _prepare_trace(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if standing is _standing:
+            with guard(_LOST):
+                standing.prepare(self)
+        return original(self, *args, **kwargs)
+
+    return _prepare_trace
+
+
+def _start_trace(standing: Standing, original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def _start_trace(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        if standing is _standing:
+            with guard(_LOST):
+                standing.start(self)
+        return result
+
+    return _start_trace
+
+
+def _exit(standing: Standing, original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def __exit__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
+        if standing is not _standing or standing._session is None:
+            return original(self, *args, **kwargs)
+        with guard(_LOST):
+            standing.stop(self)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            with guard(_LOST):
+                try:
+                    standing.keep(self)
+                finally:
+                    standing.leave(self)
+
+    return __exit__
+
+
+def _export(standing: Standing, original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def export_chrome_trace(self: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, path, *args, **kwargs)
+        if standing is _standing:
+            with guard("annotate could not add its spans to a trace"):
+                standing.merge(self, path)
+        return result
+
+    return export_chrome_trace
+
+
+_HOOKS: Final = {
+    "_prepare_trace": _prepare_trace,
+    "_start_trace": _start_trace,
+    "__exit__": _exit,
+    "export_chrome_trace": _export,
+}
+"""Method of ``torch.autograd.profiler.profile`` -> what makes its replacement."""
+
+_standing: Standing | None = None
+_is_off = False
+"""The hooks were taken out on purpose, or this process was forked."""
+
+
+def install() -> Standing | None:
+    """Put the standing hooks in, where torch has been imported; called by every annotate call."""
+    global _standing, _is_off
+    if _standing is None and "torch" in sys.modules:
+        _is_off = False
+        new = Standing()
+        with guard(_LOST):
+            _standing = new
+            new.install()
+    return _standing
+
+
+def current() -> Standing | None:
+    return _standing
+
+
+def stand(loader: object = None) -> None:
+    """Something has been annotated: put the hooks in, and look at a loader's class."""
+    ours = _standing or install()
+    if ours is not None and loader is not None:
+        with guard("annotate does not follow a DataLoader"):
+            ours.look_at(loader)
+
+
+def stand_for_a_stage() -> None:
+    """A stage has been made, perhaps in the middle of a loop: not again after `off`."""
+    if _standing is None and not _is_off:
+        install()
+
+
+def follow_everything(skipped: Iterable[object]) -> None:
+    """As `annotate.auto`."""
+    ours = _standing or install()
+    if ours is not None:
+        for loader in skipped:
+            ours.workers.loaders.skip(loader)
+        with guard("annotate.auto does not follow DataLoaders"):
+            ours.workers.loaders.follows_all = True
+            follow_all_classes()
+
+
+def off() -> None:
+    """Take every standing hook out again, and record nothing more under the profilers of others.
+
+    Worker processes that run on keep quiet hooks. The next call of `annotate.loader`, `dataset`, `compose`, `collate`,
+    `auto` or `trace_handler` puts the hooks in again.
+    """
+    global _standing, _is_off
+    ours, _standing, _is_off = _standing, None, True
+    if ours is not None:
+        ours.remove()
+
+
+def is_recording() -> bool:
+    """True while a session of the standing hooks is on."""
+    return _standing is not None and _standing.is_on
+
+
+def is_broken() -> bool:
+    """True when the hooks could not be put in, which has been reported."""
+    return _standing is not None and not _standing.is_whole
+
+
+def give_way() -> None:
+    """An annotate.profile begins: it records for itself, and its hooks go in on top of the standing ones."""
+    stand()
+    if _standing is not None:
+        _standing.give_up()
+
+
+def follow_all_classes() -> None:
+    """Look at every class of loaders that there is by now."""
+    from torch.utils.data import DataLoader
+
+    waiting: list[type] = [DataLoader]
+    while waiting:
+        cls = waiting.pop()
+        following.hook_class(cls)
+        waiting += type.__subclasses__(cls)
+
+
+def _after_fork() -> None:
+    """A forked child has no profiler and no hooks."""
+    global _standing, _is_off
+    ours, _standing, _is_off = _standing, None, True
+    if ours is not None:
+        ours._patches.undo()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,180 @@
+"""What belongs to one recorded window, whoever's profiler records it: what is begun, ended, and written of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from annotate.capture.missing import what_is_missing
+from annotate.capture.session import Session
+from annotate.hooks.loaders import describe
+from annotate.host import facts
+from annotate.host.sampler import HostSampler
+from annotate.host.watching import States, Watch
+from annotate.recording import switch
+from annotate.recording.boundaries import Boundaries
+from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
+from annotate.trace import writer
+from annotate.trace.clock import Anchors
+from annotate.trace.merge import WorkerRows
+from annotate.trace.thread_states import thread_records
+from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata, StepRecords, StepSource
+from annotate.workers.capturing import Snapshot
+
+
+class Window:
+    """The recorders of a session's windows, one window after the other: `open`, `close`, `recorded`."""
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        host_sample_ms: int,
+        mode: Mode = "train",
+        notes: tuple[str, ...] = (),
+        loaders: tuple[object, ...] = (),
+        counts_steps: bool = False,
+    ) -> None:
+        """
+        Args:
+            counts_steps: the profiler is a user's, who may never call its ``step``.
+            notes: sentences that each trace of this session carries.
+            loaders: those that the metadata describes; empty: the session's.
+        """
+        self._session = session
+        self._mode: Final = mode
+        self._notes = notes
+        self._loaders = loaders
+        self._host = HostSampler(host_sample_ms, session.workers.pids)
+        self._watch = Watch(is_wanted=host_sample_ms > 0)
+        self._ledger = Ledger()
+        self._boundaries = Boundaries() if counts_steps else None
+        self._anchors = Anchors()
+        self._marker_us = 0.0
+
+    def begin(self) -> None:
+        """The session has begun, and windows may follow."""
+        self._watch.begin()
+
+    def open(self) -> None:
+        """Record the calling thread; torch's profiler must be recording."""
+        self._session.refresh()
+        self._anchors = Anchors()
+        self._anchors.begin()
+        self._session.workers.open_window()
+        self._ledger.open()
+        self._marker_us = cost_of_a_marker_us()
+        self._host.start()
+        self._watch.open()
+        self.look_at_workers()
+        if self._boundaries is not None:
+            self._boundaries.open()
+
+    def batch(self, now: int) -> None:
+        """The loop got a batch (``perf_counter_ns``), or with zero workers asked for it."""
+        self.look_at_workers()
+        if self._boundaries is not None:
+            self._boundaries.batch(now)
+
+    def look_at_workers(self) -> None:
+        """While it is open: there may be new ones."""
+        self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
+
+    def close(self, *, is_last: bool = False) -> None:
+        """Harmless when it is not open. torch's profiler must still be recording.
+
+        Args:
+            is_last: no other window of this session will follow.
+        """
+        if self._boundaries is not None:
+            self._boundaries.close()
+        self._host.stop()
+        self._watch.close()
+        self._ledger.close()
+        if self._session.workers.window is not None and not self._session.workers.window[1]:
+            self._anchors.end()
+        self._session.workers.close_window(is_last=is_last)
+
+    @property
+    def ends(self) -> tuple[Callable[[], None], ...]:
+        """What ends the recorders where a window is given up; each may be called again."""
+        ends = self._host.stop, self._watch.end, self._ledger.close
+        return ends if self._boundaries is None else (*ends, self._boundaries.close)
+
+    def recorded(self, *, is_kept: bool = False) -> Recorded:
+        """The window that was closed last.
+
+        Args:
+            is_kept: it is written later, when the session may be over and batches have come and gone.
+        """
+        workers = Snapshot(self._session.workers) if is_kept else self._session.workers
+        return Recorded(
+            rows=WorkerRows(workers, self._anchors, self._host.samples, self._ledger),
+            ledger=self._ledger,
+            states=self._watch.states,
+            mode=self._mode,
+            marker_us=self._marker_us,
+            loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
+            unread=self._session.unread(),
+            boundaries=None if self._boundaries is None else self._boundaries.found(),
+            notes=[*self._notes, *self._session.patches.notes],
+        )
+
+
+@dataclass
+class Recorded:
+    """A window that was closed, as it is written: it needs nothing of its session any more."""
+
+    rows: WorkerRows
+    ledger: Ledger
+    states: States
+    mode: Mode
+    marker_us: float
+    loaders: list[LoaderMetadata]
+    unread: list[str]
+    """What is to be said where no sample was recorded."""
+    notes: list[str]
+    boundaries: tuple[StepSource, list[int]] | None
+    """Of the steps (``perf_counter_ns``), where the profiler makes no spans of them."""
+    missing: list[str] = field(default_factory=list)
+    """Sentences about what it lacks; known when `metadata` has been asked for."""
+
+    def metadata(self, written: writer.Written) -> PipelineMetadata:
+        rows = self.rows
+        workers, costs = rows.workers(), rows.batch_costs()
+        self.missing = what_is_missing(self.unread, self.ledger, rows, written.names | rows.names())
+        metadata: PipelineMetadata = {
+            "version": FORMAT_VERSION,
+            "mode": self.mode,
+            "loaders": self.loaders,
+            "host": facts.describe_host(),
+            "versions": facts.describe_versions(),
+            "overhead": {
+                "marker_us": round(self.marker_us, 3),
+                "marker_count": written.markers,
+                "worker_span_us": rows.span_us(),
+                "worker_span_count": rows.span_count,
+            },
+            "dropped_spans": sum(worker["dropped_spans"] for worker in workers),
+            "workers": workers,
+            "batches": rows.batches(),
+            "notes": [*self.notes, *self.missing],
+        }
+        if costs:
+            metadata["batch_costs"] = costs
+        metadata["steps"] = self._steps()
+        return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
+
+    def _steps(self) -> StepRecords:
+        if self.rows.has_steps or self.boundaries is None:
+            return {"source": "profiler"}
+        source, boundaries = self.boundaries
+        clock = self.rows.clock
+        times = [] if clock is None else [round(int(clock.ts_ns(time)) / 1000, 3) for time in boundaries]
+        return {"source": source, "boundaries_us": times}
+
+
+def names_handed_out(renamed: dict[str, str] | None = None) -> dict[str, str]:
+    """Marker name -> span name of all our markers."""
+    return {**switch.HANDED_OUT, **(renamed or {})}

@@ -1,0 +1,277 @@
+"""The DataLoaders of a process in which something was annotated, followed until a profiler of the user's asks.
+
+Loaders are known by a number, and weakly: a program that makes one for each epoch lets go of them. Their workers are
+dormant (`spool.DORMANT`) but for the time from a profiler's ``_prepare_trace`` to its ``__exit__``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from typing import Any, ClassVar, Final
+
+from annotate.hooks import marked
+from annotate.hooks.collating import Collate
+from annotate.hooks.datasets import datasets_in, follow_iteration
+from annotate.hooks.loaders import describe
+from annotate.hooks.patching import Patches
+from annotate.hooks.transforms import Compose
+from annotate.options import WorkerLimits
+from annotate.recording import switch
+from annotate.saying import guard
+from annotate.trace_format import LoaderMetadata
+from annotate.workers import following
+from annotate.workers.batches import Batch, Iteration
+from annotate.workers.capturing import KEPT, Batches, Epoch, WorkerCapture
+from annotate.workers.content import Place
+from annotate.workers.following import Missed
+from annotate.workers.spool import Spool
+from annotate.workers.transport import Facts, Payload
+from annotate.workers.worker_side import WorkerCollate
+
+MOST_LOADERS: Final = 1024
+"""Followed in one process: each leaves its settings behind."""
+_KEPT_DORMANT: Final = 512
+"""Batches remembered while nothing records: those on their way to the loop, of all loaders."""
+_KEPT_EPOCHS: Final = 64
+_SPOOL_BYTES: Final = 64 << 20
+
+_WHY: Final[dict[Missed, str]] = {
+    "late": (
+        "its workers had started before the loader was annotated, or under annotate.profile. Call annotate.loader or "
+        "annotate.auto before the loader's first iteration"
+    ),
+    "threads": "they are threads, which annotate does not record. Use processes for a capture",
+}
+_NOTHING_CAME: Final = (
+    "the loop's loader was iterated before it was annotated, or annotate cannot follow its class. Call "
+    "annotate.loader(loader) or annotate.auto() before the loop begins"
+)
+
+
+class Loaders:
+    """All loaders that are followed, by number."""
+
+    def __init__(self) -> None:
+        self.follows_all = False
+        """Those that nobody annotated too."""
+        self.settings: Final[list[LoaderMetadata]] = []
+        """By number, as they were at the latest ``iter(loader)``."""
+        self.in_use: Final[dict[int, int]] = {}
+        """Number -> iterations of it that gave batches in the session that is on, or was on last."""
+        self._numbers: Final[dict[int, tuple[weakref.ref[Any], int]]] = {}
+        self._skipped: Final[dict[int, weakref.ref[Any]]] = {}
+
+    def skip(self, loader: object) -> None:
+        """Never follow this one."""
+        self._skipped[id(loader)] = weakref.ref(loader)
+
+    def number_of(self, loader: object) -> int | None:
+        known = self._numbers.get(id(loader))
+        return known[1] if known is not None and known[0]() is loader else None
+
+    def alive(self) -> list[object]:
+        return [loader for reference, _ in list(self._numbers.values()) if (loader := reference()) is not None]
+
+    def iterated(self, loader: object) -> int | None:
+        """The number of a loader that is about to be iterated; None for one that is not to be followed."""
+        number = self.number_of(loader)
+        if number is None:
+            if not self._is_wanted(loader) or len(self.settings) >= MOST_LOADERS:
+                return None
+            number = len(self.settings)
+            self._numbers[id(loader)] = weakref.ref(loader, self._forget), number
+            self.settings.append({})
+        elif self._is_skipped(loader):
+            return None
+        self.settings[number] = describe(loader)
+        return number
+
+    def _forget(self, dead: weakref.ref[Any]) -> None:
+        for key, (reference, _) in list(self._numbers.items()):
+            if reference is dead:
+                del self._numbers[key]
+
+    def _is_skipped(self, loader: object) -> bool:
+        skipped = self._skipped.get(id(loader))
+        return skipped is not None and skipped() is loader
+
+    def _is_wanted(self, loader: object) -> bool:
+        return not self._is_skipped(loader) and (self.follows_all or is_annotated(loader))
+
+
+def is_annotated(loader: object) -> bool:
+    """Whether a loader, its dataset, one of its transforms or its collate function was given to annotate."""
+    if marked.is_marked("loader", loader):
+        return True
+    if isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate)):
+        return True
+    for ds in datasets_in(getattr(loader, "dataset", None)):
+        held = list(getattr(ds, "__dict__", {}).values())
+        if marked.is_marked("dataset", ds) or any(isinstance(value, Compose) for value in held):
+            return True
+        if any(marked.is_marked("transform", value) for value in held):
+            return True
+    return False
+
+
+class StandingEpoch(Epoch):
+    """One epoch of a loader, as it is listened to while nothing records too."""
+
+    def __init__(self, batches: Batches, iteration: Iteration, loader: int, epoch: int, workers: StandingWorkers):
+        super().__init__(batches, iteration, loader, epoch)
+        self._workers = workers
+        self._session = 0
+        """The number of the last one that this epoch gave batches in."""
+
+    def drawn(self, batch: Batch, indices: object) -> None:
+        if self.iteration.has_workers:
+            super().drawn(batch, indices)
+        elif self._workers.is_armed:
+            self._note(batch.drawn or 0)
+
+    def consumed(self, batch: Batch) -> None:
+        if self._workers.is_armed:
+            self._note(batch.consumed or 0)
+
+    def _note(self, now: int) -> None:
+        """A batch is handed out, or with zero workers about to be made, while a profiler is at work."""
+        workers = self._workers
+        if self._session != workers.sessions:
+            self._session = workers.sessions
+            workers.loaders.in_use[self.loader] = workers.loaders.in_use.get(self.loader, 0) + 1
+        if workers.on_batch is not None:
+            workers.on_batch(now)
+
+
+class StandingWorkers(WorkerCapture):
+    """As a capture's, from the first annotate call to the process's end. `begin` and `end` are a session's."""
+
+    why: ClassVar[dict[Missed, str]] = _WHY
+    nothing_came: ClassVar[str] = _NOTHING_CAME
+
+    def __init__(self) -> None:
+        self.loaders: Final = Loaders()
+        self.is_armed = False
+        """From a profiler's ``_prepare_trace`` to its ``__exit__``."""
+        self.sessions = 0
+        self.on_loader: Callable[[object], None] | None = None
+        """Called with every loader that is iterated while armed."""
+        self.on_batch: Callable[[int], None] | None = None
+        """Called with the moment (``perf_counter_ns``) of each batch that is handed out while armed."""
+        self._pid = os.getpid()
+        super().__init__(self.loaders.number_of, Patches(), WorkerLimits(spool_bytes=_SPOOL_BYTES))
+
+    def install(self) -> None:
+        """Follow the loaders that are iterated from now on."""
+        following.add(self)
+
+    def remove(self) -> None:
+        """Let go of everything."""
+        self.on_loader = self.on_batch = None
+        self.is_armed = False
+        atexit.unregister(self._at_exit)
+        super().end()
+
+    def begin(self) -> None:
+        """A profiler prepares: have the workers keep what they do."""
+        self.sessions += 1
+        self.is_armed = True
+        self.loaders.in_use.clear()
+        if self.spool is not None:
+            self.spool.arm()
+
+    def end(self) -> None:
+        """The profiler is done, and what it recorded has been kept or given up."""
+        self.is_armed = False
+        self.on_loader = self.on_batch = None
+        self.window = None
+        if self.spool is not None:
+            self.spool.rest()
+            self.spool.clear()
+        self._let_go()
+
+    def describe(self) -> list[LoaderMetadata]:
+        """The settings of all loaders by number, and which gave batches in the session."""
+        in_use = self.loaders.in_use
+        return [{**facts, "iterated": in_use.get(number, 0)} for number, facts in enumerate(self.loaders.settings)]
+
+    def _let_go(self) -> None:
+        """Of what no later window can need."""
+        batches = self.batches
+        outstanding = [batch for batch in batches.kept if batch.consumed is None][-_KEPT_DORMANT:]
+        batches.kept = deque(outstanding, maxlen=_KEPT_DORMANT)
+        here = {(batch.loader, batch.pid) for batch in outstanding}
+        for facts in (batches.workers, batches.losses):
+            for key in [key for key in facts if key not in here]:
+                del facts[key]
+
+    def hook_for_the_capture(self, loader: Any) -> None:
+        """Every class of loaders is followed where it makes its iterators."""
+
+    # As a follower of loaders:
+
+    def wants(self, loader: Any) -> bool:
+        if switch.CAPTURING and not self.is_armed:  # an annotate.profile is on, and follows for itself
+            return False
+        number = self.loaders.iterated(loader)
+        if number is not None and self.on_loader is not None:
+            self.on_loader(loader)
+        return number is not None
+
+    def accepts(self, loader: Any, place: Place | None) -> bool:
+        return place is None or super().accepts(loader, place)  # None: it has no workers
+
+    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> StandingEpoch:
+        number = self._number_of(loader) or 0
+        epoch = self._epochs.get(number, 0)
+        self._epochs[number] = epoch + 1
+        if not iteration.has_workers and iteration.iterable and not self.is_armed:
+            hooks.enter_context(_following_iteration(loader.dataset))
+        epochs = self.batches.epochs
+        while len(epochs) >= _KEPT_EPOCHS and not self.is_armed:
+            del epochs[next(iter(epochs))]
+        if not self.is_armed:
+            self._let_go()
+        epochs[iteration.number] = heard = StandingEpoch(self.batches, iteration, number, epoch, self)
+        return heard
+
+    def stray(self, facts: Facts, payload: Payload) -> None:
+        if self.is_armed:
+            super().stray(facts, payload)
+
+    def open_window(self) -> None:
+        self.batches.kept = deque(self.batches.kept, maxlen=KEPT)
+        super().open_window()
+
+    def _made_spool(self) -> Spool | None:
+        if self.spool is None and self._failed is None:
+            try:
+                self.spool = Spool(is_dormant=not self.is_armed)
+            except OSError as error:
+                self._failed = str(error)
+                return None
+            atexit.register(self._at_exit)
+            if self.window is not None and not self.window[1]:
+                self.spool.open_window()
+        return self.spool
+
+    def _at_exit(self) -> None:
+        if os.getpid() == self._pid and self.spool is not None:
+            with guard("annotate left a folder for temporary files behind"):
+                self.spool.remove()
+
+
+@contextmanager
+def _following_iteration(dataset: object) -> Generator[None, None, None]:
+    patches = Patches()
+    try:
+        with guard("annotate does not time the samples of an iterable dataset"):
+            follow_iteration(patches, dataset)
+        yield
+    finally:
+        patches.undo()
