@@ -77,9 +77,13 @@ class Tab:
 
     def wait_for_perfetto(self) -> None:
         """Until Perfetto has the trace, where it is installed; by locators, as in `tests/browser/test_tab.py`."""
+        sentence = self.frame.locator('[data-testid="trace-sentence"]')
+        sentence.wait_for(timeout=30_000)
+        if "not installed" in sentence.inner_text():
+            return
         root = self.frame.frame_locator('[data-testid="perfetto-frame"]').locator("html")
         for _ in range(600):
-            if not self.frame.locator('[data-testid="perfetto-frame"]').count() or root.evaluate(HAS_TRACE):
+            if root.evaluate(HAS_TRACE):
                 return
             self.page.wait_for_timeout(200)
         raise TimeoutError("Perfetto has not opened the trace in two minutes")

@@ -16,7 +16,7 @@ TOGETHER = ("harm", "browser", "packaging")
 """Folders whose tests share servers that are slow to start: one process runs all of a folder. Else it is by file."""
 
 FOLDER = "TESTS_SIDE_BY_SIDE"
-"""Environment variable: where the processes of one run have their locks."""
+"""Environment variable: where the processes of one run have their locks and temporary files."""
 
 
 def is_one_of_several(config: pytest.Config) -> bool:
@@ -40,7 +40,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     if is_one_of_several(config):
         return (yield)
-    with tempfile.TemporaryDirectory(prefix="tests-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True) as folder:
         os.environ[FOLDER] = folder
         return (yield)
 
@@ -74,7 +74,9 @@ def _temporary_folder_of_this_process(request: pytest.FixtureRequest) -> Iterato
     if not is_one_of_several(request.config):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="tests-") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", folder)
+    folder = Path(os.environ[FOLDER], os.environ["PYTEST_XDIST_WORKER"])
+    folder.mkdir()  # taken away when this process has ended: multiprocessing still cleans up in it then
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
         patch.setattr(tempfile, "tempdir", None)
         yield
