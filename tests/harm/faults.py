@@ -231,7 +231,6 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.spool:Spool.rest",
             "workers.kept:Kept.files",
             "workers.transport:LeanParcel.__init__",
-            "workers.transport:unpack_lean",
         ),
     ),
     "annotate.auto": (AUTO, ("capture.standing:follow_all_classes",)),
