@@ -177,7 +177,10 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         parts = f"{duration(exposed)} exposed (device idle), {duration(wait - exposed)} hidden (device busy)"
         facts.append(time("data_wait", wait, f"data wait {duration(wait)}: {parts}"))
     whole = "loading time" if signals.mode == "replay" else "data wait"
-    for stage in (signals.waits_by_stage or ())[:SHOWN]:
+    leader, largest = leading_place(signals), (signals.waits_by_stage or ())[:SHOWN]
+    if leader is not None and leader.name not in {stage.name for stage in largest}:
+        largest = (leader, *largest)  # the sentence names it: the transfer as a whole
+    for stage in largest:
         text = f"{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

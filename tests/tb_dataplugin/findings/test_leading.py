@@ -107,3 +107,16 @@ def test_below_the_threshold_no_stage_is_named() -> None:
         builder.stage(f"user::{number}", 20 * number, 20)
     sentence = capture_of(builder).verdict.sentence
     assert sentence.endswith("no stage caused more than 20.0% of the data wait.") and "user::" not in sentence
+
+
+def test_the_transfer_that_the_verdict_names_is_in_its_evidence_as_a_whole() -> None:
+    """Its parts are shares of their own: the record has when the batch arrived, and when it was deserialised."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 4}]).step(0, 20_000).worker(0)
+    builder.batches["deserialise_us"] = []
+    builder.wait(0, 9000, "wait::DataLoader").batch(0, 0, 0, 0, 500, 8999, {"sample::Pets": (0, 500)})
+    builder.batches["deserialise_us"][-1] = 4000
+    builder.batches["arrived_us"][-1] = 8000
+    capture = capture_of(builder)
+    assert {"transfer::deserialise", "transfer"} <= set(capture.loader.wait_by_stage_us)
+    said = [fact for fact in capture.verdict.evidence if fact.in_sentence]
+    assert [(fact.stage, round(fact.value, 3)) for fact in said] == [("transfer", 0.944)]
