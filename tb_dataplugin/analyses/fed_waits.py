@@ -1,8 +1,9 @@
 """Waits of the training thread for another thread of its process, which iterates the loader ahead of it.
 
-Such a wait contains no wait of the loader's own, and its iterator is no recorded loader. The other threads' stages have
-it first (`WaitParts.add_stages`); then the DataLoader worker that the other thread waits for: its wait for a batch is
-taken to last from the batch received before it to this one's arrival, if that was not ready and lying in the queue.
+Such a wait contains no wait of the loader's own, and its iterator is no recorded loader. (Nor does a wait in which the
+iterator had a batch left: that is its own code, since no batch of another thread comes then.) The other threads' stages
+have it first (`WaitParts.add_stages`); then the DataLoader worker that the other thread waits for: its wait for a batch
+is taken to last from the batch received before it to this one's arrival, if that was not ready and lying in the queue.
 What remains is the iterator's own code.
 """
 
@@ -37,7 +38,8 @@ def waits_around_loaders(trace: Trace) -> Iterator[tuple[Stage, Int64Array, Int6
 def find_fed_waits(trace: Trace) -> dict[str, Intervals]:
     """By the label of their iterator."""
     found: dict[str, list[Intervals]] = {}
-    for stage, start, end in waits_around_loaders(trace) if threads_beside(trace) else ():
+    may_be_fed = bool(threads_beside(trace)) or bool(trace.info.pipeline and trace.info.pipeline.workers)
+    for stage, start, end in waits_around_loaders(trace) if may_be_fed else ():
         alone = trace.stage_spans.inner_waits.overlap(start, end) == 0
         label = stage.label.removesuffix(FIRST_BATCH)
         found.setdefault(label, []).append(Intervals.union(start[alone], end[alone]))
@@ -54,12 +56,17 @@ def threads_beside(trace: Trace) -> list[int]:
     return [track for track in with_stages if track != trace.training_track and trace.tracks[track].pid == pid]
 
 
-def received_beside(workers: Workers) -> Workers:
-    """With the waits of the thread that received the batches, in place of the training thread's."""
+def received_beside(trace: Trace, workers: Workers) -> Workers:
+    """With the waits of the thread that received the batches, in place of the training thread's.
+
+    What the training thread received itself, in a wait of the loader's own, has none.
+    """
+    beside = ~trace.stage_spans.inner_waits.contains(workers.batches.table.consumed_ns)
     batches, table = workers.batches, workers.batches.table
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
     for loader in np.unique(table.loader).tolist():
-        rows = np.flatnonzero((table.loader == loader) & known(table.consumed_ns) & known(table.arrived_ns))
+        here = beside & (table.loader == loader)
+        rows = np.flatnonzero(here & known(table.consumed_ns) & known(table.arrived_ns))
         rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
         before, arrived = table.consumed_ns[rows[:-1]], table.arrived_ns[rows[1:]]
         sent, taken = table.serialised_ns[rows[1:]], table.deserialise_ns[rows[1:]]

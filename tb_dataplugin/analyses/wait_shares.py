@@ -68,7 +68,7 @@ def _share_fed(trace: Trace, workers: Workers | None, rest: Intervals, parts: Wa
         for track in threads_beside(trace):
             fed = parts.add_stages(track, fed)
         if workers is not None:
-            fed = share_by_batch(trace, received_beside(workers), fed, parts)
+            fed = share_by_batch(trace, received_beside(trace, workers), fed, parts)
         parts.add(span_name("wrapper", label), fed)
     return rest
 

@@ -178,8 +178,8 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         facts.append(time("data_wait", wait, f"data wait {duration(wait)}: {parts}"))
     whole = "loading time" if signals.mode == "replay" else "data wait"
     leader, largest = leading_place(signals), (signals.waits_by_stage or ())[:SHOWN]
-    if leader is not None and leader.name not in {stage.name for stage in largest}:
-        largest = (leader, *largest)  # the sentence names it: the transfer as a whole
+    if leader is not None and leader not in largest:  # the sentence names it: the transfer as a whole
+        largest = (leader, *(stage for stage in largest if stage.name != leader.name))
     for stage in largest:
         text = f"{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))

@@ -20,3 +20,17 @@ def test_the_stages_of_the_other_thread_have_the_wait_and_the_iterator_the_rest(
 
 def test_without_another_thread_nobody_is_blamed() -> None:
     assert results_of(fed(other_thread=False)).attribution.wait_by_stage_ns is None
+
+
+def test_a_batch_that_lay_in_the_queue_of_another_thread_is_not_waited_for() -> None:
+    """Milliseconds: a thread receives batches of a worker and is ahead; the iterator itself takes 8 of each 10."""
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 1, "batch_size": 1}]).worker(0)
+    for column in ("serialised_us", "deserialise_us"):
+        builder.batches[column] = []
+    for number in range(4):
+        at = 10_000 * number
+        builder.step(at, 10_000).wait(at, 8000, "wait::Packer")
+        builder.batch(number, 0, max(0, at - 20_000), at, at + 500, at + 4000, {"sample::Pets": (at, 500)})
+        builder.batches["serialised_us"][-1] = at + 600
+        builder.batches["deserialise_us"][-1] = at + 3900
+    assert results_of(builder).attribution.wait_by_stage_ns == {"wrapper::Packer": 32_000_000}
