@@ -56,21 +56,21 @@ def threads_beside(trace: Trace) -> list[int]:
     return [track for track in with_stages if track != trace.training_track and trace.tracks[track].pid == pid]
 
 
-def received_beside(trace: Trace, workers: Workers) -> Workers:
-    """With the waits of the thread that received the batches, in place of the training thread's.
+def received_beside(trace: Trace, workers: Workers) -> Iterator[Workers]:
+    """By loader, with the waits of the thread that received its batches, in place of the training thread's.
 
-    What the training thread received itself, in a wait of the loader's own, has none.
+    What the training thread received itself, in a wait of the loader's own, has none. The waits of one loader are
+    disjoint; those of two may not be.
     """
-    beside = ~trace.stage_spans.inner_waits.contains(workers.batches.table.consumed_ns)
     batches, table = workers.batches, workers.batches.table
-    start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
+    beside = ~trace.stage_spans.inner_waits.contains(table.consumed_ns)
     for loader in np.unique(table.loader).tolist():
-        here = beside & (table.loader == loader)
-        rows = np.flatnonzero(here & known(table.consumed_ns) & known(table.arrived_ns))
+        start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
+        rows = np.flatnonzero(beside & (table.loader == loader) & known(table.consumed_ns) & known(table.arrived_ns))
         rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
-        before, arrived = table.consumed_ns[rows[:-1]], table.arrived_ns[rows[1:]]
+        before = table.consumed_ns[rows[:-1]]
+        arrived = np.minimum(table.arrived_ns[rows[1:]], table.consumed_ns[rows[1:]])
         sent, taken = table.serialised_ns[rows[1:]], table.deserialise_ns[rows[1:]]
-        lay = known(sent) & known(taken) & (taken - sent > PROMPT_NS)
-        waited = rows[1:][~lay & (arrived > before)]
-        start[waited], end[waited] = before[~lay & (arrived > before)], arrived[~lay & (arrived > before)]
-    return replace(workers, batches=replace(batches, wait_start_ns=start, wait_end_ns=end))
+        waited = (arrived > before) & ~(known(sent) & known(taken) & (taken - sent > PROMPT_NS))
+        start[rows[1:][waited]], end[rows[1:][waited]] = before[waited], arrived[waited]
+        yield replace(workers, batches=replace(batches, wait_start_ns=start, wait_end_ns=end))

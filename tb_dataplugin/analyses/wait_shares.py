@@ -67,8 +67,8 @@ def _share_fed(trace: Trace, workers: Workers | None, rest: Intervals, parts: Wa
         rest = rest.minus(fed)
         for track in threads_beside(trace):
             fed = parts.add_stages(track, fed)
-        if workers is not None:
-            fed = share_by_batch(trace, received_beside(trace, workers), fed, parts)
+        for received in () if workers is None else received_beside(trace, workers):
+            fed = share_by_batch(trace, received, fed, parts)
         parts.add(span_name("wrapper", label), fed)
     return rest
 
