@@ -1,0 +1,94 @@
+"""Accelerator utilisation by DLIO's numbers and by ours; times in seconds, utilisations from 0 to 1.
+
+DLIO's is the time it meant to compute over the time that passed: what a sleep takes longer than asked for, and what
+DLIO's own logging takes, counts as not utilised. Ours is what is left of the window without the data wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+TRAINING: Final = "block1"
+
+
+@dataclass(frozen=True)
+class Step:
+    """As DLIO measures it: `load` and `process` both begin where it asks for the batch."""
+
+    load: float
+    compute: float
+    process: float
+
+
+@dataclass(frozen=True)
+class Utilisation:
+    """Of one run."""
+
+    dlio: float
+    """By DLIO's formula, over the steps of the window."""
+    dlio_loaded: float
+    """What of the same steps was not loading, by DLIO's clocks."""
+    dlio_epochs: float
+    """What DLIO itself states, mean of the epochs after the recorded one."""
+    ours: float
+    steps: int
+
+    @property
+    def difference(self) -> float:
+        """Ours less DLIO's over the same steps, in points."""
+        return 100 * (self.ours - self.dlio)
+
+
+def steps_of(output: dict[str, Any]) -> list[Step]:
+    """All training steps of DLIO's `0_output.json`, epoch after epoch."""
+    steps: list[Step] = []
+    for epoch in sorted((key for key in output if key.isdigit()), key=int):
+        load, compute, process = (output[epoch][part][TRAINING] for part in ("load", "compute", "proc"))
+        if not len(load) == len(compute) == len(process):
+            raise ValueError(f"epoch {epoch} of DLIO's output has {len(load)} loads for {len(process)} steps")
+        steps += [Step(*times) for times in zip(load, compute, process, strict=True)]
+    return steps
+
+
+def utilisation(output: dict[str, Any], capture: dict[str, Any], epochs_after: Sequence[int]) -> Utilisation:
+    """Of one capture of `report --format json` and DLIO's output of the same run.
+
+    The profiler's steps end with DLIO's computation, so that step `n` of the profiler is the n-th that DLIO processed.
+
+    Raises:
+        ValueError: the window has steps that DLIO does not know.
+    """
+    numbers = [item["number"] for item in capture["steps"]["items"]]
+    steps = steps_of(output)
+    if not numbers or max(numbers) >= len(steps):
+        raise ValueError(f"the window's steps {numbers[:1]} to {numbers[-1:]} are not among DLIO's {len(steps)}")
+    same = [steps[number] for number in numbers]
+    process = sum(step.process for step in same)
+    stated = [output[str(epoch)]["au"][TRAINING] / 100 for epoch in epochs_after]
+    return Utilisation(
+        dlio=sum(step.compute for step in same) / process,
+        dlio_loaded=1 - sum(step.load for step in same) / process,
+        dlio_epochs=sum(stated) / len(stated),
+        ours=1 - capture["loader"]["wait_us"] / capture["window_us"],
+        steps=len(same),
+    )
+
+
+def first_named(capture: dict[str, Any]) -> dict[str, Any]:
+    """What the report says first, and what it was unsure about."""
+    wait = capture["loader"].get("wait_by_stage_us", {})
+    largest = max(wait, key=lambda stage: wait[stage], default="")
+    total = sum(wait.values())
+    findings = capture.get("findings", [])
+    return {
+        "bound": capture["verdict"]["bound"],
+        "sentence": capture["verdict"]["sentence"],
+        "stage": largest,
+        "share": wait[largest] / total if total else 0.0,
+        "wait_by_stage": {stage: time / total for stage, time in wait.items()} if total else {},
+        "finding": f"[{findings[0]['severity']}] {findings[0]['title']}" if findings else "",
+        "workers": len(capture.get("workers", [])),
+        "diagnostics": sorted({diagnostic["code"] for diagnostic in capture.get("diagnostics", [])}),
+    }
