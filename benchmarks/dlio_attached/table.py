@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -32,13 +33,12 @@ def markdown(results: Sequence[dict[str, Any]]) -> str:
 def summary(results: Sequence[dict[str, Any]]) -> str:
     within = sum(abs(result["difference"]) <= TOLERANCE for result in results)
     worst = max(results, key=lambda result: abs(result["difference"]))
-    reached = sum(
-        all(abs(result["difference"]) <= TOLERANCE for result in runs) for _, runs in _by_configuration(results)
-    )
+    groups = _by_configuration(results)
+    reached = sum(all(abs(result["difference"]) <= TOLERANCE for result in runs) for _, runs in groups)
     return (
-        f"Within {TOLERANCE:.0f} points: {within} of {len(results)} runs, all runs of {reached} configurations; "
-        f"the worst {worst['difference']:+.1f} ({worst['configuration']})"
-    ).replace("-", "\u2212")
+        f"Within {TOLERANCE:.0f} points: {within} of {len(results)} runs, all runs of {reached} of {len(groups)} "
+        f"configurations; the worst {_points(worst['difference'])} ({worst['configuration']})"
+    )
 
 
 def _by_configuration(results: Sequence[dict[str, Any]]) -> list[tuple[Configuration, list[dict[str, Any]]]]:
@@ -51,17 +51,17 @@ def _by_configuration(results: Sequence[dict[str, Any]]) -> list[tuple[Configura
 
 def _cells(configuration: Configuration, runs: Sequence[dict[str, Any]]) -> list[str]:
     differences = sorted(run["difference"] for run in runs)
-    stages = sorted({run["named"]["stage"] or "\u2013" for run in runs})
+    stages = Counter(f"`{run['named']['stage']}`" if run["named"]["stage"] else "none" for run in runs)
     return [
         configuration.name,
         str(configuration.workers),
         f"{configuration.batch_size}, {_bytes(configuration.record_bytes)}, {1e3 * configuration.compute_s:.3g} ms",
         _percent(_median(runs, "dlio")),
         _percent(_median(runs, "ours")),
-        " .. ".join(f"{one:+.1f}" for one in dict.fromkeys((differences[0], differences[-1]))).replace("-", "\u2212"),
+        " .. ".join(dict.fromkeys(map(_points, (differences[0], differences[-1])))),
         _percent(_median(runs, "dlio_loaded")),
         _percent(_median(runs, "dlio_epochs")),
-        ", ".join(f"`{stage}` {sum(run['named']['stage'] == stage for run in runs)}/{len(runs)}" for stage in stages),
+        ", ".join(f"{stage} {count}/{len(runs)}" for stage, count in stages.most_common()),
     ]
 
 
@@ -69,6 +69,10 @@ def _median(runs: Sequence[dict[str, Any]], key: str) -> float:
     values = sorted(float(run[key]) for run in runs)
     middle = len(values) // 2
     return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+def _points(difference: float) -> str:
+    return f"{difference:+.1f}".replace("-", "\u2212")
 
 
 def _percent(share: float) -> str:

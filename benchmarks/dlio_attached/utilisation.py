@@ -55,7 +55,7 @@ def steps_of(output: dict[str, Any]) -> list[Step]:
 def utilisation(output: dict[str, Any], capture: dict[str, Any], epochs_after: Sequence[int]) -> Utilisation:
     """Of one capture of `report --format json` and DLIO's output of the same run.
 
-    The profiler's steps end with DLIO's computation, so that step `n` of the profiler is the n-th that DLIO processed.
+    The profiler's steps end with DLIO's, so that step `n` of the profiler is the n-th that DLIO processed.
 
     Raises:
         ValueError: the window has steps that DLIO does not know.
