@@ -28,7 +28,7 @@ if __package__ in (None, ""):  # run as a file: the packages of this checkout co
 
 from benchmarks.dlio_attached.configurations import CONFIGURATIONS
 from benchmarks.dlio_attached.runs import ROOT, make_data, run_once
-from benchmarks.dlio_attached.table import markdown, summary
+from benchmarks.dlio_attached.table import PARTS, markdown, summary
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,10 +61,10 @@ def _line(result: dict[str, Any]) -> str:
     named = result["named"]
     return (
         f"{result['configuration']:15} DLIO {100 * result['dlio']:5.1f}%  ours {100 * result['ours']:5.1f}%  "
-        f"{result['difference']:+5.1f}  not loading {100 * result['dlio_loaded']:5.1f}%  "
+        f"{result['difference']:+5.1f} ({', '.join(f'{100 * result[part]:+.1f}' for part in PARTS)})  "
         f"epochs after {100 * result['dlio_epochs']:5.1f}%  {named['bound']}: {named['stage']} "
         f"{100 * named['share']:.0f}%  load average {result['load_average']:.1f}  {result['seconds']:.0f} s"
-        + "".join(f"\n    warning: {text}" for text in result["warnings"])
+        + "".join(f"\n    warning: {' '.join(text.split())}" for text in result["warnings"])
     )
 
 

@@ -10,6 +10,7 @@ from benchmarks.dlio_attached.configurations import CONFIGURATIONS, Configuratio
 
 TOLERANCE: Final = 2.0
 """Points by which the two utilisations may differ."""
+PARTS: Final = ("computed_longer", "loaded_outside", "between_steps")
 HEAD: Final = (
     "workload",
     "DataLoader workers",
@@ -17,7 +18,7 @@ HEAD: Final = (
     "DLIO, same steps",
     "ours",
     "difference, points",
-    "not loading, by DLIO's clocks",
+    "of it: computed longer, loaded outside of `next()`, between steps",
     "DLIO, epochs after",
     "largest data wait",
 )
@@ -59,7 +60,7 @@ def _cells(configuration: Configuration, runs: Sequence[dict[str, Any]]) -> list
         _percent(_median(runs, "dlio")),
         _percent(_median(runs, "ours")),
         " .. ".join(dict.fromkeys(map(_points, (differences[0], differences[-1])))),
-        _percent(_median(runs, "dlio_loaded")),
+        ", ".join(_points(100 * _median(runs, part)) for part in PARTS),
         _percent(_median(runs, "dlio_epochs")),
         ", ".join(f"{stage} {count}/{len(runs)}" for stage, count in stages.most_common()),
     ]

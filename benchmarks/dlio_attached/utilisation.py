@@ -1,7 +1,9 @@
 """Accelerator utilisation by DLIO's numbers and by ours; times in seconds, utilisations from 0 to 1.
 
-DLIO's is the time it meant to compute over the time that passed: what a sleep takes longer than asked for, and what
-DLIO's own logging takes, counts as not utilised. Ours is what is left of the window without the data wait.
+DLIO's is the time it meant to compute over the time that passed. Ours is what is left of the window without the data
+wait. They differ by three parts, each known from DLIO's clocks and ours, whose sum is the difference exactly: what the
+computation took longer than asked for, what DLIO counts as loading outside of the DataLoader's `next()`, and what
+passes between DLIO's steps.
 """
 
 from __future__ import annotations
@@ -28,8 +30,12 @@ class Utilisation:
 
     dlio: float
     """By DLIO's formula, over the steps of the window."""
-    dlio_loaded: float
-    """What of the same steps was not loading, by DLIO's clocks."""
+    computed_longer: float
+    """Neither loading nor the computation that was asked for, by DLIO's clocks."""
+    loaded_outside: float
+    """Loading by DLIO's clocks, less our data wait."""
+    between_steps: float
+    """Of the window, and of none of DLIO's steps."""
     dlio_epochs: float
     """What DLIO itself states, mean of the epochs after the recorded one."""
     ours: float
@@ -65,13 +71,17 @@ def utilisation(output: dict[str, Any], capture: dict[str, Any], epochs_after: S
     if not numbers or max(numbers) >= len(steps):
         raise ValueError(f"the window's steps {numbers[:1]} to {numbers[-1:]} are not among DLIO's {len(steps)}")
     same = [steps[number] for number in numbers]
-    process = sum(step.process for step in same)
+    process, load = sum(step.process for step in same), sum(step.load for step in same)
+    compute = sum(step.compute for step in same)
+    wait, window = capture["loader"]["wait_us"] / 1e6, capture["window_us"] / 1e6
     stated = [output[str(epoch)]["au"][TRAINING] / 100 for epoch in epochs_after]
     return Utilisation(
-        dlio=sum(step.compute for step in same) / process,
-        dlio_loaded=1 - sum(step.load for step in same) / process,
+        dlio=compute / process,
+        computed_longer=(process - load - compute) / process,
+        loaded_outside=(load - wait) / process,
+        between_steps=wait / process - wait / window,
         dlio_epochs=sum(stated) / len(stated),
-        ours=1 - capture["loader"]["wait_us"] / capture["window_us"],
+        ours=1 - wait / window,
         steps=len(same),
     )
 

@@ -53,11 +53,20 @@ def test_both_utilisations_are_of_the_same_steps() -> None:
     measured = utilisation(output(), capture([5, 6]), [3])
     process = (6 + 2.5) + (7 + 2.5)
     assert measured.dlio == pytest.approx(4 / process)
-    assert measured.dlio_loaded == pytest.approx(1 - 13 / process)
     assert measured.dlio_epochs == pytest.approx(0.3)
     assert measured.ours == pytest.approx(0.4)
     assert measured.difference == pytest.approx(100 * (0.4 - 4 / process))
     assert measured.steps == 2
+
+
+def test_the_parts_of_the_difference_sum_to_it() -> None:
+    process = (6 + 2.5) + (7 + 2.5)
+    measured = utilisation(output(), capture([5, 6], wait_us=12e6, window_us=20e6), [3])
+    assert measured.computed_longer == pytest.approx(1 / process)
+    assert measured.loaded_outside == pytest.approx((13 - 12) / process)
+    assert measured.between_steps == pytest.approx(12 / process - 12 / 20)
+    parts = measured.computed_longer + measured.loaded_outside + measured.between_steps
+    assert measured.difference == pytest.approx(100 * parts)
 
 
 @pytest.mark.parametrize("numbers", [[], [11, 12]])
@@ -85,7 +94,7 @@ def result(configuration: str, dlio: float, ours: float, stage: str = "read::fil
     return {
         "configuration": configuration,
         "dlio": dlio,
-        "dlio_loaded": dlio,
+        **dict.fromkeys(table.PARTS, (ours - dlio) / 3),
         "dlio_epochs": dlio,
         "ours": ours,
         "difference": 100 * (ours - dlio),
