@@ -110,7 +110,7 @@ def variants(run: kit.Run) -> dict[str, tuple[Any, ...]]:
         "h04_map_2_persistent": pipeline(
             Pictures(picture, n=n), style="step", batch_size=b, num_workers=2, persistent_workers=True
         ),
-        "h05_large_2": pipeline(Pictures(light, n=n, size=225), batch_size=8, num_workers=2),
+        "h05_large_2": pipeline(Pictures(light, n=n, size=160), batch_size=8, num_workers=2),
         "h06_iterable_0": pipeline(Stream(64), style="step", batch_size=b),
         "h07_iterable_1": pipeline(Stream(64, w), batch_size=b, num_workers=1),
         "h08_iterable_2_dicts": pipeline(Stream(512, w), op=True, batch_size=8, num_workers=2, prefetch_factor=4),
