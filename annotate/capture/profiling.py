@@ -120,7 +120,6 @@ class Profile:
         action = torch.profiler.ProfilerAction
         self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
         self._last_action: Final = action.RECORD_AND_SAVE
-        self._no_action: Final = action.NONE
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._host = HostSampler(options.host_sample_ms, self._session.workers.pids)
@@ -305,19 +304,20 @@ class Profile:
 
     def _follow_schedule(self) -> None:
         """Have the flag say what torch's profiler does now."""
-        if self._torch.current_action not in self._recording_actions or self._torch.is_given_up:
-            return
-        if not self._in_window:
-            self._in_window = True
-            self._windows += 1
-            self._session.refresh()
-            self._anchors = Anchors()
-            self._anchors.begin()
-            self._session.workers.open_window()
-            self._ledger.open()
-            self._marker_us = cost_of_a_marker_us()
-            self._host.start()
-        switch.set_recording(True)
+        if self._torch.current_action in self._recording_actions and not self._torch.is_given_up:
+            switch.set_recording(True)
+
+    def window_opens(self) -> None:
+        """Begin all that lasts for a window; called by torch's profiler, so that none of it is part of a step."""
+        self._in_window = True
+        self._windows += 1
+        self._session.refresh()
+        self._anchors = Anchors()
+        self._anchors.begin()
+        self._session.workers.open_window()
+        self._ledger.open()
+        self._marker_us = cost_of_a_marker_us()
+        self._host.start()
 
     def _close_window(self) -> None:
         self._host.stop()
