@@ -46,7 +46,7 @@ def run_once(configuration: Configuration, python: Path, work: Path) -> dict[str
     window = [configuration.wait_steps, WARM_UP, configuration.active_steps]
     load, began = os.getloadavg()[0], time.time()
     attached = [str(python), str(FOLDER / "attach.py"), str(logdir), *map(str, window)]
-    said = _execute([*attached, *configuration.overrides(str(work))], work)
+    said = json.loads(_execute([*attached, *configuration.overrides(str(work))], work).splitlines()[-1])
     seconds = time.time() - began
     report = [sys.executable, "-m", "tb_dataplugin", "report", str(logdir), "--format", "json", "--no-cache"]
     captures = json.loads(_execute(report, work))["captures"]
@@ -54,13 +54,13 @@ def run_once(configuration: Configuration, python: Path, work: Path) -> dict[str
         raise RuntimeError(f"{configuration.name}: {len(captures)} captures in place of one")
     (folder / "report.json").write_text(json.dumps(captures[0]), encoding="utf-8")
     output = json.loads((folder / "dlio" / "0_output.json").read_text(encoding="utf-8"))
-    measured = utilisation(output, captures[0], EPOCHS_AFTER)
+    measured = utilisation(output, said["next_s"], captures[0], EPOCHS_AFTER)
     return {
         "configuration": configuration.name,
         **asdict(measured),
         "difference": measured.difference,
         "named": first_named(captures[0]),
-        "warnings": json.loads(said.splitlines()[-1]),
+        "warnings": said["warnings"],
         "load_average": load,
         "seconds": seconds,
     }

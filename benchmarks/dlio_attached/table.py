@@ -10,7 +10,7 @@ from benchmarks.dlio_attached.configurations import CONFIGURATIONS, Configuratio
 
 TOLERANCE: Final = 2.0
 """Points by which the two utilisations may differ."""
-PARTS: Final = ("computed_longer", "loaded_outside", "between_steps")
+PARTS: Final = ("computed_longer", "released", "between_steps", "our_clock")
 HEAD: Final = (
     "workload",
     "DataLoader workers",
@@ -18,7 +18,7 @@ HEAD: Final = (
     "DLIO, same steps",
     "ours",
     "difference, points",
-    "of it: computed longer, loaded outside of `next()`, between steps",
+    "of it: computed longer, released, between steps, our clock",
     "DLIO, epochs after",
     "largest data wait",
 )
@@ -38,7 +38,8 @@ def summary(results: Sequence[dict[str, Any]]) -> str:
     reached = sum(all(abs(result["difference"]) <= TOLERANCE for result in runs) for _, runs in groups)
     return (
         f"Within {TOLERANCE:.0f} points: {within} of {len(results)} runs, all runs of {reached} of {len(groups)} "
-        f"configurations; the worst {_points(worst['difference'])} ({worst['configuration']})"
+        f"configurations; the worst {_points(worst['difference'])} ({worst['configuration']}). Of it by our clock: at "
+        f"most {max(abs(100 * result['our_clock']) for result in results):.1f}"
     )
 
 

@@ -1,9 +1,9 @@
 """Accelerator utilisation by DLIO's numbers and by ours; times in seconds, utilisations from 0 to 1.
 
 DLIO's is the time it meant to compute over the time that passed. Ours is what is left of the window without the data
-wait. They differ by three parts, each known from DLIO's clocks and ours, whose sum is the difference exactly: what the
-computation took longer than asked for, what DLIO counts as loading outside of the DataLoader's `next()`, and what
-passes between DLIO's steps.
+wait. They differ by four parts, whose sum is the difference exactly: what the computation took longer than asked for;
+what DLIO counts as loading after the DataLoader's `next()` has returned; what passes between DLIO's steps; and by how
+much our clock around `next()` and a third one differ. Only the last is an error of ours.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ class Utilisation:
     """By DLIO's formula, over the steps of the window."""
     computed_longer: float
     """Neither loading nor the computation that was asked for, by DLIO's clocks."""
-    loaded_outside: float
-    """Loading by DLIO's clocks, less our data wait."""
+    released: float
+    """Loading by DLIO's clocks after `next()`: the batch before is given up there, and its memory released."""
     between_steps: float
     """Of the window, and of none of DLIO's steps."""
+    our_clock: float
+    """The time of `next()` by the third clock, less our data wait."""
     dlio_epochs: float
     """What DLIO itself states, mean of the epochs after the recorded one."""
     ours: float
@@ -58,8 +60,10 @@ def steps_of(output: dict[str, Any]) -> list[Step]:
     return steps
 
 
-def utilisation(output: dict[str, Any], capture: dict[str, Any], epochs_after: Sequence[int]) -> Utilisation:
-    """Of one capture of `report --format json` and DLIO's output of the same run.
+def utilisation(
+    output: dict[str, Any], next_s: Sequence[float], capture: dict[str, Any], epochs_after: Sequence[int]
+) -> Utilisation:
+    """Of one capture of `report --format json`, and DLIO's output and a third clock's of the same run.
 
     The profiler's steps end with DLIO's, so that step `n` of the profiler is the n-th that DLIO processed.
 
@@ -68,18 +72,21 @@ def utilisation(output: dict[str, Any], capture: dict[str, Any], epochs_after: S
     """
     numbers = [item["number"] for item in capture["steps"]["items"]]
     steps = steps_of(output)
+    if len(next_s) != len(steps):
+        raise ValueError(f"the third clock has {len(next_s)} batches for DLIO's {len(steps)} steps")
     if not numbers or max(numbers) >= len(steps):
         raise ValueError(f"the window's steps {numbers[:1]} to {numbers[-1:]} are not among DLIO's {len(steps)}")
     same = [steps[number] for number in numbers]
     process, load = sum(step.process for step in same), sum(step.load for step in same)
-    compute = sum(step.compute for step in same)
+    compute, loader = sum(step.compute for step in same), sum(next_s[number] for number in numbers)
     wait, window = capture["loader"]["wait_us"] / 1e6, capture["window_us"] / 1e6
     stated = [output[str(epoch)]["au"][TRAINING] / 100 for epoch in epochs_after]
     return Utilisation(
         dlio=compute / process,
         computed_longer=(process - load - compute) / process,
-        loaded_outside=(load - wait) / process,
+        released=(load - loader) / process,
         between_steps=wait / process - wait / window,
+        our_clock=(loader - wait) / process,
         dlio_epochs=sum(stated) / len(stated),
         ours=1 - wait / window,
         steps=len(same),
