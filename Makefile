@@ -15,7 +15,7 @@ PIP  := $(PY) -m pip install -q --disable-pip-version-check -c requirements/cons
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint types contracts generate check-generated test-python test-frontend test-ecosystem bench bench-peers clean
+.PHONY: demo test lint types contracts generate check-generated test-python test-frontend test-ecosystem bench bench-peers bench-dlio clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
@@ -78,8 +78,18 @@ $(VENV)-peers/.installed: requirements/peers.txt
 	$(VENV)-peers/bin/python -m pip install -q --disable-pip-version-check -r requirements/peers.txt
 	@touch $@
 
+# The data wait beside DLIO's accelerator utilisation; DLIO gets an environment of its own.
+bench-dlio: $(VENV)/.dev $(VENV)-dlio/.installed
+	$(PY) benchmarks/dlio.py --dlio-python $(VENV)-dlio/bin/python
+
+$(VENV)-dlio/.installed: requirements/dlio.txt requirements/constraints.txt
+	$(PYTHON) -m venv $(VENV)-dlio
+	$(VENV)-dlio/bin/python -m pip install -q --disable-pip-version-check -c requirements/constraints.txt torch numpy pillow
+	$(VENV)-dlio/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements/dlio.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-peers $(VENV)-ecosystem frontend/node_modules build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-dlio $(VENV)-ecosystem frontend/node_modules build dist *.egg-info
 
 $(PY):
 	$(PYTHON) -m venv $(VENV)

@@ -12,6 +12,8 @@ import torch.profiler
 
 from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole
 
+_RECORDING: Final = (torch.profiler.ProfilerAction.RECORD, torch.profiler.ProfilerAction.RECORD_AND_SAVE)
+
 _GIVEN_UP: Final = (
     "no trace to export: annotate.profile stopped recording this window when another torch.profiler began"
 )
@@ -19,6 +21,9 @@ _GIVEN_UP: Final = (
 
 class Capture(Protocol):
     """Whom a profiler of ours works for."""
+
+    def window_opens(self) -> None:
+        """Recording has begun, and the first step of the window has not."""
 
     def save(self, profiler: Any) -> Export | None:
         """Write the window that has just been recorded; None when that failed, which is said there."""
@@ -65,6 +70,8 @@ class Profiler(torch.profiler.profile):
         if not self.is_given_up:
             super().start_trace()
             self._is_recording = True
+            if self.current_action in _RECORDING:  # else it ends at once: the loop ended in the warm-up
+                self._capture.window_opens()
 
     def stop_trace(self) -> None:
         if self.is_given_up:

@@ -114,7 +114,6 @@ class Profile:
         action = torch.profiler.ProfilerAction
         self._recording_actions: Final = (action.RECORD, action.RECORD_AND_SAVE)
         self._last_action: Final = action.RECORD_AND_SAVE
-        self._no_action: Final = action.NONE
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._window = Window(
@@ -296,14 +295,16 @@ class Profile:
 
     def _follow_schedule(self) -> None:
         """Set the flag to what torch's profiler does now."""
-        if self._torch.current_action not in self._recording_actions or self._torch.is_given_up:
-            return
-        if not self._in_window:
-            self._in_window = True
-            self._windows += 1
-            self._window.open()
-        self._window.look_at_workers()
-        switch.set_recording(True)
+        if self._torch.current_action in self._recording_actions and not self._torch.is_given_up:
+            if self._in_window:
+                self._window.look_at_workers()
+            switch.set_recording(True)
+
+    def window_opens(self) -> None:
+        """Begin all that lasts for a window; called by torch's profiler, so that none of it is part of a step."""
+        self._in_window = True
+        self._windows += 1
+        self._window.open()
 
     def _close_window(self) -> None:
         self._window.close(is_last=self._own_schedule and self._windows == self.options.repeat)

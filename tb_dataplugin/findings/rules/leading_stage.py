@@ -52,11 +52,18 @@ LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "blocked": "blocked by storage, a lock or another process",
 }
 
+DECODER_ADVICE: Final = {
+    "numpy.NpzFile": "Store the arrays as .npy files, which np.load reads in one piece: an .npz is unpacked piece by "
+    "piece, with a checksum over all of it, even where it is not compressed.",
+}
+"""By the decode stage's label; of an array there is no smaller image."""
+
 DECODER_CODE: Final = {
     "PIL": "image.draft('RGB', (width, height))  # JPEG: decodes at the next smaller scale",
     "cv2": "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)  # decodes at half the size",
+    "numpy.NpzFile": "np.save(path, array)  # once; np.load(path) for each sample",
 }
-"""By the first word of the decode stage's label."""
+"""By the decode stage's label, or its first word."""
 
 
 @rule(title="Leading stage", about="samples", replay=True, input_bound=True)
@@ -121,6 +128,8 @@ def _cpu_use(rows: list[StageCalls]) -> CpuUse | None:
 def _advice(signals: Signals, stage: Stage) -> str:
     """What the order and the sizes of the transforms, as recorded, allow to say."""
     advice = ADVICE[stage.kind]
+    if stage.kind == "decode":
+        return DECODER_ADVICE.get(stage.label, advice)
     if stage.kind != "transform":
         return advice
     if any(path[-1] == stage for path in containers(signals.stages)):
@@ -161,7 +170,9 @@ def _whole(signals: Signals) -> str:
 
 
 def _code(stage: Stage) -> str:
-    return DECODER_CODE.get(stage.label.partition(".")[0], "") if stage.kind == "decode" else ""
+    if stage.kind != "decode":
+        return ""
+    return DECODER_CODE.get(stage.label, "") or DECODER_CODE.get(stage.label.partition(".")[0], "")
 
 
 def _waited(signals: Signals, leader: StageWait) -> Evidence:

@@ -31,6 +31,16 @@ def test_the_decoder_in_use_gets_its_own_advice() -> None:
     assert "cv2" in said.code and "draft" not in said.code + said.advice
 
 
+def test_arrays_in_an_npz_are_not_advised_to_become_smaller_images() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 90)
+    for number in range(8):
+        builder.stage("decode::numpy.NpzFile", 1 + 10 * number, 9)
+    said = finding_in(builder, "leading_stage")
+    assert said.stage == "decode::numpy.NpzFile"
+    assert ".npy" in said.advice and "image" not in said.advice
+    assert said.code.startswith("np.save")
+
+
 def test_the_gain_never_exceeds_the_data_wait_of_the_stage() -> None:
     assert finding_in(training_run(), "leading_stage").gain_us_per_step == 30
 

@@ -1,0 +1,1 @@
+"""Nothing: DLIO's profiler imports tensorflow, and PyTorch workloads use none of it."""

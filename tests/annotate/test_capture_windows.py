@@ -1,0 +1,54 @@
+"""A window opens before its first step, and only where something is recorded."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from capture_helpers import load
+from torch.utils.data import DataLoader
+
+import annotate
+from annotate.host.sampler import HostSampler
+
+
+class Numbers(torch.utils.data.Dataset[int]):
+    def __len__(self) -> int:
+        return 40
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+def test_what_opening_a_window_takes_is_in_none_of_its_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = HostSampler.start
+
+    def slow_start(self: HostSampler) -> None:
+        time.sleep(0.3)
+        start(self)
+
+    monkeypatch.setattr(HostSampler, "start", slow_start)
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    with annotate.profile(tmp_path, wait=1, warmup=1, active=2, repeat=2) as prof:
+        for _ in prof.steps(loader):
+            pass
+    assert len(prof.trace_files) == 2
+    for path in prof.trace_files:
+        steps = [event for event in load(path)["traceEvents"] if str(event["name"]).startswith("ProfilerStep#")]
+        assert len(steps) == 2
+        assert max(float(step["dur"]) for step in steps) < 200_000
+
+
+def test_a_loop_that_ends_in_the_warm_up_opens_no_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    monkeypatch.setattr(HostSampler, "start", lambda self: opened.append(self))
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=20))
+    with (
+        pytest.warns(UserWarning, match="recorded nothing"),
+        annotate.profile(tmp_path, wait=1, warmup=5, active=2) as prof,
+    ):
+        for _ in prof.steps(loader):
+            pass
+    assert opened == []
