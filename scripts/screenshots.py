@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VIEWS = ("overview", "findings", "stages", "workers", "gaps", "compare", "trace")
 WIDTHS = (1400, 800)
 SETTLE_MS = 1500
+DRAWN_MS = 20_000  # Perfetto does not say when it has drawn all tracks
 HAS_TRACE = "() => location.hash.includes('local_cache_key=') && Boolean(window.app && window.app.trace)"
 
 DEVICE = "gpu/v100_resnet50_workers0"
@@ -84,6 +85,7 @@ class Tab:
         root = self.frame.frame_locator('[data-testid="perfetto-frame"]').locator("html")
         for _ in range(600):
             if root.evaluate(HAS_TRACE):
+                self.page.wait_for_timeout(DRAWN_MS)
                 return
             self.page.wait_for_timeout(200)
         raise TimeoutError("Perfetto has not opened the trace in two minutes")
