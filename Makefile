@@ -48,7 +48,7 @@ check-generated: $(VENV)/.dev frontend/node_modules/.installed
 
 test-python: $(VENV)/.dev
 	@scripts/chromium
-	$(PY) -m pytest -n $(JOBS)
+	$(PY) -m pytest -n $(JOBS) --max-worker-restart 0
 
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 	cd frontend && ../scripts/npm run --silent test
