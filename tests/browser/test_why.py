@@ -224,7 +224,9 @@ def test_every_view_says_the_sentence_of_the_report(tab: Tab, host: Host) -> Non
 def test_evidence_that_the_overview_shows_elsewhere_is_not_listed(tab: Tab, host: Host) -> None:
     verdict = host.reports[SAWTOOTH]["verdict"]
     tab.open(SAWTOOTH, "overview")
-    shown = [plain(line) for line in tab.find("verdict-evidence").locator("li").all_inner_texts()]
     elsewhere = ("idle_by_cause", "data_wait")
     news = [one for one in verdict["evidence"] if not one["in_sentence"] and one["kind"] not in elsewhere]
+    lines = tab.find("verdict-evidence").locator("li")
+    lines.nth(len(news) - 1).wait_for()
+    shown = [plain(line) for line in lines.all_inner_texts()]
     assert shown == [plain(one["text"]) for one in news]
