@@ -130,7 +130,8 @@ class StandingEpoch(Epoch):
 
     def drawn(self, batch: Batch, indices: object) -> None:
         if self.iteration.has_workers:
-            super().drawn(batch, indices)
+            batch.loader, batch.epoch = self.loader, self.epoch
+            self._batches.kept.append(batch)
         elif self._workers.is_armed:
             self._note(batch.drawn or 0)
 
