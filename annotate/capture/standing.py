@@ -178,8 +178,13 @@ class Standing:
 
     def keep(self, profiler: Any) -> None:
         """It has stopped: keep the window until its export."""
-        if self._is_of(profiler) and self._is_open and self._window is not None and results_are_whole(profiler):
+        ours = self._session
+        if ours is None or not self._is_of(profiler) or not self._is_open:
+            return
+        if self._window is not None and results_are_whole(profiler):
             self._is_open = False
+            for note in self.workers.loaders.notes():
+                ours.patches.note(note)
             self._kept = self._window.recorded(is_kept=True)
             self._kept_of = weakref.ref(profiler, self._let_go)
 
@@ -325,9 +330,19 @@ def stand(loader: object = None) -> None:
 
 
 def stand_for_a_stage() -> None:
-    """A stage has been made, perhaps in the middle of a loop: not again after `off`."""
-    if _standing is None and not _is_off:
-        install()
+    """A stage has been made, perhaps in the middle of a loop: not again after `off`.
+
+    All loaders are followed from then on, since any of them may run it in its workers.
+    """
+    ours = _standing or (None if _is_off else install())
+    if ours is not None and not ours.workers.loaders.follows_all:
+        _follow_all(ours)
+
+
+def _follow_all(ours: Standing) -> None:
+    with guard("annotate does not follow all DataLoaders"):
+        ours.workers.loaders.follows_all = True
+        follow_all_classes()
 
 
 def follow_everything(skipped: Iterable[object]) -> None:
@@ -336,9 +351,7 @@ def follow_everything(skipped: Iterable[object]) -> None:
     if ours is not None:
         for loader in skipped:
             ours.workers.loaders.skip(loader)
-        with guard("annotate.auto does not follow DataLoaders"):
-            ours.workers.loaders.follows_all = True
-            follow_all_classes()
+        _follow_all(ours)
 
 
 def off() -> None:
