@@ -31,7 +31,7 @@ from annotate.capture.window import Recorded, Window, names_handed_out
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from annotate.recording.boundaries import remove_hooks
-from annotate.saying import guard, one_line, report_fault
+from annotate.saying import came_by_a_signal, guard, one_line, report_fault
 from annotate.trace import writer
 from annotate.trace_format import LoaderMetadata
 from annotate.workers import following, worker_side
@@ -202,6 +202,8 @@ class Standing:
         try:
             writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
         except Exception as error:
+            if came_by_a_signal(error):
+                raise
             report_fault(f"annotate could not add its spans to {path}, which is as torch wrote it: {one_line(error)}")
 
     @property

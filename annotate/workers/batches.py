@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from annotate.hooks.wrappers import timed_next
 from annotate.recording import switch
-from annotate.saying import guard, one_line, report_fault
+from annotate.saying import guard, report_error
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
@@ -148,13 +148,13 @@ class TaggingIterator:
             if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
                 iteration.consume(perf_counter_ns())
         except Exception as error:
-            report_fault(f"{_LOST}. Internal error: {one_line(error)}")
+            report_error(_LOST, error)
         indices = timed_next(self._name, self._iterator)
         try:
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers else indices
         except Exception as error:
-            report_fault(f"{_LOST}. Internal error: {one_line(error)}")
+            report_error(_LOST, error)
         return indices
 
     def __getattr__(self, name: str) -> Any:

@@ -16,7 +16,7 @@ from multiprocessing.reduction import ForkingPickler
 from time import perf_counter_ns
 from typing import Any, Final, NamedTuple
 
-from annotate.saying import guard, one_line, report_fault
+from annotate.saying import guard, report_error, report_fault
 
 UNKNOWN: Final = -1
 LOST: Final = "annotate does not record the batches of a DataLoader worker"
@@ -115,7 +115,7 @@ def take_indices(indices: Any, iteration: int, batch: int, *wanted: str) -> Any:
         try:
             begun(Tag(iteration, batch, frozenset(wanted) if wanted else NOTHING_WANTED))
         except Exception as error:  # a fault of ours costs a record, never a batch
-            report_fault(f"{LOST}. Internal error: {one_line(error)}")
+            report_error(LOST, error)
     return indices
 
 
@@ -189,7 +189,7 @@ def unpack_lean(data: Any, facts: tuple[int, ...]) -> Any:
         try:
             arrived(Facts(*facts), NO_PAYLOAD)
         except Exception as error:
-            report_fault(f"{LOST}. Internal error: {one_line(error)}")
+            report_error(LOST, error)
     return data
 
 
