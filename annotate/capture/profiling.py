@@ -18,7 +18,8 @@ from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
-from annotate.saying import came_by_a_signal, deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
+from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
+from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 
 if TYPE_CHECKING:

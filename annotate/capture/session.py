@@ -17,7 +17,8 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import path_to_loaders, time_generator, time_wrapper
 from annotate.options import WorkerLimits
 from annotate.recording import switch
-from annotate.saying import came_by_a_signal, deliver, forget_reported, guard, in_short, one_line, report_fault
+from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
+from annotate.signals import came_by_a_signal
 from annotate.trace_format import LoaderMetadata
 from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate

@@ -31,7 +31,8 @@ from annotate.capture.window import Recorded, Window, names_handed_out
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from annotate.recording.boundaries import remove_hooks
-from annotate.saying import came_by_a_signal, guard, one_line, report_fault
+from annotate.saying import guard, one_line, report_fault
+from annotate.signals import came_by_a_signal, undisturbed
 from annotate.trace import writer
 from annotate.trace_format import LoaderMetadata
 from annotate.workers import following, worker_side
@@ -244,7 +245,7 @@ def _prepare_trace(standing: Standing, original: Callable[..., Any]) -> Callable
     @wraps(original)
     def _prepare_trace(self: Any, *args: Any, **kwargs: Any) -> Any:
         if standing is _standing:
-            with guard(_LOST):
+            with guard(_LOST), undisturbed():
                 standing.prepare(self)
         return original(self, *args, **kwargs)
 
@@ -256,7 +257,7 @@ def _start_trace(standing: Standing, original: Callable[..., Any]) -> Callable[.
     def _start_trace(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
         if standing is _standing:
-            with guard(_LOST):
+            with guard(_LOST), undisturbed():
                 standing.start(self)
         return result
 
@@ -268,12 +269,18 @@ def _exit(standing: Standing, original: Callable[..., Any]) -> Callable[..., Any
     def __exit__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
         if standing is not _standing or standing._session is None:
             return original(self, *args, **kwargs)
-        with guard(_LOST):
-            standing.stop(self)
+        try:
+            with guard(_LOST), undisturbed():
+                standing.stop(self)
+        finally:
+            result = stopped(self, *args, **kwargs)
+        return result
+
+    def stopped(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, *args, **kwargs)
         finally:
-            with guard(_LOST):
+            with guard(_LOST), undisturbed():
                 try:
                     standing.keep(self)
                 finally:
