@@ -142,7 +142,7 @@ class Session:
         used = [loader for loader in self.loaders if id(loader) in iterated]
         for loader in used:
             if id(loader) not in self._lengths:
-                self._lengths[id(loader)] = _length_of(loader)
+                self._lengths[id(loader)] = length_of(loader)
         lengths = [length for loader in used if (length := self._lengths[id(loader)]) is not None]
         return Loop(
             prefetched=max((_prefetched(loader) for loader in used), default=0),
@@ -181,7 +181,7 @@ def _prefetched(loader: object) -> int:
     return (getattr(loader, "num_workers", 0) or 0) * (getattr(loader, "prefetch_factor", None) or 0)
 
 
-def _length_of(loader: object) -> int | None:
+def length_of(loader: object) -> int | None:
     """Batches of an epoch. Not asked of iterable datasets: torch warns later, when the answer turns out wrong."""
     from torch.utils.data import IterableDataset
 

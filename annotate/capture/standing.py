@@ -24,7 +24,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
-from annotate.capture import session
+from annotate.capture import guest, session
 from annotate.capture.session import Session
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
@@ -196,12 +196,23 @@ class Standing:
         self._kept = self._kept_of = None
         try:
             writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
+            guest.wrote(path)
         except Exception as error:
             report_fault(f"annotate could not add its spans to {path}, which is as torch wrote it: {one_line(error)}")
 
     @property
     def is_on(self) -> bool:
         return self._session is not None
+
+    @property
+    def window(self) -> Window | None:
+        """Of the profiler that is at work."""
+        return self._window
+
+    @property
+    def kept(self) -> Recorded | None:
+        """The window that waits for its export."""
+        return self._kept
 
     def give_up(self) -> None:
         """End the session, whatever of it is on. Harmless when none is."""
@@ -348,6 +359,7 @@ def off() -> None:
     `auto` or `trace_handler` puts the hooks in again.
     """
     global _standing, _is_off
+    guest.give_way("the program called annotate.off")
     ours, _standing, _is_off = _standing, None, True
     if ours is not None:
         ours.remove()

@@ -131,12 +131,18 @@ class StandingEpoch(Epoch):
     def drawn(self, batch: Batch, indices: object) -> None:
         if self.iteration.has_workers:
             super().drawn(batch, indices)
-        elif self._workers.is_armed:
-            self._note(batch.drawn or 0)
+        else:
+            self._handed_out(batch.drawn or 0)
 
     def consumed(self, batch: Batch) -> None:
-        if self._workers.is_armed:
-            self._note(batch.consumed or 0)
+        self._handed_out(batch.consumed or 0)
+
+    def _handed_out(self, now: int) -> None:
+        workers = self._workers
+        if workers.is_armed:
+            self._note(now)
+        if workers.on_any_batch is not None:
+            workers.on_any_batch(self)
 
     def _note(self, now: int) -> None:
         """A batch is handed out, or with zero workers about to be made, while a profiler is at work."""
@@ -163,6 +169,8 @@ class StandingWorkers(WorkerCapture):
         """Called with every loader that is iterated while armed."""
         self.on_batch: Callable[[int], None] | None = None
         """Called with the moment (``perf_counter_ns``) of each batch that is handed out while armed."""
+        self.on_any_batch: Callable[[StandingEpoch], None] | None = None
+        """Called for each batch that is handed out, or with zero workers about to be made, armed or not."""
         self._pid = os.getpid()
         super().__init__(self.loaders.number_of, Patches(), WorkerLimits(spool_bytes=_SPOOL_BYTES))
 
@@ -172,7 +180,7 @@ class StandingWorkers(WorkerCapture):
 
     def remove(self) -> None:
         """Let go of everything."""
-        self.on_loader = self.on_batch = None
+        self.on_loader = self.on_batch = self.on_any_batch = None
         self.is_armed = False
         atexit.unregister(self._at_exit)
         super().end()

@@ -11,6 +11,7 @@ from typing import ClassVar, NoReturn, Protocol
 from tb_dataplugin.cli.compare import CompareCommand
 from tb_dataplugin.cli.inputs import complain, forget_output
 from tb_dataplugin.cli.report import ReportCommand
+from tb_dataplugin.cli.run import RunCommand
 from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.shown import shown
 from tb_dataplugin.version import VERSION
@@ -28,7 +29,7 @@ class Command(Protocol):
     def run(arguments: argparse.Namespace) -> int: ...
 
 
-COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
+COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand, RunCommand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
