@@ -1,4 +1,4 @@
-"""A recording of ours that the program did not ask for (`annotate.launch`): it gives way to whatever the program does."""
+"""A recording that the program did not ask for (`annotate.launch`): it gives way to whatever the program does."""
 
 from __future__ import annotations
 

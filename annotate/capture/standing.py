@@ -137,7 +137,7 @@ class Standing:
         self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
         try:
             if self.workers.loaders.follows_all:
-                follow_all_classes()
+                following.hook_all_classes()
             self._session.begin()
             for note in self._patches.notes:
                 self._session.patches.note(note)
@@ -349,7 +349,7 @@ def follow_everything(skipped: Iterable[object]) -> None:
             ours.workers.loaders.skip(loader)
         with guard("annotate.auto does not follow DataLoaders"):
             ours.workers.loaders.follows_all = True
-            follow_all_classes()
+            following.hook_all_classes()
 
 
 def off() -> None:
@@ -380,17 +380,6 @@ def give_way() -> None:
     stand()
     if _standing is not None:
         _standing.give_up()
-
-
-def follow_all_classes() -> None:
-    """Look at every class of loaders that there is by now."""
-    from torch.utils.data import DataLoader
-
-    waiting: list[type] = [DataLoader]
-    while waiting:
-        cls = waiting.pop()
-        following.hook_class(cls)
-        waiting += type.__subclasses__(cls)
 
 
 def _after_fork() -> None:

@@ -117,10 +117,9 @@ class Recording:
 
     def _record(self, epoch: StandingEpoch) -> None:
         window = self._standing.window
-        if window is not None:
-            source, boundaries = window.steps()
-            if boundaries >= self._order.active + 2:  # of an optimizer's the first is left out, of batches the last
-                self._write()
+        # Of an optimizer's boundaries the first is left out, of batches the last.
+        if window is not None and window.boundaries() >= self._order.active + 2:
+            self._write()
 
     def _write(self) -> None:
         """Close the window, and write its file."""

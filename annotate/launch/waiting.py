@@ -1,7 +1,7 @@
 """When to record a program that knows nothing of it: asked at each batch that its training thread takes.
 
-As ``wait="auto"`` of `annotate.profile`, for the first loader for which that is the case. Batches that are taken without
-gradients are a validation's (Lightning begins with one), unless there are no others.
+As ``wait="auto"`` of `annotate.profile`, for the first loader for which that is the case. Batches that are taken
+without gradients are a validation's (Lightning begins with one), unless there are no others.
 """
 
 from __future__ import annotations

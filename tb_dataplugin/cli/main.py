@@ -64,8 +64,12 @@ def _fail(error: DataPipelineError) -> int:
 class _Parser(argparse.ArgumentParser):
     """Its errors quote what was typed, which may come from a script's file names."""
 
+    bad_usage = 2
+    """Exit status; `run` leaves 2 to the programs that it runs."""
+
     def error(self, message: str) -> NoReturn:
-        super().error(shown(message))
+        self.print_usage(sys.stderr)
+        self.exit(self.bad_usage, shown(f"{self.prog}: error: {message}") + "\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -79,5 +83,6 @@ def build_parser() -> argparse.ArgumentParser:
         text = (command.__doc__ or "").strip()
         sub = subcommands.add_parser(command.name, help=text.splitlines()[0], description=text)
         command.add_arguments(sub)
+        sub.bad_usage = 125 if command is RunCommand else 2
         sub.set_defaults(run=command.run, command=command.name)
     return parser

@@ -27,7 +27,6 @@ class RunCommand:
 
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
-        parser.set_defaults(bad_usage=125)
         parser.usage = "%(prog)s [--logdir D] [--wait N] [--active M] [--standby] [--quiet] -- PROGRAM ..."
         help_logdir = "folder for the traces (default: runs/DATE-TIME)"
         parser.add_argument("--logdir", type=Path, metavar="D", help=help_logdir)

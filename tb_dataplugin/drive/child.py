@@ -58,9 +58,7 @@ def _start(program: Program, environment: Mapping[str, str], mask: set[int] | se
     ours = [signal.SIGPIPE, signal.SIGXFSZ]
     for attempt in (program, as_script(program)):
         try:
-            return os.posix_spawn(
-                attempt.path, attempt.arguments, environment, setsigmask=list(mask), setsigdef=ours
-            )
+            return os.posix_spawn(attempt.path, attempt.arguments, environment, setsigmask=list(mask), setsigdef=ours)
         except OSError as error:
             if error.errno != errno.ENOEXEC:
                 status = 127 if error.errno == errno.ENOENT else 126

@@ -41,13 +41,16 @@ def find_program(command: Sequence[str], environment: Mapping[str, str]) -> Prog
     path = name if "/" in name else _on_path(name, environment.get("PATH", os.defpath))
     if not Path(path).exists():
         raise CannotStart(127, f"cannot run {name}: there is no such program; check its name, or give its path")
-    if Path(path).is_dir() or not os.access(path, os.X_OK):
-        remedy = f"python {name}" if name.endswith(".py") else f"chmod +x {name}"
-        raise CannotStart(126, f"cannot run {name}: it is not executable; did you mean `{remedy}`?")
+    if Path(path).is_dir():
+        raise CannotStart(126, f"cannot run {name}: it is a folder; give a program in it")
+    if not os.access(path, os.X_OK):
+        remedy = f"did you mean `python {name}`?" if name.endswith(".py") else f"`chmod +x {name}` if it is a program"
+        raise CannotStart(126, f"cannot run {name}: it is not executable; {remedy}")
     flag = _flag(command) or _flag_of_shebang(path)
     if flag is not None:
         raise CannotStart(
-            125, f"cannot record {name}: Python's option -{flag} {_MASTERS[flag]}, so it would not load us; leave it out"
+            125,
+            f"cannot record {name}: Python's option -{flag} {_MASTERS[flag]}, so it would not load us; leave it out",
         )
     return Program(path, tuple(command))
 

@@ -233,7 +233,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.transport:LeanParcel.__init__",
         ),
     ),
-    "annotate.auto": (AUTO, ("capture.standing:follow_all_classes",)),
+    "annotate.auto": (AUTO, ("workers.following:hook_all_classes",)),
     "monitor": (
         MONITOR,
         (

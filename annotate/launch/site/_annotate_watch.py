@@ -19,7 +19,7 @@ FOLDER = "ANNOTATE_RUN"
 """In the environment: the folder by which `tb-dataplugin run` and its processes talk."""
 _WATCHED = "torch.utils.data.dataloader"
 _METHODS = ("__iter__", "_get_iterator")
-_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 """The folder that holds the package `annotate`."""
 
 _armed: list[tuple[type, str, Any, Any]] = []
@@ -35,14 +35,14 @@ def install() -> None:
         if loaded is not None and hasattr(loaded, "DataLoader"):
             _arm_module(loaded)
         else:
-            sys.meta_path.insert(0, Finder())  # type: ignore[arg-type]
+            sys.meta_path.insert(0, Finder())
 
 
 def leave_mark(name: str, text: str = "") -> None:
     """Say that this process has come so far, for the line that `run` ends with."""
     folder = os.environ.get(FOLDER)
     if folder:
-        with suppress(OSError), open(os.path.join(folder, f"{os.getpid()}.{name}"), "w") as mark:  # noqa: PTH118
+        with suppress(OSError), open(os.path.join(folder, f"{os.getpid()}.{name}"), "w") as mark:
             mark.write(text)
 
 
@@ -53,7 +53,7 @@ class Finder:
         if name != _WATCHED:
             return None
         # A new list: another thread may be in the middle of the old one.
-        sys.meta_path = [finder for finder in sys.meta_path if finder is not self]  # type: ignore[comparison-overlap]
+        sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             spec = None if find is None else find(name, path, target)
@@ -76,7 +76,7 @@ class Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         self._spec.loader = self._loader
-        if module.__loader__ is self:  # type: ignore[comparison-overlap]
+        if module.__loader__ is self:
             module.__loader__ = self._loader
         self._loader.exec_module(module)
         with suppress(Exception):
@@ -113,7 +113,7 @@ def _arm_subclass_of(base: type) -> Callable[..., None]:
     """Loaders with methods of their own need not call DataLoader's."""
 
     def __init_subclass__(cls: type, **keywords: Any) -> None:  # noqa: N807
-        super(base, cls).__init_subclass__(**keywords)
+        super(base, cls).__init_subclass__(**keywords)  # type: ignore[arg-type]
         if _armed:
             arm(cls)
 
@@ -163,7 +163,7 @@ def make_importable() -> None:
     from importlib.machinery import PathFinder
 
     if "annotate" not in sys.modules and PathFinder.find_spec("annotate") is None:
-        sys.meta_path.append(Home)  # type: ignore[arg-type]
+        sys.meta_path.append(Home)
 
 
 class Home:

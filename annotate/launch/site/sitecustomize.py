@@ -19,4 +19,4 @@ sys.path[:] = [_entry for _entry in sys.path if not _entry or os.path.abspath(_e
 sys.path_importer_cache.pop(_here, None)
 sys.modules.pop("sitecustomize", None)
 # The program's own, with its exceptions. There being none is an ImportError that Python expects, and passes over.
-import sitecustomize  # noqa: E402, F401
+import sitecustomize  # type: ignore[import-not-found]  # noqa: E402, F401
