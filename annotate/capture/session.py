@@ -114,7 +114,7 @@ class Session:
 
     def unread(self) -> list[str]:
         """A sentence, if what was given to `annotate.dataset` is read by no loader; for windows without a sample."""
-        read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
+        read = [ds for loader in self._read_loaders() for ds in datasets_in(getattr(loader, "dataset", None))]
         unread = {
             type(ds).__name__
             for role, ds in marked.objects()
@@ -171,6 +171,9 @@ class Session:
             self.time_loader(loader)
             return len(self.loaders) - 1
         return None
+
+    def _read_loaders(self) -> list[object]:
+        return self.loaders
 
     def _remember(self, loader: object) -> None:
         if not any(known is loader for known in self.loaders):

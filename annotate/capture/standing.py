@@ -61,6 +61,12 @@ class StandingSession(Session):
     def describe_loaders(self) -> list[LoaderMetadata]:
         return self._standing.describe()
 
+    def _remember(self, loader: object) -> None:
+        """Loaders are known weakly: a program lets go of its own when it likes."""
+
+    def _read_loaders(self) -> list[object]:
+        return self._standing.loaders.alive()
+
 
 class Standing:
     """What stands: the hooks, the workers, and the cycle of a profiler that is on."""

@@ -54,6 +54,9 @@ class Recording:
     def begin(self) -> None:
         """Look at the batches from now on."""
         guest.receive(self)
+        if session.is_on():
+            self._end("nothing", THEIRS)
+            return
         self._standing.workers.on_any_batch = self._batch
         atexit.register(self._at_exit)
         self.notes.write()
@@ -152,6 +155,7 @@ class Recording:
             with guard(_LOST):
                 profiler.abandon()
                 torch.autograd.profiler.KinetoStepTracker.erase_step_count(torch.profiler.profiler.PROFILER_STEP_NAME)
+                self._standing.give_up()
         self._patches.undo()
         if self.notes.state in ("waiting", "recording"):
             self.notes.state, self.notes.reason = state, reason
