@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import torch
@@ -21,9 +23,9 @@ from annotate.capture.standing import Standing
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.hooks.patching import Patches
 from annotate.launch.notes import Notes
-from annotate.launch.order import Order
+from annotate.launch.order import Order, rank
 from annotate.launch.waiting import Taken, Waiting
-from annotate.saying import guard, one_line, tell
+from annotate.saying import guard, one_line, shown, tell
 from annotate.trace import writer
 from annotate.trace_format import StepSource
 from annotate.workers.standing import StandingEpoch
@@ -169,6 +171,20 @@ class Recording:
             if self.notes.state == "recording" and threading.get_ident() == self._thread:
                 self._write()
             self._end("nothing", "" if self.notes.state == "waiting" else "the window was lost")
+        if self._order.folder is None:
+            self._say()
+
+    def _say(self) -> None:
+        """What `run` says at the end, where there is no `run`; one line, of one rank."""
+        known, logdir = rank(), self._order.logdir
+        if known is not None and known[0] != 0:
+            return
+        line = f"recorded; `tb-dataplugin report {logdir}` or `tensorboard --logdir {logdir}` shows it"
+        if not self.notes.files:
+            why = self.notes.reason or f"the program ended after {self.notes.batches} batches, before recording began"
+            line = f"nothing was recorded: {why}"
+        with suppress(Exception):
+            print(f"annotate: {shown(line)}", file=sys.stderr)
 
     # As a guest:
 

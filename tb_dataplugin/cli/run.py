@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import complain
+from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.drive import child, orders, outcome
 from tb_dataplugin.drive.program import find_program
 from tb_dataplugin.errors import CannotStart, DataPipelineError
@@ -24,6 +24,7 @@ class RunCommand:
     """
 
     name: ClassVar[str] = "run"
+    bad_usage: ClassVar[int] = 125
 
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:

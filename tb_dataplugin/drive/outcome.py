@@ -8,9 +8,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tb_dataplugin.report.report_pb2 import Capture
+if TYPE_CHECKING:
+    from tb_dataplugin.report.report_pb2 import Capture
 
 _NO_PYTHON: Final = "no Python with our hook was started (is it Python, without -I, -E and -S?)"
 _NO_TORCH: Final = "the program did not import torch.utils.data"

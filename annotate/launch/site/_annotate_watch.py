@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from functools import wraps
-from types import FunctionType, ModuleType
-from typing import Any
+
+TYPE_CHECKING = False  # that of `typing`, which is not imported, nor anything else: this runs in every Python process
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
 
 FOLDER = "ANNOTATE_RUN"
 """In the environment: the folder by which `tb-dataplugin run` and its processes talk."""
@@ -41,9 +42,12 @@ def install() -> None:
 def leave_mark(name: str, text: str = "") -> None:
     """Say that this process has come so far, for the line that `run` ends with."""
     folder = os.environ.get(FOLDER)
-    if folder:
-        with suppress(OSError), open(os.path.join(folder, f"{os.getpid()}.{name}"), "w") as mark:
-            mark.write(text)
+    try:
+        if folder:
+            with open(os.path.join(folder, f"{os.getpid()}.{name}"), "w") as mark:
+                mark.write(text)
+    except OSError:  # whoever reads it is gone
+        pass
 
 
 class Finder:
@@ -79,8 +83,10 @@ class Loader:
         if module.__loader__ is self:
             module.__loader__ = self._loader
         self._loader.exec_module(module)
-        with suppress(Exception):
+        try:
             _arm_module(module)
+        except Exception as error:
+            leave_mark("failed", f"{type(error).__name__}: {error}")
 
     def __getattr__(self, name: str) -> Any:
         if name == "_loader":
@@ -100,7 +106,7 @@ def arm(cls: type) -> None:
     """Look at the methods of `cls` that make iterators."""
     for name in _METHODS:
         method = vars(cls).get(name)
-        if isinstance(method, FunctionType):
+        if method is not None and type(method) is type(arm):
             _put(cls, name, _first_iteration(cls, name, method))
 
 
@@ -120,7 +126,9 @@ def _arm_subclass_of(base: type) -> Callable[..., None]:
     return __init_subclass__
 
 
-def _first_iteration(cls: type, name: str, original: FunctionType) -> Any:
+def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
+    from functools import wraps
+
     @wraps(original)
     def make_iterator(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not _armed:  # somebody has kept this function
@@ -154,9 +162,9 @@ def disarm() -> None:
 
 def _begin() -> None:
     """A DataLoader is about to be iterated."""
-    with suppress(Exception):
-        if sys.modules["torch.utils.data._utils.worker"]._worker_info is not None:  # in a DataLoader worker
-            return
+    worker = sys.modules.get("torch.utils.data._utils.worker")
+    if getattr(worker, "_worker_info", None) is not None:  # in a DataLoader worker
+        return
     try:
         from annotate.launch import begin
 
