@@ -9,6 +9,7 @@ from annotate.capture import standing
 from annotate.launch.notes import Notes
 from annotate.launch.order import Order, read_order
 from annotate.launch.recording import Recording
+from annotate.launch.standby import Standby
 from annotate.saying import guard
 
 
@@ -24,4 +25,5 @@ def _begin(order: Order) -> None:
     marks.auto()
     stands = standing.current()
     if stands is not None:
-        Recording(order, stands, Notes(order.folder)).begin()
+        kind = Standby if order.is_standby else Recording
+        kind(order, stands, Notes(order.folder)).begin()

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import torch
@@ -22,7 +23,7 @@ from annotate.capture.own_profiler import Profiler
 from annotate.capture.standing import Standing
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.hooks.patching import Patches
-from annotate.launch.notes import Notes
+from annotate.launch.notes import Notes, State
 from annotate.launch.order import Order, rank
 from annotate.launch.waiting import Taken, Waiting
 from annotate.saying import guard, one_line, shown, tell
@@ -45,7 +46,7 @@ class Recording:
         self._standing = standing
         self._waiting = Waiting(order.wait, order.active)
         self._lengths: dict[int, int | None] = {}
-        self._then: Callable[[StandingEpoch], None] = self._wait
+        self._then: Callable[[StandingEpoch], None] = self._first
         self._left = 0
         self._tries = 0
         self._thread = 0
@@ -56,12 +57,11 @@ class Recording:
     def begin(self) -> None:
         """Look at the batches from now on."""
         guest.receive(self)
-        if session.is_on():
-            self._end("nothing", THEIRS)
-            return
         self._standing.workers.on_any_batch = self._batch
         atexit.register(self._at_exit)
         self.notes.write()
+        if session.is_on():
+            self._end("nothing", THEIRS)
 
     def _batch(self, epoch: StandingEpoch) -> None:
         """The loop has got a batch, or with zero workers asks for it."""
@@ -74,6 +74,11 @@ class Recording:
             with guard(_LOST):
                 raise
 
+    @property
+    def _first(self) -> Callable[[StandingEpoch], None]:
+        """What begins a recording."""
+        return self._wait
+
     def _wait(self, epoch: StandingEpoch) -> None:
         self.notes.batches += 1
         if session.is_on():
@@ -84,10 +89,8 @@ class Recording:
             return
         if another_is_open():
             self._try_later()
-            return
-        self._left = warm_up
-        self._prepare()
-        self._then = self._warm_up
+        else:
+            self._prepare(warm_up)
 
     def _taken(self, epoch: StandingEpoch) -> Taken:
         number, loaders = epoch.loader, self._standing.workers.loaders
@@ -106,11 +109,13 @@ class Recording:
             self._end("nothing", THEIRS)
         self._waiting = Waiting(_BETWEEN_TRIES, self._order.active)
 
-    def _prepare(self) -> None:
+    def _prepare(self, warm_up: int) -> None:
         self._profiler = Profiler(self, activities=_activities())
         self._profiler.others.install(self._patches)
         self._profiler.prepare_trace()
         self._thread = threading.get_ident()
+        self._left = warm_up
+        self._then = self._warm_up
 
     def _warm_up(self, epoch: StandingEpoch) -> None:
         self._left -= 1
@@ -122,11 +127,14 @@ class Recording:
 
     def _record(self, epoch: StandingEpoch) -> None:
         window = self._standing.window
-        # Of an optimizer's boundaries the first is left out, of batches the last.
-        if window is not None and window.boundaries() >= self._order.active + 2:
-            self._write()
+        if window is not None and self._is_enough(window.boundaries()):
+            self._write(self._order.logdir)
 
-    def _write(self) -> None:
+    def _is_enough(self, boundaries: int) -> bool:
+        """Of an optimizer's boundaries the first is left out, of batches the last."""
+        return boundaries >= self._order.active + 2
+
+    def _write(self, logdir: Path) -> None:
         """Close the window, and write its file."""
         profiler = self._profiler
         if profiler is None or profiler.is_given_up:
@@ -137,21 +145,37 @@ class Recording:
             self._end("nothing", "the window was lost")
             return
         if kept.boundaries is not None:
-            kept.boundaries = settled(*kept.boundaries, self._order.active)
-            kept.notes.extend(_short(len(kept.boundaries[1]) - 1, self._order.active))
+            kept.boundaries = settled(*kept.boundaries, self._most_steps)
+            kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
         try:
-            path = writer.pack_trace(profiler.export_chrome_trace, self._order.logdir)
+            path = writer.pack_trace(profiler.export_chrome_trace, logdir)
         except OSError as error:
-            reason = f"cannot write its trace to {self._order.logdir}: {one_line(error)}"
+            reason = f"cannot write its trace to {logdir}: {one_line(error)}"
             tell(f"annotate {reason}")
             self._end("nothing", reason)
             return
         self.notes.files.append(str(path))
         self._end("recorded")
 
-    def _end(self, state: Any, reason: str = "") -> None:
+    @property
+    def _most_steps(self) -> int:
+        return self._order.active
+
+    def _notes_of_window(self, steps: int) -> list[str]:
+        if steps >= self._order.active:
+            return []
+        return [f"the program ended after {max(steps, 0)} of {self._order.active} steps of this window."]
+
+    def _end(self, state: State, reason: str = "") -> None:
         """Record nothing any more, and leave nothing behind. Harmless when that is so already."""
         self._standing.workers.on_any_batch = None
+        self._stop()
+        if self.notes.state in ("waiting", "recording"):
+            self.notes.state, self.notes.reason = state, reason
+        self.notes.write()
+
+    def _stop(self) -> None:
+        """End the profiler, whatever it is at. Harmless when there is none."""
         profiler, self._profiler = self._profiler, None
         if profiler is not None:
             with guard(_LOST):
@@ -159,9 +183,6 @@ class Recording:
                 torch.autograd.profiler.KinetoStepTracker.erase_step_count(torch.profiler.profiler.PROFILER_STEP_NAME)
                 self._standing.give_up()
         self._patches.undo()
-        if self.notes.state in ("waiting", "recording"):
-            self.notes.state, self.notes.reason = state, reason
-        self.notes.write()
 
     def _at_exit(self) -> None:
         """The program ends: what was recorded until now is written."""
@@ -169,7 +190,7 @@ class Recording:
             return
         with guard(_LOST):
             if self.notes.state == "recording" and threading.get_ident() == self._thread:
-                self._write()
+                self._write(self._order.logdir)
             self._end("nothing", "" if self.notes.state == "waiting" else "the window was lost")
         if self._order.folder is None:
             self._say()
@@ -224,9 +245,3 @@ def settled(source: StepSource, times: list[int], active: int) -> tuple[StepSour
     if source == "optimizer" and len(times) > 2:
         times = times[1:]
     return source, times[: active + 1]
-
-
-def _short(steps: int, active: int) -> list[str]:
-    if steps >= active:
-        return []
-    return [f"the program ended after {max(steps, 0)} of {active} steps of this window."]

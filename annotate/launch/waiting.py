@@ -53,13 +53,18 @@ class Waiting:
         return self._loaders[taken.loader](taken)
 
     def _of_loader(self, taken: Taken) -> Callable[[Taken], int | None]:
-        warm_up = min(max(2, taken.prefetched + 1), _LONGEST_WARM_UP)
+        warm_up = longest_warm_up(taken.prefetched)
         if self._wait != "auto":
             return After(self._wait, warm_up)
         recorded = self._active + LEAD
         if taken.length is not None and taken.length <= warm_up + recorded:
             return After(1, min(warm_up, taken.length // 4))  # of a short loop: whatever can be had
         return WhenItIsSteady(warm_up, recorded)
+
+
+def longest_warm_up(prefetched: int) -> int:
+    """Batches after which what was prefetched is used up, within reason."""
+    return min(max(2, prefetched + 1), _LONGEST_WARM_UP)
 
 
 class After:

@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "report": ("tb_dataplugin.cli.report", "ReportCommand"),
     "compare": ("tb_dataplugin.cli.compare", "CompareCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
+    "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }
 """Module and class, imported when it is asked for: `run` waits beside a training program, and must have no threads of
 numpy's, which would get the signals that are meant for it.

@@ -95,10 +95,10 @@ def _line(folder: Path, order: orders.Order, status: int) -> str:
     found = outcome.read_outcome(folder)
     paths = outcome.traces(found)
     if not paths:
-        return outcome.why_nothing(found, status)
+        return outcome.why_nothing(found, status, order.standby)
     from tb_dataplugin.pipeline import open_capture
 
-    captures = [open_capture(path, path.name, stores=()).capture for path in paths]
+    captures = [open_capture(path).capture for path in paths]
     ours = any(note.files for note in found.notes)
     return outcome.verdict(captures, order.logdir if ours else paths[0].parent)
 

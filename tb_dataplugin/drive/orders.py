@@ -16,7 +16,7 @@ from tb_dataplugin.errors import CannotStart
 
 FOLDER: Final = "ANNOTATE_RUN"
 """In the environment. `annotate.launch.order` reads it."""
-KINETO: Final = "KINETO_USE_DAEMON"
+ORDER: Final = "order.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,17 @@ def give_order(order: Order) -> Path:
     """A new folder with the order in it, for this user alone."""
     folder = Path(tempfile.mkdtemp(prefix="annotate-run-"))
     facts = {"logdir": str(order.logdir), "wait": order.wait, "active": order.active, "standby": order.standby}
-    (folder / "order.json").write_text(json.dumps(facts))
+    (folder / ORDER).write_text(json.dumps(facts))
     return folder
+
+
+def order_in(folder: Path) -> Order | None:
+    """None: it is gone, with the `run` that gave it."""
+    try:
+        facts = json.loads((folder / ORDER).read_text())
+        return Order(logdir=Path(facts["logdir"]), wait=facts["wait"], active=facts["active"], standby=facts["standby"])
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def take_back(folder: Path) -> None:
@@ -49,14 +58,11 @@ def environment_for(order: Order, folder: Path, environment: Mapping[str, str]) 
         CannotStart: the part that goes into the program is not installed.
     """
     path = environment.get("PYTHONPATH")
-    found = {
+    return {
         **environment,
         "PYTHONPATH": os.pathsep.join([str(_site()), *([path] if path else [])]),
         FOLDER: str(folder),
     }
-    if order.standby:
-        found[KINETO] = "1"
-    return found
 
 
 def _site() -> Path:

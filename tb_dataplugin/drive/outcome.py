@@ -84,17 +84,17 @@ def how_to_look(logdir: Path) -> str:
 
 
 def verdict(captures: Sequence[Capture], logdir: Path) -> str:
-    """The verdict of the capture whose training thread waits longest for data, and how to look."""
-    worst = max(captures, key=lambda capture: capture.loader.wait_us)
+    """The verdict of the capture whose training thread waits for data for the largest share, and how to look."""
+    worst = max(captures, key=lambda capture: capture.loader.wait_us / (capture.window_us or 1))
     whose = ""
     if len(captures) > 1:
         place = f"rank {worst.rank}" if worst.HasField("rank") else worst.name
-        whose = f"{len(captures)} captures; the longest data wait is that of {place}: "
+        whose = f"{len(captures)} captures; the largest data wait is that of {place}: "
     sentence = worst.verdict.sentence.rstrip(". ")
     return f"{whose}{sentence}. More: {how_to_look(logdir)}"
 
 
-def why_nothing(outcome: Outcome, status: int) -> str:
+def why_nothing(outcome: Outcome, status: int, standby: bool) -> str:
     """Why there is no trace, and what to do."""
     told = [note for note in outcome.notes if note.reason]
     batches = max((note.batches for note in outcome.notes), default=0)
@@ -102,6 +102,8 @@ def why_nothing(outcome: Outcome, status: int) -> str:
         why = told[0].reason
         if any(note.programs_files for note in outcome.notes):
             why += ", and its traces have the stages in them"
+    elif outcome.notes and standby:
+        why = "nobody asked for it; `tb-dataplugin attach PID` does, while the program runs"
     elif outcome.notes and os.WIFSIGNALED(status):
         why = f"signal {os.WTERMSIG(status)} ended the program before a trace was written"
     elif outcome.notes:
