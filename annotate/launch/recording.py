@@ -69,8 +69,9 @@ class Recording:
             return
         try:
             self._then(epoch)
-        except Exception as error:
-            self._end("nothing", f"internal error: {one_line(error)}")
+        except BaseException as error:  # Ctrl-C as well: what is left behind would stay
+            is_ours = isinstance(error, Exception)
+            self._end("nothing", f"internal error: {one_line(error)}" if is_ours else "it was interrupted")
             with guard(_LOST):
                 raise
 

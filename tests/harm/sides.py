@@ -84,7 +84,7 @@ class With:
         """What sitecustomize does in each process of `tb-dataplugin run`."""
         from annotate.launch.site import _annotate_watch
 
-        order = {"logdir": self._logdir, "wait": 1, "active": 2, "standby": False}
+        order = {"logdir": self._logdir, "wait": 0, "active": 2, "standby": False}
         (self._folder / "order.json").write_text(json.dumps(order))
         os.environ[_annotate_watch.FOLDER] = str(self._folder)
         _annotate_watch.install()
