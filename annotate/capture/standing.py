@@ -52,6 +52,8 @@ class StandingSession(Session):
         super().begin()
         for loader in self._standing.loaders.alive():
             self.time_loader(loader)
+        for ds in self._standing.loaders.datasets_alone():
+            self._time("dataset", ds)
         self._standing.on_loader = self.time_loader
 
     def time_loader(self, loader: object) -> None:
@@ -212,12 +214,10 @@ class Standing:
 
     @property
     def window(self) -> Window | None:
-        """Of the profiler that is at work."""
         return self._window
 
     @property
     def kept(self) -> Recorded | None:
-        """The window that waits for its export."""
         return self._kept
 
     def give_up(self) -> None:

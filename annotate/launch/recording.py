@@ -58,6 +58,7 @@ class Recording:
         """Look at the batches from now on."""
         guest.receive(self)
         self._standing.workers.on_any_batch = self._batch
+        self._standing.workers.on_exit = self._close
         atexit.register(self._at_exit)
         self.notes.write()
         if session.is_on():
@@ -186,15 +187,18 @@ class Recording:
         self._patches.undo()
 
     def _at_exit(self) -> None:
+        if os.getpid() == self._pid:
+            self._close()
+            if self._order.folder is None:
+                self._say()
+
+    def _close(self) -> None:
         """The program ends: what was recorded until now is written."""
-        if os.getpid() != self._pid:
-            return
         with guard(_LOST):
             if self.notes.state == "recording" and threading.get_ident() == self._thread:
                 self._write(self._order.logdir)
-            self._end("nothing", "" if self.notes.state == "waiting" else "the window was lost")
-        if self._order.folder is None:
-            self._say()
+            if self.notes.state in ("waiting", "recording"):
+                self._end("nothing", "" if self.notes.state == "waiting" else "the window was lost")
 
     def _say(self) -> None:
         """What `run` says at the end, where there is no `run`; one line, of one rank."""
