@@ -15,6 +15,9 @@ class Guest(Protocol):
     def wrote(self, path: str) -> None:
         """A trace file of the program's own profiler has our rows."""
 
+    def forget(self) -> None:
+        """This process was forked from the one that records."""
+
 
 _guest: Guest | None = None
 
@@ -38,6 +41,8 @@ def wrote(path: str) -> None:
 
 def _after_fork() -> None:
     """What is recorded is the parent's."""
+    if _guest is not None:
+        _guest.forget()
     receive(None)
 
 

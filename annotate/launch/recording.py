@@ -11,6 +11,7 @@ import atexit
 import os
 import sys
 import threading
+from _thread import get_ident
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,9 @@ from annotate.workers.standing import StandingEpoch
 
 _LOST: Final = "annotate does not record this program"
 THEIRS: Final = "the program's own profiler was at work"
+_ELSEWHERE: Final = (
+    "its batches are taken in a thread of their own, which does not train; loop over annotate.profile's prof.steps(...)"
+)
 _TRIES: Final = 3
 _BETWEEN_TRIES: Final = 10
 
@@ -53,6 +57,12 @@ class Recording:
         self._profiler: Profiler | None = None
         self._patches = Patches()
         self._pid = os.getpid()
+        self._main_thread: Final = threading.main_thread().ident
+        self._elsewhere = 0
+        """Batches that another thread has taken."""
+        self._epoch: StandingEpoch | None = None
+        self._current = Taken(0, 0, 0, None)
+        """Of that epoch."""
 
     def begin(self) -> None:
         """Look at the batches from now on."""
@@ -66,7 +76,8 @@ class Recording:
 
     def _batch(self, epoch: StandingEpoch) -> None:
         """The loop has got a batch, or with zero workers asks for it."""
-        if threading.current_thread() is not threading.main_thread():
+        if get_ident() != self._main_thread:
+            self._elsewhere += 1
             return
         try:
             self._then(epoch)
@@ -86,7 +97,9 @@ class Recording:
         if session.is_on():
             self._end("nothing", THEIRS)
             return
-        warm_up = self._waiting.warm_up(self._taken(epoch))
+        if epoch is not self._epoch:
+            self._epoch, self._current = epoch, self._taken(epoch)
+        warm_up = self._waiting.warm_up(self._current)
         if warm_up is None:
             return
         if another_is_open():
@@ -115,7 +128,7 @@ class Recording:
         self._profiler = Profiler(self, activities=_activities())
         self._profiler.others.install(self._patches)
         self._profiler.prepare_trace()
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self._left = warm_up
         self._then = self._warm_up
 
@@ -171,6 +184,7 @@ class Recording:
     def _end(self, state: State, reason: str = "") -> None:
         """Record nothing any more, and leave nothing behind. Harmless when that is so already."""
         self._standing.workers.on_any_batch = None
+        self._epoch = None
         self._stop()
         if self.notes.state in ("waiting", "recording"):
             self.notes.state, self.notes.reason = state, reason
@@ -195,10 +209,16 @@ class Recording:
     def _close(self) -> None:
         """The program ends: what was recorded until now is written."""
         with guard(_LOST):
-            if self.notes.state == "recording" and threading.get_ident() == self._thread:
+            if self.notes.state == "recording" and get_ident() == self._thread:
                 self._write(self._order.logdir)
             if self.notes.state in ("waiting", "recording"):
-                self._end("nothing", "" if self.notes.state == "waiting" else "the window was lost")
+                self._end("nothing", self._why())
+
+    def _why(self) -> str:
+        """Nothing was recorded; empty: the program ended too early."""
+        if self.notes.state == "recording":
+            return "the window was lost"
+        return _ELSEWHERE if self._elsewhere and not self.notes.batches else ""
 
     def _say(self) -> None:
         """What `run` says at the end, where there is no `run`; one line, of one rank."""
@@ -217,6 +237,9 @@ class Recording:
     def give_way(self, why: str) -> None:
         if self._profiler is not None or self.notes.state == "waiting":
             self._end("nothing", why)
+
+    def forget(self) -> None:
+        self._standing.workers.on_any_batch = self._standing.workers.on_exit = None
 
     def wrote(self, path: str) -> None:
         if self._profiler is None:
