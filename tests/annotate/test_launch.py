@@ -178,6 +178,17 @@ def test_the_finder_leaves_an_import_as_it_is(tmp_path: Path, monkeypatch: pytes
         del sys.modules["watched"]
 
 
+def test_a_program_whose_environment_lacks_annotate_gets_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = watch.Home.find_spec("annotate")
+    assert found.origin == annotate.__file__
+    assert watch.Home.find_spec("annotate.launch") is None
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.delitem(sys.modules, "annotate")
+    watch.make_importable()
+    assert sys.meta_path[-1] is watch.Home
+
+
 COMMON = """
 import hashlib, random, sys, time
 import numpy, torch
