@@ -7,7 +7,6 @@ and ends in the middle of a wait, so one batch more is recorded at either end, a
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import threading
@@ -23,6 +22,7 @@ from annotate.capture import guest, session
 from annotate.capture.own_profiler import Profiler
 from annotate.capture.standing import Standing
 from annotate.capture.torch_profiler import Export, another_is_open
+from annotate.ending import at_end
 from annotate.hooks.patching import Patches
 from annotate.launch.notes import Notes, State
 from annotate.launch.order import Order, rank
@@ -69,7 +69,7 @@ class Recording:
         guest.receive(self)
         self._standing.workers.on_any_batch = self._batch
         self._standing.workers.on_exit = self._close
-        atexit.register(self._at_exit)
+        at_end(self._at_exit)
         self.notes.write()
         if session.is_on():
             self._end("nothing", THEIRS)
@@ -196,8 +196,10 @@ class Recording:
         if profiler is not None:
             with guard(_LOST):
                 profiler.abandon()
-                torch.autograd.profiler.KinetoStepTracker.erase_step_count(torch.profiler.profiler.PROFILER_STEP_NAME)
+            with guard(_LOST):
                 self._standing.give_up()
+            with suppress(AttributeError):  # a torch that does not count steps
+                torch.autograd.profiler.KinetoStepTracker.erase_step_count(torch.profiler.profiler.PROFILER_STEP_NAME)
         self._patches.undo()
 
     def _at_exit(self) -> None:

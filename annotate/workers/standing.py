@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, ClassVar, Final
 
+from annotate.ending import at_end
 from annotate.hooks import marked
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in, follow_iteration
@@ -278,7 +279,7 @@ class StandingWorkers(WorkerCapture):
             except OSError as error:
                 self._failed = str(error)
                 return None
-            atexit.register(self._at_exit)
+            at_end(self._at_exit)
             if self.window is not None and not self.window[1]:
                 self.spool.open_window()
         return self.spool

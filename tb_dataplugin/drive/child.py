@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import signal
 import sys
 from collections.abc import Mapping
@@ -26,8 +25,12 @@ def run(program: Program, environment: Mapping[str, str]) -> int:
     """Start it, forward signals, and wait for its end: the status that `os.waitpid` gives.
 
     Raises:
-        CannotStart: the system refuses to start it.
+        CannotStart: the system refuses to start it, or lacks what this needs.
     """
+    if not hasattr(signal, "sigwaitinfo") or not hasattr(os, "posix_spawn"):
+        raise CannotStart(
+            125, "`run` needs Linux; with ANNOTATE=runs/exp1 a program that imports annotate records itself"
+        )
     signals = _forwarded()
     waited_for = {*signals, signal.SIGCHLD}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the status away
@@ -73,6 +76,8 @@ def end_as(status: int) -> NoReturn:
         with suppress(Exception):
             stream.flush()
     if os.WIFSIGNALED(status):
+        import resource
+
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # it has its own
         with suppress(OSError, ValueError):

@@ -245,7 +245,7 @@ def rank(number):
     import os; os.environ.update(RANK=str(number), WORLD_SIZE='2')
     torch.manual_seed(number); random.seed(number)
     batches = []
-    train(DataLoader(Photos(40), 2), lambda: batches.append(1))
+    train(DataLoader(Photos(12), 2, num_workers=1), lambda: batches.append(1))
     if number: print(len(batches), flush=True)""",
     "own profiler": """
     with torch.profiler.profile(schedule=torch.profiler.schedule(wait=22, warmup=1, active=3)) as prof:

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tb_dataplugin.drive import child
+from tb_dataplugin.drive.program import Program
+from tb_dataplugin.errors import CannotStart
 from tests.tb_dataplugin.drive.launched import OURS, environment, launched, plain, split, tool
 
 PROGRAMS = {
@@ -244,6 +247,13 @@ def test_ctrl_c_in_a_terminal_reaches_the_program_once(folder: Path) -> None:
     assert os.waitpid(pid, 0)[1] == 0
     assert "caught 1" in seen
     assert seen.count(OURS) == 1
+
+
+def test_a_system_that_lacks_what_it_takes_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "sigwaitinfo")
+    with pytest.raises(CannotStart, match="needs Linux") as caught:
+        child.run(Program("/bin/true", ("true",)), {})
+    assert caught.value.exit_status == 125
 
 
 def test_older_pythons_pass_our_sitecustomize_by() -> None:
