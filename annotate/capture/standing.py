@@ -24,7 +24,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
-from annotate.capture import session
+from annotate.capture import guest, session
 from annotate.capture.session import Session
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
@@ -53,6 +53,8 @@ class StandingSession(Session):
         super().begin()
         for loader in self._standing.loaders.alive():
             self.time_loader(loader)
+        for ds in self._standing.loaders.datasets_alone():
+            self._time("dataset", ds)
         self._standing.on_loader = self.time_loader
 
     def time_loader(self, loader: object) -> None:
@@ -61,6 +63,12 @@ class StandingSession(Session):
 
     def describe_loaders(self) -> list[LoaderMetadata]:
         return self._standing.describe()
+
+    def _remember(self, loader: object) -> None:
+        """Loaders are known weakly: a program lets go of its own when it likes."""
+
+    def _read_loaders(self) -> list[object]:
+        return self._standing.loaders.alive()
 
 
 class Standing:
@@ -138,7 +146,7 @@ class Standing:
         self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
         try:
             if self.workers.loaders.follows_all:
-                follow_all_classes()
+                following.hook_all_classes()
             self._session.begin()
             for note in self._patches.notes:
                 self._session.patches.note(note)
@@ -202,6 +210,7 @@ class Standing:
         self._kept = self._kept_of = None
         try:
             writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
+            guest.wrote(path)
         except Exception as error:
             if came_by_a_signal(error):
                 raise
@@ -210,6 +219,14 @@ class Standing:
     @property
     def is_on(self) -> bool:
         return self._session is not None
+
+    @property
+    def window(self) -> Window | None:
+        return self._window
+
+    @property
+    def kept(self) -> Recorded | None:
+        return self._kept
 
     def give_up(self) -> None:
         """End the session, whatever of it is on. Harmless when none is."""
@@ -351,7 +368,7 @@ def stand_for_a_stage() -> None:
 def _follow_all(ours: Standing) -> None:
     with guard("annotate does not follow all DataLoaders"):
         ours.workers.loaders.follows_all = True
-        follow_all_classes()
+        following.hook_all_classes()
 
 
 def follow_everything(skipped: Iterable[object]) -> None:
@@ -370,6 +387,7 @@ def off() -> None:
     `auto` or `trace_handler` puts the hooks in again.
     """
     global _standing, _is_off
+    guest.give_way("the program called annotate.off")
     ours, _standing, _is_off = _standing, None, True
     if ours is not None:
         ours.remove()
@@ -390,17 +408,6 @@ def give_way() -> None:
     stand()
     if _standing is not None:
         _standing.give_up()
-
-
-def follow_all_classes() -> None:
-    """Look at every class of loaders that there is by now."""
-    from torch.utils.data import DataLoader
-
-    waiting: list[type] = [DataLoader]
-    while waiting:
-        cls = waiting.pop()
-        following.hook_class(cls)
-        waiting += type.__subclasses__(cls)
 
 
 def _after_fork() -> None:
