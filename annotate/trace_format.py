@@ -226,6 +226,7 @@ class ThreadSamples(TypedDict, total=False):
     why_not: str  # why there are none, as a clause
     why_no_lock: str  # why waiting for the lock is not known of any thread, as a clause
 
+
 LINES_VERSION: Final = 1
 """Of `LineSamples`. A reader leaves out what has a higher one."""
 
@@ -314,6 +315,6 @@ class PipelineMetadata(TypedDict, total=False):
     steps: StepRecords
     thread_samples: ThreadSamples
     lines: LineSamples
-    stages_at: dict[str, str]  # span name -> "file:line" of the class, function or annotate.stage call that it is named for
+    stages_at: dict[str, str]  # span name -> "file:line" of what it is named for: class, function, annotate.stage
     collections: Collections
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers
