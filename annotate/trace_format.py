@@ -276,6 +276,8 @@ class LineSamples(TypedDict, total=False):
     cpu_us: float  # what taking the samples cost; outside, that of `ThreadSamples` is in it
     unread: int  # samples whose stack could not be read
     left_out: int  # samples beyond the limit
+    libraries: list[str]  # folders of the standard library and of installed packages: code elsewhere is the user's
+    recorder: str  # folder of the recorder: its frames stand where a stage begins
     unseen: list[str]  # what the sampler could not see, each a sentence
     why_not: str  # why there are none, as a clause
 

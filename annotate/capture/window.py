@@ -18,6 +18,7 @@ from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
+from annotate.trace.stacks import line_samples
 from annotate.trace.thread_states import thread_records
 from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata, StepRecords, StepSource
 from annotate.workers.capturing import Snapshot
@@ -31,6 +32,7 @@ class Window:
         session: Session,
         *,
         host_sample_ms: int,
+        lines: bool = True,
         mode: Mode = "train",
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
@@ -38,6 +40,7 @@ class Window:
     ) -> None:
         """
         Args:
+            lines: sample the stacks of threads.
             counts_steps: the profiler is a user's, who may never call its ``step``.
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
@@ -47,7 +50,7 @@ class Window:
         self._notes = notes
         self._loaders = loaders
         self._host = HostSampler(host_sample_ms, session.workers.pids)
-        self._watch = Watch(is_wanted=host_sample_ms > 0)
+        self._watch = Watch(is_wanted=host_sample_ms > 0, with_stacks=lines)
         self._ledger = Ledger()
         self._boundaries = Boundaries() if counts_steps else None
         self._anchors = Anchors()
@@ -164,6 +167,7 @@ class Recorded:
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()
+        metadata["lines"] = line_samples(self.states, rows.clock, {span.thread for span in self.ledger.elsewhere})
         return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
 
     def _steps(self) -> StepRecords:

@@ -189,7 +189,8 @@ class _Finder:
         return place, self.words(stored, _FRAME)[place // WORD] - code - frame.f_lasti
 
     def code_object(self, code: CodeType) -> tuple[int, int, int, int]:
-        known: Any = code.replace(co_firstlineno=_FIRST_LINE, co_name="name", **{"co_qualname": "outer.name"})
+        named: Any = code.replace(co_firstlineno=_FIRST_LINE, co_name="name")
+        known = named.replace(co_qualname="outer.name")
         text = os.pread(self.memory, known.__sizeof__(), id(known))
         first_line = text.find(struct.pack("<i", _FIRST_LINE))
         if first_line < 0:

@@ -6,7 +6,6 @@ does not make sense (the thread went on meanwhile) is no stack, and counted by w
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import sys
@@ -58,8 +57,8 @@ class Table:
             node = self.nodes.setdefault(key, len(self.nodes))
         return node
 
-    def as_json(self) -> bytes:
-        """Names, then columns of frames and of nodes: `LineSamples`, as far as this process knows it."""
+    def columns(self) -> dict[str, Any]:
+        """Names, and columns of frames and of nodes, as in `trace_format.LineSamples`."""
         names: dict[str, int] = {}
         frames: dict[str, list[int]] = {"function": [], "file": [], "line": [], "first": []}
         for function, file, line, first in self.frames:
@@ -68,7 +67,7 @@ class Table:
             frames["line"].append(line)
             frames["first"].append(first)
         stacks = {"parent": [parent for parent, _ in self.nodes], "frame": [frame for _, frame in self.nodes]}
-        return json.dumps({"names": list(names), "frames": frames, "stacks": stacks}, separators=(",", ":")).encode()
+        return {"names": list(names), "frames": frames, "stacks": stacks}
 
 
 class Process:
@@ -269,11 +268,11 @@ def check(layout: Layout, example: Example) -> None:
         node, frame = parents[node]
         read.append(frames[frame])
     expected = []
-    frame = example.frame
-    while frame is not None:
-        code: Any = frame.f_code
-        expected.append((code.co_qualname, code.co_filename, frame.f_lineno, code.co_firstlineno))
-        frame = frame.f_back
+    at = example.frame
+    while at is not None:
+        code: Any = at.f_code
+        expected.append((code.co_qualname, code.co_filename, at.f_lineno, code.co_firstlineno))
+        at = at.f_back
     if not read or read != expected:
         raise UnknownLayoutError(f"its stacks could not be read as they are (Python {sys.version.split()[0]})")
 

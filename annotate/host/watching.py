@@ -32,6 +32,8 @@ _SET_TRACER: Final = 0x59616D61
 _DENIED: Final = (1, 13)
 _MOST_WORKERS: Final = 64
 """DataLoader workers that are watched of those that come up at once: the latest."""
+_MOST_BESIDE: Final = 8
+"""Threads of this process that are sampled beside the training thread."""
 _ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH")
 """What Python may need to start; nothing else of the user's environment is for it."""
 
@@ -42,6 +44,9 @@ class WatchedThread:
     tid: int
     lock_known: bool
     """Whether a wait for Python's lock can be told from other waits."""
+    training: bool = False
+    beside: bool = False
+    """It is another thread of the training process: only its stacks are of interest."""
 
 
 @dataclass
@@ -59,19 +64,23 @@ class States:
     """Why nothing was seen, as a clause."""
     why_no_lock: str = ""
     """Why a wait for the lock cannot be told."""
+    stacks: bytes = b""
+    """JSON of what `watcher.Stacks` knows."""
+    why_no_stacks: str = ""
 
 
 class Watch:
     """One per capture. A fault of ours in it is one warning, and costs the samples."""
 
-    def __init__(self, *, is_wanted: bool = True) -> None:
+    def __init__(self, *, is_wanted: bool = True, with_stacks: bool = False) -> None:
         self.states = States()
         """Of the window that was closed last."""
-        self._is_wanted = is_wanted
+        self._is_wanted, self._with_stacks = is_wanted, with_stacks
         self._owner = os.getpid()
         self._is_open = False
         self._process: _Process | None = None
         self._why_not = ""
+        self._why_no_stacks = "" if with_stacks else "lines=False"
         self._lock: int | str = "not tried"
         self._threads: list[WatchedThread] = []
         self._workers: set[int] = set()
@@ -85,6 +94,8 @@ class Watch:
         with self._guard():
             self._lock = interpreter_lock.address()
             self._process = _Process()
+            if self._with_stacks:
+                self._why_no_stacks = self._process.ask("l")
 
     def open(self) -> None:
         """A window opens; the calling thread is the training thread."""
@@ -95,6 +106,7 @@ class Watch:
         with self._guard():
             self._look_for_names(process)
             if self._can_look(process, threading.get_native_id()):
+                self._watch_beside(process)
                 process.send("o")
                 self._is_open = True
 
@@ -122,11 +134,14 @@ class Watch:
         self._is_open = False
         with self._guard():
             self._look_for_names(process)
-            cpu, *holders = process.ask("c").split("\t")
+            cpu, size, *holders = process.ask("c").split("\t")
+            written = process.written()
             known = {int(tid): name for tid, _, name in (holder.partition("=") for holder in holders)}
             self.states = States(
                 threads=list(self._threads),
-                records=process.records(),
+                records=written[: int(size)],
+                stacks=written[int(size) :],
+                why_no_stacks=self._why_no_stacks,
                 names={**known, **{tid: name for tid, name in self._names.items() if tid in known}},
                 cpu_ns=int(cpu),
                 why_no_lock=self._lock if isinstance(self._lock, str) else "",
@@ -154,10 +169,20 @@ class Watch:
         self.states = States(why_not=self._why_not)
         self.end()
 
-    def _next(self, pid: int, tid: int, lock: int | str) -> tuple[object, ...]:
+    def _next(self, pid: int, tid: int, lock: int | str, *, beside: bool = False) -> tuple[object, ...]:
         """The command to watch a thread; it has the next number."""
-        self._threads.append(WatchedThread(pid, tid, isinstance(lock, int)))
+        training = pid == self._owner and not beside
+        self._threads.append(WatchedThread(pid, tid, isinstance(lock, int), training, beside))
         return ("t", len(self._threads) - 1, pid, tid, *((lock,) if isinstance(lock, int) else ()))
+
+    def _watch_beside(self, process: _Process) -> None:
+        """Other threads of this process that run Python: one of them may load the data."""
+        if not self._with_stacks or self._why_no_stacks:
+            return
+        known = {thread.tid for thread in self._threads}
+        others = [tid for tid in self._names if tid not in known]
+        for tid in others[: max(0, _MOST_BESIDE - sum(thread.beside for thread in self._threads))]:
+            process.ask(*self._next(self._owner, tid, self._lock, beside=True))
 
     def _can_look(self, process: _Process, tid: int) -> bool:
         """Watch the training thread. Where Yama denies that, allow it."""
@@ -255,7 +280,7 @@ class _Process:
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode("utf-8", "replace")
 
-    def records(self) -> bytes:
+    def written(self) -> bytes:
         """Raises: OSError."""
         size = os.fstat(self._file.fileno()).st_size
         parts, at = [], 0
