@@ -55,9 +55,8 @@ def profile(
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
             while a window is open; 0: none, and none of what threads wait for. Linux only.
-        lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers while a
-            window is open, from a process of its own, so that the report names the lines that take the time. Linux
-            only.
+        lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
+            while a window is open, so that the report names the lines that take the time. Linux only.
         workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called

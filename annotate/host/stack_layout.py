@@ -195,11 +195,11 @@ class _Finder:
         first_line = text.find(struct.pack("<i", _FIRST_LINE))
         if first_line < 0:
             raise UnknownLayoutError("the first line of its code was not found")
-        places = (
-            self.place(id(known), 256, name, lambda word, value=getattr(known, name): word == id(value))  # type: ignore[misc]
-            for name in ("co_filename", "co_qualname", "co_linetable")
-        )
-        filename, qualname, lines = places
+        parts = {id(getattr(known, name)): name for name in ("co_filename", "co_qualname", "co_linetable")}
+        places = {parts[word]: at * WORD for at, word in enumerate(self.words(id(known), 256)) if word in parts}
+        if len(places) < len(parts):
+            raise UnknownLayoutError("the names in its code were not found")
+        filename, qualname, lines = (places[name] for name in parts.values())
         return filename, qualname, lines, first_line
 
     def strings(self) -> tuple[int, dict[int, tuple[int, int]]]:

@@ -9,8 +9,8 @@ come on standard input, a line each; answers leave on standard error; samples on
                           answer, for a thread of the training process: errno, or 0
     p TID ...             these threads of the training process run Python
     o                     a window opens: samples from now on, from the beginning of the file
-    c                     it closes   answer: CPU time in ns, bytes of samples (behind them are the stacks, as JSON), then
-                          "TID=name" of those that held the lock
+    c                     it closes   answer: CPU time in ns, bytes of samples (behind them are the stacks, as JSON),
+                          then "TID=name" of those that held the lock
     q                     end; so does the end of the input, or of the training process
 """
 
