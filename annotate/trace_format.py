@@ -251,6 +251,13 @@ class LineStacks(TypedDict):
     frame: list[int]  # index into the columns of `LineFrames`
 
 
+RECORDERS_OWN: Final = frozenset(
+    ("read_cpu", "close_span", "_open", "size_of", "flushed", "as_number", "take_rows", "flush_or_drop")
+)
+"""Functions of the recorder that call nothing of the user's: a stack that ends in one is the recorder's own time. One
+that ends in any other frame of the recorder is in C code that the frame called for the user."""
+
+
 class SampledLines(TypedDict):
     """The stacks of one thread: equally long columns, a row for each sample."""
 

@@ -40,11 +40,16 @@ class Home:
 
 
 def inside_stage(frames: list[Frame]) -> list[Frame]:
-    """The frames that belong to the innermost stage: those that the recorder's own frames called."""
-    for at in range(len(frames) - 1, -1, -1):
-        if frames[at].origin == "recorder":
-            return frames[at + 1 :]
-    return frames
+    """The frames that belong to the innermost stage: those that the recorder's own frames called.
+
+    A stage that is C code has none. It is at the line that called it: the frames outside of the recorder's.
+    """
+    end = len(frames)
+    while end and frames[end - 1].origin == "recorder":
+        end -= 1
+    if end < len(frames):
+        return frames[:end]
+    return frames[next((at for at in range(end, 0, -1) if frames[at - 1].origin == "recorder"), 0) :]
 
 
 def home_of(frames: list[Frame]) -> Home | None:

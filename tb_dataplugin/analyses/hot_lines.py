@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import THREAD_WAITS_FOR_LOCK, Stage
+from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.code_places import Home, Place, home_of, inside_stage
+from tb_dataplugin.analyses.code_places import Home, Place, home_of, inside_stage, plain
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
 from tb_dataplugin.analyses.line_trees import LineTree, grow
@@ -67,11 +67,13 @@ class LineRow:
 class PartLines:
     """The lines of a stage, or of a part of the training thread's time, the hottest first.
 
-    Empty rows: there are fewer than `LEAST_SAMPLES` samples, too few for a guess. `others`: lines beyond those.
+    `recorder_ns` is time in the recorder's own code, which is not in `time_ns`. Empty rows: there are fewer than
+    `LEAST_SAMPLES` samples, too few for a guess. `others`: lines beyond those.
     """
 
     samples: int
     time_ns: int
+    recorder_ns: int
     rows: tuple[LineRow, ...]
     others: int
     tree: LineTree | None
@@ -96,8 +98,9 @@ class ShareCheck:
 
 @dataclass(frozen=True, slots=True)
 class HotLines:
-    """`stages`: by stage, wherever it is called, most time first. `training`: the training thread's, by cause of the first device's idle
-    time, and "gil" for its waiting for Python's lock outside the data wait; without a device "host" is all of that.
+    """`stages`: by stage, wherever it is called, most time first. `training`: the training thread's, by cause of idle
+    time of the first device, and "gil" for its waiting for Python's lock outside the data wait; without a device "host"
+    is all of that.
 
     `interval_ns` is the mean time between two samples of a thread; `check` None: too few samples.
     """
@@ -163,6 +166,11 @@ class _Finder:
             self._frames[stack] = self._stacks.inwards(stack)
         return self._frames[stack]
 
+    def is_recorder(self, stack: int) -> bool:
+        """Whether the recorder's own code is what runs."""
+        last = self.frames(stack)[-1]
+        return last.origin == "recorder" and plain(last.function) in RECORDERS_OWN
+
     def stages(self, hits: Hits, tree: StageTree) -> Iterator[tuple[Stage, PartLines]]:
         last = [path[-1] for path in tree.paths]
         for stage in dict.fromkeys(last):
@@ -190,14 +198,21 @@ class _Finder:
             yield "gil", self.part(waiting, whole_stack=True)
 
     def part(self, hits: Hits, *, whole_stack: bool) -> PartLines:
+        in_recorder = np.array([self.is_recorder(stack) for stack in hits.stack.tolist()], dtype=np.bool_)
+        recorder, hits = float(hits.weight_ns[in_recorder].sum()), hits.where(~in_recorder)
         total = float(hits.weight_ns.sum())
         if len(hits) < LEAST_SAMPLES or not total:
-            return PartLines(len(hits), round(total), (), 0, None)
+            return PartLines(len(hits), round(total), round(recorder), (), 0, None)
         stacks, place = np.unique(hits.stack, return_inverse=True)
         cut = [self.frames(stack) if whole_stack else inside_stage(self.frames(stack)) for stack in stacks.tolist()]
         rows = self._rows(hits, [home_of(frames) for frames in cut], place)
         return PartLines(
-            len(hits), round(total), rows[:MOST_ROWS], max(0, len(rows) - MOST_ROWS), grow(hits, cut, place)
+            len(hits),
+            round(total),
+            round(recorder),
+            rows[:MOST_ROWS],
+            max(0, len(rows) - MOST_ROWS),
+            grow(hits, cut, place),
         )
 
     def _rows(self, hits: Hits, homes: list[Home | None], place: npt.NDArray[np.intp]) -> tuple[LineRow, ...]:

@@ -35,6 +35,7 @@ def _part(name: str, part: PartLines) -> pb.PartLines:
         time_us=us(part.time_ns),
         lines=map(_line, part.rows),
         others=part.others,
+        recorder_us=us(part.recorder_ns),
         tree=_tree(part.tree) if part.tree else None,
     )
 
