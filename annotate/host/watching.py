@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from annotate.host import interpreter_lock, watcher
 from annotate.saying import guard
@@ -29,6 +29,8 @@ _PATIENCE_S: Final = 2.0
 """For an answer; the watcher gives one within 0.1 s."""
 _SET_TRACER: Final = 0x59616D61
 """prctl: whom Linux's Yama lets look at this process."""
+_YAMA: Final = Path("/proc/sys/kernel/yama/ptrace_scope")
+_ONLY_WHO_IS_ALLOWED: Final = b"1"
 _DENIED: Final = (1, 13)
 _MOST_WORKERS: Final = 64
 """DataLoader workers that are watched of those that come up at once: the latest."""
@@ -94,6 +96,7 @@ class Watch:
         with self._guard():
             self._lock = interpreter_lock.address()
             self._process = _Process()
+            _watchers[self._owner] = self._process.pid
             if self._with_stacks:
                 self._why_no_stacks = self._process.ask("l")
 
@@ -151,6 +154,7 @@ class Watch:
         """End the watcher. Harmless when there is none."""
         process, self._process = self._process, None
         self._is_open = False
+        _watchers.pop(os.getpid(), None)
         if process is not None and os.getpid() == self._owner:
             with guard("annotate could not end the process that watches threads"):
                 process.end()
@@ -222,7 +226,7 @@ class _Process:
     def __init__(self) -> None:
         """Raises: OSError, ValueError, RuntimeError, SubprocessError: it could not be started."""
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `end`)
-        self._lets_look: Any = None
+        self._lets_look = False
         self._rest = b""
         try:
             started = self._start()
@@ -233,8 +237,8 @@ class _Process:
             raise RuntimeError("no pipes")
         self._commands, self._answers = started.stdin, started.stderr
         try:
-            self._pid = int(self._answer())
-            self._since = _started_at(self._pid)
+            self.pid = int(self._answer())
+            self._since = _started_at(self.pid)
             started.wait(_PATIENCE_S)  # it has forked, and is gone
         except BaseException:
             started.kill()
@@ -291,13 +295,8 @@ class _Process:
 
     def let_look(self) -> bool:
         """Where Yama allows only one's own children to look at a process: allow this one as well, until it ends."""
-        try:
-            import ctypes
-
-            self._lets_look = ctypes.CDLL(None).prctl
-            return bool(self._lets_look(_SET_TRACER, self._pid, 0, 0, 0) == 0)
-        except (ImportError, OSError, AttributeError):
-            return False
+        self._lets_look = let_look(self.pid)
+        return self._lets_look
 
     def end(self) -> None:
         with contextlib.suppress(OSError):
@@ -305,8 +304,8 @@ class _Process:
         try:
             self._wait()
         finally:
-            if self._lets_look is not None:
-                self._lets_look(_SET_TRACER, 0, 0, 0, 0)
+            if self._lets_look:
+                let_look(0)
             for each in (self._commands, self._answers, self._file):
                 with contextlib.suppress(OSError):
                     each.close()
@@ -316,18 +315,38 @@ class _Process:
         with contextlib.suppress(OSError):
             while True:
                 self._answer()
-        if self._since and _started_at(self._pid) == self._since and not self._has_closed():
+        if self._since and _started_at(self.pid) == self._since and not self._has_closed():
             with contextlib.suppress(OSError):
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self.pid, signal.SIGKILL)
         until = monotonic() + _PATIENCE_S
         with contextlib.suppress(OSError):  # a process with number 1 gets all orphans, this one as well
-            while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and monotonic() < until:
+            while os.waitpid(self.pid, os.WNOHANG) == (0, 0) and monotonic() < until:
                 sleep(0.001)
 
     def _has_closed(self) -> bool:
         poll = select.poll()
         poll.register(self._answers, 0)
         return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+_watchers: Final[dict[int, int]] = {}
+"""Process -> its watcher."""
+
+
+def tracer() -> int:
+    """The watcher of this process, where DataLoader workers have to allow that it looks at them; else 0."""
+    pid = _watchers.get(os.getpid(), 0)
+    return pid if pid and _YAMA.exists() and _YAMA.read_bytes().strip() == _ONLY_WHO_IS_ALLOWED else 0
+
+
+def let_look(pid: int) -> bool:
+    """Allow a process to look at this one; 0: nobody any more. False where that is not possible."""
+    try:
+        import ctypes
+
+        return bool(ctypes.CDLL(None).prctl(_SET_TRACER, pid, 0, 0, 0) == 0)
+    except (ImportError, OSError, AttributeError):
+        return False
 
 
 def _started_at(pid: int) -> bytes:
