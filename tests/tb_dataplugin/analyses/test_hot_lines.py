@@ -116,8 +116,8 @@ def test_outside_the_data_wait_the_training_threads_lines_are_the_hosts() -> Non
 
 def test_with_a_device_they_stand_by_its_idle_causes() -> None:
     builder = step().call("cudaLaunchKernel", 8990, 5, correlation=1).kernel(9000, 1000)
-    times = [*every(80, 100), *every(10, 100, 8000)]
-    lines = lines_of(results_of(builder.stacks(times, [HOT] * 100 + [(MAIN, LOG)] * 100)))
+    times = [*every(80, 100), *every(5, 200, 8000)]
+    lines = lines_of(results_of(builder.stacks(times, [HOT] * 100 + [(MAIN, LOG)] * 200)))
     assert lines.training["host"].rows[0].place.function == "log"
     assert lines.stages[MASKING].rows[0].idle_share == 1.0
 
