@@ -60,8 +60,13 @@ CASES: Final = (
     ("LongC", "training"),
     ("Sleeping", "training"),
     ("TwoLines", "training"),
+    ("PurePython", "inside"),
+    ("LongC", "inside"),
+    ("ReleasingC", "inside"),
+    ("Sleeping", "inside"),
 )
-"""What is planted, and where it runs."""
+"""What is planted, and where it runs: DataLoader workers by how they are started, "here" without workers; "inside": as
+"here", sampled by the thread that stands in where no process may look from outside."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,13 @@ from annotate.capture.session import Session
 from annotate.hooks.loaders import describe
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
+from annotate.host.stack_thread import StackThread
 from annotate.host.watching import States, Watch
 from annotate.recording import switch
 from annotate.recording.boundaries import Boundaries
+from annotate.recording.definitions import places
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
+from annotate.saying import guard
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
@@ -51,6 +54,8 @@ class Window:
         self._loaders = loaders
         self._host = HostSampler(host_sample_ms, session.workers.pids)
         self._watch = Watch(is_wanted=host_sample_ms > 0, with_stacks=lines)
+        self._lines, self._stack_thread = lines and host_sample_ms > 0, StackThread()
+        """The thread samples stacks in windows in which the watcher cannot."""
         self._ledger = Ledger()
         self._boundaries = Boundaries() if counts_steps else None
         self._anchors = Anchors()
@@ -70,6 +75,9 @@ class Window:
         self._marker_us = cost_of_a_marker_us()
         self._host.start()
         self._watch.open()
+        if self._lines and not self._watch.reads_stacks:
+            with guard("annotate does not sample stacks"):
+                self._stack_thread.open(self._watch.why_no_stacks)
         self.look_at_workers()
         if self._boundaries is not None:
             self._boundaries.open()
@@ -94,6 +102,7 @@ class Window:
             self._boundaries.close()
         self._host.stop()
         self._watch.close()
+        self._stack_thread.close()
         self._ledger.close()
         if self._session.workers.window is not None and not self._session.workers.window[1]:
             self._anchors.end()
@@ -102,7 +111,7 @@ class Window:
     @property
     def ends(self) -> tuple[Callable[[], None], ...]:
         """What ends the recorders where a window is given up; each may be called again."""
-        ends = self._host.stop, self._watch.end, self._ledger.close
+        ends = self._host.stop, self._watch.end, self._stack_thread.close, self._ledger.close
         return ends if self._boundaries is None else (*ends, self._boundaries.close)
 
     def recorded(self, *, is_kept: bool = False) -> Recorded:
@@ -116,6 +125,7 @@ class Window:
             rows=WorkerRows(workers, self._anchors, self._host.samples, self._ledger),
             ledger=self._ledger,
             states=self._watch.states,
+            stacks=self._stack_thread.take(),
             mode=self._mode,
             marker_us=self._marker_us,
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
@@ -132,6 +142,8 @@ class Recorded:
     rows: WorkerRows
     ledger: Ledger
     states: States
+    stacks: States | None
+    """Where the watcher could not read any."""
     mode: Mode
     marker_us: float
     loaders: list[LoaderMetadata]
@@ -146,7 +158,8 @@ class Recorded:
     def metadata(self, written: writer.Written) -> PipelineMetadata:
         rows = self.rows
         workers, costs = rows.workers(), rows.batch_costs()
-        self.missing = what_is_missing(self.unread, self.ledger, rows, written.names | rows.names())
+        names = written.names | rows.names()
+        self.missing = what_is_missing(self.unread, self.ledger, rows, names)
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.mode,
@@ -167,7 +180,12 @@ class Recorded:
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()
-        metadata["lines"] = line_samples(self.states, rows.clock, {span.thread for span in self.ledger.elsewhere})
+        metadata["stages_at"] = places(names)
+        elsewhere = {span.thread for span in self.ledger.elsewhere}
+        if self.stacks is None:
+            metadata["lines"] = line_samples(self.states, rows.clock, elsewhere)
+        else:
+            metadata["lines"] = line_samples(self.stacks, rows.clock, elsewhere, "inside")
         return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
 
     def _steps(self) -> StepRecords:

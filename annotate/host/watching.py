@@ -34,8 +34,10 @@ _ONLY_WHO_IS_ALLOWED: Final = b"1"
 _DENIED: Final = (1, 13)
 _MOST_WORKERS: Final = 64
 """DataLoader workers that are watched of those that come up at once: the latest."""
-_MOST_BESIDE: Final = 8
+MOST_BESIDE: Final = 8
 """Threads of this process that are sampled beside the training thread."""
+OURS: Final = "annotate:"
+"""Begins the names of threads of ours."""
 _ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH")
 """What Python may need to start; nothing else of the user's environment is for it."""
 
@@ -99,6 +101,16 @@ class Watch:
             _watchers[self._owner] = self._process.pid
             if self._with_stacks:
                 self._why_no_stacks = self._process.ask("l")
+
+    @property
+    def why_no_stacks(self) -> str:
+        """As a clause; "" where it reads them."""
+        return self._why_not or self._why_no_stacks
+
+    @property
+    def reads_stacks(self) -> bool:
+        """In the window that is open."""
+        return self._is_open and self._with_stacks and not self._why_no_stacks
 
     def open(self) -> None:
         """A window opens; the calling thread is the training thread."""
@@ -184,8 +196,8 @@ class Watch:
         if not self._with_stacks or self._why_no_stacks:
             return
         known = {thread.tid for thread in self._threads}
-        others = [tid for tid in self._names if tid not in known]
-        for tid in others[: max(0, _MOST_BESIDE - sum(thread.beside for thread in self._threads))]:
+        others = [tid for tid, name in self._names.items() if tid not in known and not name.startswith(OURS)]
+        for tid in others[: max(0, MOST_BESIDE - sum(thread.beside for thread in self._threads))]:
             process.ask(*self._next(self._owner, tid, self._lock, beside=True))
 
     def _can_look(self, process: _Process, tid: int) -> bool:

@@ -8,10 +8,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
+from annotate.host.stack_thread import UNKNOWN_STATE
 from annotate.host.watching import States, WatchedThread
 from annotate.trace.clock import Clock
 from annotate.trace.thread_states import sample_rows
-from annotate.trace_format import LINES_VERSION, LineFrames, LineSamples, SampledLines
+from annotate.trace_format import LINES_VERSION, LineFrames, LineSampler, LineSamples, SampledLines
 
 MOST_SAMPLES: Final = 100_000
 """Of all threads together; some 1.5 MB of the trace before it is packed."""
@@ -19,7 +20,9 @@ _OURS: Final = str(Path(__file__).parent.parent)
 _NO_CLOCK: Final = "torch's profiler recorded no CPU activity, so its clock is unknown"
 
 
-def line_samples(states: States, clock: Clock | None, elsewhere: Collection[int]) -> LineSamples:
+def line_samples(
+    states: States, clock: Clock | None, elsewhere: Collection[int], sampler: LineSampler = "outside"
+) -> LineSamples:
     """
     Args:
         elsewhere: threads of this process that ran stages, besides the training thread.
@@ -33,7 +36,7 @@ def line_samples(states: States, clock: Clock | None, elsewhere: Collection[int]
     tree = _Tree(known)
     found: LineSamples = {
         "version": LINES_VERSION,
-        "sampler": "outside",
+        "sampler": sampler,
         "threads": [
             _columns(thread, mine, clock, tree)
             for number, thread in enumerate(states.threads)
@@ -45,7 +48,7 @@ def line_samples(states: States, clock: Clock | None, elsewhere: Collection[int]
         "cpu_us": round(states.cpu_ns / 1000, 3),
         "unread": known["unread"],
         "left_out": left_out,
-        "unseen": _unseen(known["blind"]),
+        "unseen": [*known.get("unseen", ()), *_unseen(known["blind"])],
         **tree.columns(),
         "recorder": _OURS,
         "libraries": _libraries(),
@@ -132,5 +135,5 @@ def _columns(thread: WatchedThread, rows: Any, clock: Clock, tree: _Tree) -> Sam
         "start_us": round(first / 1000, 3),
         "since_us": [0, *since.tolist()],
         "stack": [tree.number(node) for node in rows["stack"].tolist()],
-        "state": rows["state"].tolist(),
+        "state": np.where(rows["state"] == UNKNOWN_STATE, -1, rows["state"].astype(np.int64)).tolist(),
     }

@@ -117,14 +117,14 @@ class FileRead(Timed):
     def __init__(self) -> None:
         self.path = Path(tempfile.gettempdir()) / "lines_truth.bin"
         if not self.path.exists():
-            self.path.write_bytes(_BYTES * 24)
+            self.path.write_bytes(_BYTES * 72)
 
     def parts(self) -> tuple[Part, ...]:
         return (self.hot, warm)
 
     def hot(self) -> None:
         file = os.open(self.path, os.O_RDONLY)  # no reader that annotate knows: that would be a stage of its own
-        os.pread(file, 16 << 20, 0)  # HOT
+        os.pread(file, 48 << 20, 0)  # HOT
         os.close(file)
 
 
@@ -233,7 +233,7 @@ class NumpySort(Timed):
         return (self.hot, warm)
 
     def hot(self) -> None:
-        np.tile(_PICTURE, 4).ravel().argsort()  # HOT
+        np.tile(_PICTURE, 8).ravel().argsort()  # HOT
 
 
 class TorchWork(Timed):

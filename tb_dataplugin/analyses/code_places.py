@@ -73,8 +73,13 @@ def place_of(frame: Frame) -> Place:
 
 
 def plain(function: str) -> str:
-    """A qualified name without what it is local to: ``main.<locals>.RandomMask.dilate`` is RandomMask.dilate."""
-    return function.rpartition("<locals>.")[2] or function
+    """A qualified name without what it is local to: ``main.<locals>.RandomMask.dilate`` is RandomMask.dilate.
+
+    A lambda or comprehension is named by the function that it is written in.
+    """
+    parts = function.split(".<locals>.")
+    named = [part for part in parts if not part.startswith("<")]
+    return named[-1] if named else parts[-1]
 
 
 def package_of(frame: Frame) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Final
 
 from tb_dataplugin.report import report_pb2 as pb
@@ -24,9 +25,10 @@ LOCK: Final = "gil"
 
 def line_lines(capture: pb.Capture) -> Iterator[str]:
     """The hottest lines of the stages with most time, then of the training thread; below, how they were sampled."""
+    places = {stage.path[-1]: f" ({PurePath(stage.defined_at).name})" for stage in capture.stages if stage.defined_at}
     sampled = sum(part.time_us for part in capture.lines.stages)
     for part in (part for part in capture.lines.stages[:MOST_PARTS] if part.time_us >= LEAST_TIME * sampled):
-        yield from _part(part, part.name)
+        yield from _part(part, f"{part.name}{places.get(part.name, '')}")
     for part in capture.lines.training:
         if part.lines:
             yield from _part(part, _training(capture, part.name))

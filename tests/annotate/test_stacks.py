@@ -18,7 +18,7 @@ from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate.host import stack_layout, stack_reader, watcher
+from annotate.host import stack_layout, stack_reader, stack_thread, watcher
 from annotate.host.stack_layout import Layout, UnknownLayoutError
 from annotate.host.stack_reader import UNREAD, Process, Table
 from annotate.host.watching import Watch
@@ -247,11 +247,72 @@ def test_a_capture_carries_the_stacks_of_whoever_loads_the_data(tmp_path: Path, 
     assert not lines["unseen"]
 
 
+def test_stages_know_where_they_are_defined(tmp_path: Path) -> None:
+    def double(value: int) -> int:
+        return 2 * value
+
+    loader = annotate.loader(DataLoader(Slow(), batch_size=8, collate_fn=annotate.collate(list)))
+    transform = annotate.compose([double])
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=2) as prof:
+        for _ in prof.steps(loader):
+            transform(1)
+            with annotate.stage("user", "log"):
+                pass
+            if prof.trace_files:
+                break
+    places = load(prof.trace_files[0])["dataPipeline"]["stages_at"]
+    known = {name: int(place.removeprefix(f"{__file__}:")) for name, place in places.items()}
+    assert known["transform::double"] == double.__code__.co_firstlineno
+    assert known["sample::Slow"] == Slow.__getitem__.__code__.co_firstlineno
+    assert (
+        Path(__file__).read_text().splitlines()[known["user::log"] - 1].strip() == 'with annotate.stage("user", "log"):'
+    )
+    assert "collate::list" not in known
+
+
 def test_a_capture_without_lines_has_the_reason(tmp_path: Path) -> None:
     with annotate.profile(tmp_path, wait=0, warmup=1, active=2, lines=False) as prof:
         for _ in prof.steps(DataLoader(range(12), batch_size=2)):  # type: ignore[arg-type]
             pass
     assert load(prof.trace_files[0])["dataPipeline"]["lines"] == {"version": 1, "why_not": "lines=False"}
+
+
+def test_where_no_process_may_look_a_thread_samples_and_says_what_it_cannot_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Watch, "reads_stacks", property(lambda _: False))
+    loader = annotate.loader(DataLoader(Slow(), batch_size=8))
+    before = threading.active_count()
+    with annotate.profile(tmp_path, wait=2, warmup=1, active=30) as prof:
+        for _ in prof.steps(loader):
+            if prof.trace_files:
+                break
+    lines = load(prof.trace_files[0])["dataPipeline"]["lines"]
+    assert lines["sampler"] == "inside"
+    assert "burn" in functions(lines)
+    assert [thread["training"] for thread in lines["threads"]] == [True]
+    assert set(lines["threads"][0]["state"]) == {-1}
+    assert "DataLoader workers were not sampled" in lines["unseen"][0]
+    assert threading.active_count() == before
+
+
+def test_a_thread_that_cannot_sample_costs_one_warning_and_the_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise ValueError("no frames")
+
+    monkeypatch.setattr(Watch, "reads_stacks", property(lambda _: False))
+    monkeypatch.setattr(stack_thread._Seen, "sample", fail)
+    with (
+        pytest.warns(RuntimeWarning, match="stopped sampling stacks") as warned,
+        annotate.profile(tmp_path, wait=0, warmup=1, active=10) as prof,
+    ):
+        for _ in prof.steps(DataLoader(Slow(), batch_size=8)):
+            if prof.trace_files:
+                break
+    assert len(warned) == 1
+    assert "too short" in load(prof.trace_files[0])["dataPipeline"]["lines"]["why_not"]
 
 
 def test_lines_is_true_or_false(tmp_path: Path) -> None:
