@@ -251,7 +251,7 @@ class Padded(Timed):
         return (self.hot, warm)
 
     def hot(self) -> None:
-        for _ in range(40): np.pad(_PICTURE, 3, mode="reflect")  # HOT  # fmt: skip  # noqa: E701
+        for _ in range(250): np.pad(_PICTURE, 3, mode="reflect")  # HOT  # fmt: skip  # noqa: E701
 
 
 class TwoLines(Timed):
