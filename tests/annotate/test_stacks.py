@@ -18,13 +18,14 @@ from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate.host import stack_layout, stack_reader, stack_thread, watcher
+from annotate.host import stack_layout, stack_reader, stack_thread, watcher, watching
 from annotate.host.stack_layout import Layout, UnknownLayoutError
 from annotate.host.stack_reader import UNREAD, Process, Table
 from annotate.host.watching import Watch
 from annotate.recording import sizes, span_recorder
 from annotate.trace.stacks import line_samples
 from annotate.trace_format import RECORDERS_OWN, LineSamples
+from annotate.workers import worker_side
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or sys.version_info < (3, 11), reason="stacks are read on Linux, from Python 3.11 on"
@@ -150,12 +151,12 @@ def test_where_stacks_cannot_be_read_the_watcher_says_why_and_watches_on(
 
     monkeypatch.setattr(stack_reader, "prepare", refuse)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    watching = watcher.Watcher(os.getpid())
-    watching.command("l")
+    ours = watcher.Watcher(os.getpid())
+    ours.command("l")
     assert capfdbinary.readouterr().err == b"its threads were not found\n"
-    assert watching.watch(0, os.getpid(), os.getpid(), frozenset()) == 0
-    watching.sample()
-    (record,) = watching.records
+    assert ours.watch(0, os.getpid(), os.getpid(), frozenset()) == 0
+    ours.sample()
+    (record,) = ours.records
     assert watcher.RECORD.unpack(record)[-1] == UNREAD
 
 
@@ -337,6 +338,24 @@ def test_a_worker_that_dies_while_it_is_sampled_fails_as_it_does_without_us(tmp_
     ):
         for _ in prof.steps(loader):
             pass
+
+
+@pytest.mark.parametrize(("scope", "allowed"), (("1\n", True), ("0\n", False), (None, False)))
+def test_workers_allow_the_watcher_where_the_kernel_wants_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: str | None, allowed: bool
+) -> None:
+    setting, seen = tmp_path / "ptrace_scope", tmp_path / "seen"
+    if scope is not None:
+        setting.write_text(scope)
+    monkeypatch.setattr(watching, "_YAMA", setting)
+    monkeypatch.setattr(worker_side, "let_look", lambda pid: seen.write_text(str(pid)))
+    with annotate.profile(tmp_path / "run", wait=0, warmup=1, active=2) as prof:
+        watcher_pid = str(watching._watchers[os.getpid()])
+        for _ in prof.steps(annotate.loader(DataLoader(Slow(), batch_size=4, num_workers=1))):
+            if prof.trace_files:
+                break
+    assert (seen.read_text() if seen.exists() else "") == (watcher_pid if allowed else "")
+    assert not watching._watchers
 
 
 def test_what_counts_as_the_recorders_own_is_in_the_recorder() -> None:
