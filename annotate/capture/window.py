@@ -23,7 +23,15 @@ from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
 from annotate.trace.stacks import line_samples
 from annotate.trace.thread_states import thread_records
-from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata, StepRecords, StepSource
+from annotate.trace_format import (
+    FORMAT_VERSION,
+    LineSamples,
+    LoaderMetadata,
+    Mode,
+    PipelineMetadata,
+    StepRecords,
+    StepSource,
+)
 from annotate.workers.capturing import Snapshot
 
 
@@ -180,13 +188,16 @@ class Recorded:
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()
-        metadata["stages_at"] = places(names)
+        with guard("annotate lost the lines that take the time"):
+            metadata["stages_at"] = places(names)
+            metadata["lines"] = self._lines()
+        return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
+
+    def _lines(self) -> LineSamples:
         elsewhere = {span.thread for span in self.ledger.elsewhere}
         if self.stacks is None:
-            metadata["lines"] = line_samples(self.states, rows.clock, elsewhere)
-        else:
-            metadata["lines"] = line_samples(self.stacks, rows.clock, elsewhere, "inside")
-        return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
+            return line_samples(self.states, self.rows.clock, elsewhere)
+        return line_samples(self.stacks, self.rows.clock, elsewhere, "inside")
 
     def _steps(self) -> StepRecords:
         if self.rows.has_steps or self.boundaries is None:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
 from typing import Final
 
+from annotate.saying import guard
+
 _places: Final[dict[str, tuple[str, int]]] = {}
 """Span name -> file and line, of the first one with that name."""
 _OURS: Final = str(Path(__file__).parent.parent)
 _MOST_UNWRAPPED: Final = 16
+_is_broken = False
+"""A fault of ours was reported, once for the whole program."""
 
 
 def define(name: str, by: object) -> None:
     """`by`: a function, a method, a class or a callable object. What has no Python code is left out."""
-    if name not in _places:
+    global _is_broken
+    if name in _places or _is_broken:
+        return
+    _is_broken = True
+    with guard("annotate does not know where stages are defined"):
         code = _code_of(by)
         if code is not None:
-            _places[name] = (code.co_filename, code.co_firstlineno)
+            define_code(name, code)
+        _is_broken = False
 
 
 def define_code(name: str, code: CodeType) -> None:
@@ -30,8 +40,9 @@ def define_code(name: str, code: CodeType) -> None:
 def define_here(name: str, depth: int) -> None:
     """By the line that is being run `depth` frames above the caller of this function."""
     if name not in _places:
-        frame = sys._getframe(depth + 1)
-        _places[name] = (frame.f_code.co_filename, frame.f_lineno)
+        with suppress(ValueError):  # no Python code has called
+            frame = sys._getframe(depth + 1)
+            _places[name] = (frame.f_code.co_filename, frame.f_lineno)
 
 
 def places(names: Collection[str]) -> dict[str, str]:
