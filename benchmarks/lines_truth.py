@@ -107,6 +107,8 @@ def judged(case: str, place: str, truth: dict[str, float | str], capture: pb.Cap
     share = named.share
     if case == "Installed":  # the user's line is the one that calls into the package
         is_right, share = first.calls == "hotpackage.hot", first.share * first.calls_share
+    if place == "training":  # the loop's own lines are outside of what the clocks timed
+        share /= max(1e-9, sum(line.share for line in part.lines if line.file == truth["file"]))
     check = f"{capture.lines.check.difference * 100:+.1f}" if capture.lines.HasField("check") else ""
     return Outcome(
         case=case,
@@ -141,7 +143,15 @@ def main() -> int:
             f"| {(one.share - one.true_share) * 100:+.1f} | {one.check} | {one.cost:.1%} |",
             flush=True,
         )
-    right, close = sum(one.is_right for one in outcomes), [one.is_close for one in outcomes if one.is_close is not None]
+    return verdict(outcomes)
+
+
+def verdict(outcomes: list[Outcome]) -> int:
+    """Of the thread that stands in only the line is asked for: its shares are rough, and the report says so."""
+    right, close = (
+        sum(one.is_right for one in outcomes),
+        [one.is_close for one in outcomes if one.is_close is not None and one.place != "inside"],
+    )
     print(f"\nHottest line right: {right} of {len(outcomes)}. Share within 5 points: {sum(close)} of {len(close)} with")
     print(f"at least {ENOUGH} samples.")
     return 0 if right >= RIGHT * len(outcomes) and all(close) else 1

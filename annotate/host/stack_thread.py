@@ -2,6 +2,7 @@
 
 Such a thread runs only where Python's lock (the GIL) is free: while C code holds the lock it waits, and then finds the
 thread at the very line that called that code. So a sample stands for the time since the one before, and is no count.
+What runs Python for less than the 5 ms after which the lock is taken away is not met: the call that gives it up is.
 DataLoader workers are other processes, which it does not see.
 """
 
@@ -29,6 +30,10 @@ SHARE: Final = 0.01
 MOST_RECORDS: Final = 400_000
 UNKNOWN_STATE: Final = 0xFFFF
 _PATIENCE_S: Final = 2.0
+_ROUGH: Final = (
+    "Shares of lines are rough: Python that runs for less than 5 ms between two calls that release the lock (sleep, "
+    "I/O, numpy) counts as the call that follows"
+)
 
 
 class StackThread:
@@ -82,7 +87,8 @@ class _Seen:
     def __init__(self, training: int, why: str) -> None:
         self._training = training
         self._unseen = (
-            f"DataLoader workers were not sampled: only a separate process can, and {why or 'it did not run'}"
+            f"DataLoader workers were not sampled: only a separate process can, and {why or 'none ran'}",
+            _ROUGH,
         )
         self._threads: dict[int, int] = {}
         """Identity of a thread -> its place in `_watched`."""
@@ -125,7 +131,7 @@ class _Seen:
             threads=list(self._watched),
             records=b"".join(self._records),
             cpu_ns=round(self._cpu * 1e9),
-            stacks=json.dumps({**self._table.columns(), **facts, "unseen": [self._unseen]}).encode(),
+            stacks=json.dumps({**self._table.columns(), **facts, "unseen": self._unseen}).encode(),
         )
 
 
