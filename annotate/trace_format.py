@@ -242,6 +242,7 @@ class LineFrames(TypedDict):
     file: list[int]
     line: list[int]  # that was being executed; 0: unknown
     first: list[int]  # where the function begins; with it and the file, functions of one name are told apart
+    source: list[int]  # the line's text, of the user's own code, as an index into `LineSamples.names`; -1: not recorded
 
 
 class LineStacks(TypedDict):

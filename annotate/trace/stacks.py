@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import linecache
+import os
 import sysconfig
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +19,8 @@ from annotate.trace_format import LINES_VERSION, LineFrames, LineSampler, LineSa
 
 MOST_SAMPLES: Final = 100_000
 """Of all threads together; some 1.5 MB of the trace before it is packed."""
+MOST_SOURCE: Final = 120
+"""Characters of a line that are kept."""
 _OURS: Final = str(Path(__file__).parent.parent)
 _NO_CLOCK: Final = "torch's profiler recorded no CPU activity, so its clock is unknown"
 
@@ -33,7 +38,7 @@ def line_samples(
     known: dict[str, Any] = json.loads(states.stacks)
     rows = sample_rows(states)
     left_out, rows = max(0, len(rows) - MOST_SAMPLES), rows[:MOST_SAMPLES]
-    tree = _Tree(known)
+    tree, libraries = _Tree(known), _libraries()
     found: LineSamples = {
         "version": LINES_VERSION,
         "sampler": sampler,
@@ -49,9 +54,9 @@ def line_samples(
         "unread": known["unread"],
         "left_out": left_out,
         "unseen": [*known.get("unseen", ()), *_unseen(known["blind"])],
-        **tree.columns(),
+        **tree.columns(libraries),
         "recorder": _OURS,
-        "libraries": _libraries(),
+        "libraries": libraries,
     }
     if not found["threads"]:
         return {"version": LINES_VERSION, "why_not": "no stack could be read", "unseen": found["unseen"]}
@@ -98,28 +103,39 @@ class _Tree:
             number = self._numbers[each] = self.nodes.setdefault((number, self._frame[each]), len(self.nodes))
         return number
 
-    def columns(self) -> LineSamples:
+    def columns(self, libraries: list[str]) -> LineSamples:
         frames: dict[int, int] = {}
         parent, frame = [], []
         for above, each in self.nodes:
             parent.append(above)
             frame.append(frames.setdefault(each, len(frames)))
-        names: dict[int, int] = {}
+        names: dict[str, int] = {}
         columns = self._frames
 
         def named(column: list[int]) -> list[int]:
-            return [names.setdefault(column[each], len(names)) for each in frames]
+            return [names.setdefault(self._names[column[each]], len(names)) for each in frames]
 
+        sources = [self._source(each, (*libraries, _OURS)) for each in frames]
         return {
             "frames": {
                 "function": named(columns["function"]),
                 "file": named(columns["file"]),
                 "line": [columns["line"][each] for each in frames],
                 "first": [columns["first"][each] for each in frames],
+                "source": [names.setdefault(text, len(names)) if text else -1 for text in sources],
             },
-            "names": [self._names[each] for each in names],
+            "names": list(names),
             "stacks": {"parent": parent, "frame": frame},
         }
+
+    def _source(self, frame: int, folders: tuple[str, ...]) -> str:
+        """The line of the user's code, in a notebook as well; "" where there is none."""
+        file = self._names[self._frames["file"][frame]]
+        if not file or file.startswith((*(f"{folder}{os.sep}" for folder in folders), "<frozen ")):
+            return ""
+        with suppress(Exception):  # a loader of the user's
+            return linecache.getline(file, self._frames["line"][frame]).strip()[:MOST_SOURCE]
+        return ""
 
 
 def _columns(thread: WatchedThread, rows: Any, clock: Clock, tree: _Tree) -> SampledLines:

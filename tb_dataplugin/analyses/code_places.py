@@ -11,6 +11,8 @@ from tb_dataplugin.model.line_samples import Frame
 
 _LIBRARY: Final = re.compile(r"^.*(?:/(?:site|dist)-packages/|/python3\.\d+/)")
 _OURS_TOP: Final = "torch"
+MOST_PRIVATE: Final = 4
+"""Frames in which a public name is looked for."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -20,6 +22,8 @@ class Place:
     function: str
     file: str
     line: int
+    source: str = ""
+    """Its text; "" where it was not recorded."""
 
     @property
     def short(self) -> str:
@@ -64,12 +68,18 @@ def home_of(frames: list[Frame]) -> Home | None:
     if not own:
         return None
     at = own[-1]
-    called = frames[at + 1] if at + 1 < len(frames) else None
-    return Home(place_of(frames[at]), qualified(called) if called else "", is_user)
+    return Home(place_of(frames[at]), _called(frames[at + 1 :]), is_user)
+
+
+def _called(below: list[Frame]) -> str:
+    """What is called there, by its first name that is not private: a module's ``forward``, not ``_call_impl``."""
+    public = (frame for frame in below[:MOST_PRIVATE] if not plain(frame.function).rpartition(".")[2].startswith("_"))
+    called = next(public, below[0] if below else None)
+    return qualified(called) if called else ""
 
 
 def place_of(frame: Frame) -> Place:
-    return Place(plain(frame.function), frame.file, frame.line)
+    return Place(plain(frame.function), frame.file, frame.line, frame.source)
 
 
 def plain(function: str) -> str:

@@ -12,9 +12,13 @@ MOSTLY: Final = 0.5
 
 
 def line_text(row: LineRow) -> str:
-    """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``."""
+    """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``; where the line itself is what runs,
+    or calls no Python code, its text: ```total += loss.item()` in train at train.py:88``.
+    """
     where = f"{row.place.function} at {row.place.short}"
-    return f"{row.calls}, called in {where}" if row.calls and row.calls_share >= MOSTLY else where
+    if row.calls and row.calls_share >= MOSTLY:
+        return f"{row.calls}, called in {where}"
+    return f"`{row.place.source}` in {where}" if row.place.source else where
 
 
 def share_text(row: LineRow, whole: str) -> str:

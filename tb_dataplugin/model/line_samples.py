@@ -22,6 +22,8 @@ class Frame:
     line: int
     first: int
     origin: Origin
+    source: str = ""
+    """Text of the line; "" where it was not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

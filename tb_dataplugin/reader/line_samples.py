@@ -28,6 +28,7 @@ class Frames(msgspec.Struct):
     file: list[Index] = []
     line: list[Index] = []
     first: list[Index] = []
+    source: list[Index] = []
 
 
 class Nodes(msgspec.Struct):
@@ -102,6 +103,8 @@ def _is_tree(lines: Lines) -> bool:
         return False
     parent, frame = int64(nodes.parent), int64(nodes.frame)
     named = int64([*frames.function, *frames.file])
+    if len(frames.source) not in (0, len(frames.file)) or max(frames.source, default=-1) >= len(lines.names):
+        return False
     return bool(
         (parent < np.arange(len(parent))).all()
         and (frame >= 0).all()
@@ -124,9 +127,18 @@ def _frames(lines: Lines) -> list[Frame]:
     folders = tuple(f"{folder.rstrip('/')}/" for folder in lines.libraries[:MOST_SETTINGS] if folder.strip("/"))
     recorder = f"{lines.recorder}/" if lines.recorder else "\0"
     origins: dict[str, Origin] = {name: _origin(name, folders, recorder) for name in {names[f] for f in frames.file}}
+    sources = frames.source or [-1] * len(frames.file)
+    columns = zip(frames.function, frames.file, frames.line, frames.first, sources, strict=True)
     return [
-        Frame(names[function][:MOST_LABEL], names[file][:MOST_PATH], max(0, line), max(0, first), origins[names[file]])
-        for function, file, line, first in zip(frames.function, frames.file, frames.line, frames.first, strict=True)
+        Frame(
+            function=names[function][:MOST_LABEL],
+            file=names[file][:MOST_PATH],
+            line=max(0, line),
+            first=max(0, first),
+            origin=origins[names[file]],
+            source=names[source][:MOST_LABEL] if source >= 0 else "",
+        )
+        for function, file, line, first, source in columns
     ]
 
 

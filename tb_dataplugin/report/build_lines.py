@@ -55,6 +55,7 @@ def _line(row: LineRow) -> pb.Line:
         idle_share=row.idle_share,
         calls=row.calls,
         calls_share=row.calls_share,
+        source=row.place.source,
         text=line_text(row),
     )
 

@@ -3131,6 +3131,7 @@ class Line(_message.Message):
     IDLE_SHARE_FIELD_NUMBER: _builtins.int
     CALLS_FIELD_NUMBER: _builtins.int
     CALLS_SHARE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     function: _builtins.str
     """its qualified name, without what it is local to"""
@@ -3155,6 +3156,8 @@ class Line(_message.Message):
     """what it mostly calls: "scipy.signal.convolve2d"; "" where it runs itself"""
     calls_share: _builtins.float
     """part of the line's time in it"""
+    source: _builtins.str
+    """the line's text; "" where it was not recorded"""
     text: _builtins.str
     """"scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" """
     def __init__(
@@ -3173,11 +3176,12 @@ class Line(_message.Message):
         idle_share: _builtins.float | None = ...,
         calls: _builtins.str = ...,
         calls_share: _builtins.float = ...,
+        source: _builtins.str = ...,
         text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "idle_share", b"idle_share", "waited_share", b"waited_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "place", b"place", "samples", b"samples", "share", b"share", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
     _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015

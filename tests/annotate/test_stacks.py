@@ -253,6 +253,7 @@ def test_a_capture_carries_the_stacks_of_whoever_loads_the_data(tmp_path: Path, 
     lines = load(prof.trace_files[0])["dataPipeline"]["lines"]
     assert "burn" in functions(lines)
     assert len(lines["threads"]) == 1 + workers
+    assert "sum(range(100))" in {lines["names"][text] for text in lines["frames"]["source"] if text >= 0}
     assert lines["sampler"] == "outside"
     assert not lines["unseen"]
 

@@ -1213,6 +1213,8 @@ export interface Line {
   calls: string;
   /** part of the line's time in it */
   calls_share: number;
+  /** the line's text; "" where it was not recorded */
+  source: string;
   /** "scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" */
   text: string;
 }
@@ -2961,6 +2963,7 @@ export const Line: MessageFns<Line> = {
         : isSet(object.calls_share)
         ? globalThis.Number(object.calls_share)
         : 0,
+      source: isSet(object.source) ? globalThis.String(object.source) : "",
       text: isSet(object.text) ? globalThis.String(object.text) : "",
     };
   },

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from annotate.trace_format import Stage
+from annotate.trace_format import METADATA_KEY, Stage
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.export.as_text import as_text
@@ -91,6 +91,23 @@ def test_the_deepest_stage_has_the_sample() -> None:
 def test_a_stage_that_is_c_code_is_at_the_line_that_called_it() -> None:
     part = lines_of(results_of(step().stacks(every(40, 200), [(MAIN, MASK, OURS)] * 200))).stages[MASKING]
     assert part.rows[0].place.short == "train.py:41"
+
+
+def test_of_what_a_line_calls_the_first_public_name_is_said() -> None:
+    torch = "/lib/site-packages/torch/nn/modules/"
+    called = (("Module._wrapped_call_impl", f"{torch}module.py", 1), ("Sequential.forward", f"{torch}container.py", 2))
+    part = lines_of(results_of(step().stacks(every(40, 200), [(*INSIDE, MASK, *called)] * 200))).stages[MASKING]
+    assert part.rows[0].calls == "torch.nn.modules.container.Sequential.forward"
+
+
+def test_a_line_that_calls_no_python_code_is_shown_as_it_is_written() -> None:
+    builder = step().stacks(every(40, 200), [WARM] * 200)
+    lines = builder.top_level[METADATA_KEY]["lines"]
+    lines["names"].append("total += loss.item()")
+    lines["frames"]["source"] = [-1] * len(lines["frames"]["file"])
+    lines["frames"]["source"][-1] = len(lines["names"]) - 1
+    (line,) = capture_of(builder).lines.stages[0].lines
+    assert line.text == "`total += loss.item()` in RandomMask.crop at train.py:52"
 
 
 def test_the_recorders_own_time_is_no_line() -> None:

@@ -47,11 +47,15 @@ def no_such_name(lines: dict[str, Any]) -> None:
     lines["frames"]["file"][0] = 99
 
 
+def no_such_source(lines: dict[str, Any]) -> None:
+    lines["frames"]["source"] = [99] * len(lines["frames"]["file"])
+
+
 def short_column(lines: dict[str, Any]) -> None:
     lines["frames"]["line"].pop()
 
 
-@pytest.mark.parametrize("change", (circle, no_such_frame, no_such_name, short_column))
+@pytest.mark.parametrize("change", (circle, no_such_frame, no_such_name, no_such_source, short_column))
 def test_a_tree_that_is_none_is_left_out_with_a_diagnostic(change: Any) -> None:
     lines, codes = sampled(change)
     assert "bad_line_samples" in codes
