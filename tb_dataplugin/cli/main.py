@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar, NoReturn, Protocol
 
 from tb_dataplugin.cli.compare import CompareCommand
+from tb_dataplugin.cli.export import ExportCommand
 from tb_dataplugin.cli.inputs import complain, forget_output
 from tb_dataplugin.cli.report import ReportCommand
 from tb_dataplugin.errors import DataPipelineError, InternalError
@@ -28,7 +29,7 @@ class Command(Protocol):
     def run(arguments: argparse.Namespace) -> int: ...
 
 
-COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
+COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand, ExportCommand)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
