@@ -37,6 +37,7 @@ def profile(
     active: int = 10,
     repeat: int = 1,
     host_sample_ms: int = 100,
+    lines: bool = True,
     workers: WorkerLimits | None = None,
     **torch_profiler_keywords: Any,
 ) -> Profile:
@@ -55,6 +56,8 @@ def profile(
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
             while a window is open; 0: none, and none of what threads wait for. Linux only.
+        lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
+            while a window is open, so that the report names the lines that take the time. Linux only.
         workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
@@ -75,6 +78,7 @@ def profile(
         active=active,
         repeat=repeat,
         host_sample_ms=host_sample_ms,
+        lines=lines,
         workers=workers or WorkerLimits(),
     )
     return Profile(options, **torch_profiler_keywords)
@@ -118,7 +122,12 @@ class Profile:
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._window = Window(
-            self._session, host_sample_ms=options.host_sample_ms, mode=options.mode, notes=notes, loaders=loaders
+            self._session,
+            host_sample_ms=options.host_sample_ms,
+            lines=options.lines,
+            mode=options.mode,
+            notes=notes,
+            loaders=loaders,
         )
         self._has_failed = False
         self._steps = 0

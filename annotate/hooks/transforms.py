@@ -10,6 +10,7 @@ from typing import Any, Final
 from annotate.hooks.patching import Patches, Timing, own_method
 from annotate.hooks.stand_ins import TimedCallable, callable_label, timed_method
 from annotate.recording import switch
+from annotate.recording.definitions import define
 
 Transform = Callable[..., Any]
 
@@ -124,7 +125,9 @@ def time_attribute(patches: Patches, holder: object, name: str) -> None:
 
 
 def _proxy(target: Transform) -> TimedCallable:
-    return TimedCallable(target, switch.hand_out("transform", callable_label(target)))
+    name = switch.hand_out("transform", callable_label(target))
+    define(switch.HANDED_OUT[name], target)
+    return TimedCallable(target, name)
 
 
 def _time_sequence(patches: Patches, holder: object, name: str, held: list[Any] | tuple[Any, ...]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method
 from annotate.recording import switch
+from annotate.recording.definitions import define_code
 
 _DEEPEST: Final = 4
 """Wrappers inside wrappers that are looked through."""
@@ -107,7 +108,9 @@ def time_generator(patches: Patches, held: HeldGenerator) -> None:
     if not patches.first_visit(held.generator):
         return
     attributes = vars(held.holder)
-    stand_in = TimedGenerator(held.generator, switch.hand_out("wrapper", label_of(held.generator)))
+    name = switch.hand_out("wrapper", label_of(held.generator))
+    define_code(switch.HANDED_OUT[name], held.generator.gi_code)
+    stand_in = TimedGenerator(held.generator, name)
 
     def back() -> None:
         for name in [name for name, value in attributes.items() if value is stand_in]:

@@ -17,6 +17,7 @@ from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import callable_label
+from annotate.host.watching import let_look
 from annotate.recording import span_recorder, switch
 from annotate.saying import guard, send_faults_by
 from annotate.workers import spool, transport
@@ -155,6 +156,8 @@ def begin(place: Place, worker: int, began: int) -> None:
     current = None
     patches = _inherited_patches()
     contents: list[Content] = []
+    if place.tracer:
+        let_look(place.tracer)
     if place.folder:
         contents.append(SpansContent(place, worker, os.getpid(), began, patches))
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)
