@@ -13,6 +13,7 @@ from typing import Any, TypeVar, overload
 from annotate.capture import standing
 from annotate.hooks import marked
 from annotate.hooks.collating import Collate, CollateFunction
+from annotate.hooks.readers.registered import register_reader
 from annotate.hooks.stages import stage
 from annotate.hooks.transforms import Compose, Transform
 from annotate.hooks.wrappers import path_to_loaders
@@ -176,4 +177,4 @@ def auto(*, skip: Iterable[object] = ()) -> None:
 
 marked.on_stage = standing.stand_for_a_stage
 
-__all__ = ["auto", "collate", "compose", "dataset", "default_collate", "loader", "stage"]
+__all__ = ["auto", "collate", "compose", "dataset", "default_collate", "loader", "register_reader", "stage"]

@@ -11,6 +11,7 @@ followed instance opens no second span.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Mapping, MutableSequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from annotate.recording import switch
 from annotate.trace_format import StageKind
 
 _MISSING = object()
+_NO_HOMES: Final = frozenset({"annotate", "torch", "builtins", "abc", "typing", "collections"})
+"""Packages whose modules are not searched for copies of functions."""
 _HEAP_TYPE: Final = 1 << 9
 """Of ``type.__flags__``: made by a class statement, so that its attributes may be set."""
 
@@ -65,6 +68,8 @@ class Patches:
         self._done: set[str] = set()
         self._replaced: dict[tuple[type, str], Replaced | None] = {}
         self._globals: list[tuple[ModuleType, str, object, object]] = []
+        self._homes: dict[str, ModuleType] = {}
+        """Modules of what is timed, by name: where ``from cv2 import imread`` may have made a copy."""
         self.notes: list[str] = []
 
     def __len__(self) -> int:
@@ -75,6 +80,8 @@ class Patches:
         if id(obj) in self._seen:
             return False
         self._seen[id(obj)] = obj
+        for cls in type(obj).__mro__:
+            self.add_home(cls.__module__)
         return True
 
     def visit_again(self) -> None:
@@ -169,8 +176,32 @@ class Patches:
         self._undo.append(back)
 
     def set_global(self, module: ModuleType, name: str, value: object) -> None:
-        """``module.name = value`` until `undo`, but not while `without_globals`."""
-        self._globals.append((module, name, vars(module)[name], value))
+        """``module.name = value`` until `undo`, but not while `without_globals`; so too its copies in homes."""
+        before = vars(module)[name]
+        self._put_global(module, name, before, value)
+        for home in self._homes.values():
+            self._put_copies(home, {id(before): (before, value)})
+
+    def add_home(self, name: object) -> None:
+        """Replace functions that the module of this name has copies of, now and when others are replaced."""
+        if not isinstance(name, str) or name in self._homes or name.partition(".")[0] in _NO_HOMES:
+            return
+        module = sys.modules.get(name)
+        if isinstance(module, ModuleType):
+            self._homes[name] = module
+            self._put_copies(module, {id(before): (before, value) for _, _, before, value in self._globals})
+
+    def stand_in_of(self, function: object) -> object | None:
+        """What stands for a global function now; None where nothing does."""
+        return next((value for _, _, before, value in self._globals if before is function), None)
+
+    def _put_copies(self, home: ModuleType, replaced: Mapping[int, tuple[object, object]]) -> None:
+        for name, held in list(vars(home).items()):
+            if id(held) in replaced and replaced[id(held)][0] is held:
+                self._put_global(home, name, *replaced[id(held)])
+
+    def _put_global(self, module: ModuleType, name: str, before: object, value: object) -> None:
+        self._globals.append((module, name, before, value))
         self.set_attribute(module, name, value)
 
     @contextmanager
@@ -218,6 +249,7 @@ class Patches:
         self._seen.clear()
         self._done.clear()
         self._globals.clear()
+        self._homes.clear()
         self._replaced.clear()
         self._kept_alive.clear()
         if error is not None:

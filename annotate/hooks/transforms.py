@@ -95,6 +95,13 @@ def attribute(holder: object, name: str) -> Any:
         return None
 
 
+def home_of(function: object) -> object:
+    """The name of the module that has a function, or the class of a callable object."""
+    while isinstance(function, partial):
+        function = function.func
+    return attribute(function, "__module__")
+
+
 def time_held(patches: Patches, holder: object) -> None:
     """Time the transforms that `holder` (a container or a dataset) keeps."""
     for name in _HELD:

@@ -145,7 +145,7 @@ _UNSAFE: Final = frozenset('"\\')
 class Open:
     """What is open on a thread while recording."""
 
-    __slots__ = ("batch_sample", "items", "sample", "stages")
+    __slots__ = ("batch_sample", "items", "reading", "sample", "stages")
 
     def __init__(self) -> None:
         self.sample = ""
@@ -154,6 +154,8 @@ class Open:
         """Marker name that items fetched by an enclosing ``__getitems__`` carry; empty outside of one."""
         self.items = 0
         """Items fetched since the enclosing ``__getitems__`` began."""
+        self.reading = ""
+        """Kind of the library's reading function that is open; empty outside of one."""
         self.stages: list[tuple[object, AbstractContextManager[object]]] = []
 
 

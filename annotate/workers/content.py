@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from annotate.hooks.readers.registered import Registered
 from annotate.workers.transport import Tag
 
 
@@ -21,6 +22,8 @@ class Place(NamedTuple):
     """Of the spool; empty when no capture is on, and no spans are recorded."""
     spool_bytes: int = 0
     buffered_spans: int = 0
+    readers: tuple[Registered, ...] = ()
+    """The user's own, which a spawned worker has not been told of."""
 
 
 class Content(Protocol):

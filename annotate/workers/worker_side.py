@@ -16,6 +16,7 @@ from annotate.hooks import marked, patching, readers
 from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
+from annotate.hooks.readers import registered
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import span_recorder, switch
 from annotate.saying import guard, send_faults_by
@@ -159,6 +160,7 @@ def begin(place: Place, worker: int, began: int) -> None:
         contents.append(SpansContent(place, worker, os.getpid(), began, patches))
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)
     sums = SumsContent(patches)
+    registered.adopt(place.readers)
     readers.install(patches)
     for role, obj in marked.objects():
         time_marked(patches, role, obj)

@@ -66,7 +66,7 @@ def installed() -> dict[str, object]:
         "temporary folders": sorted(Path(tempfile.gettempdir()).glob(f"annotate-{os.getpid()}-*")),
     }
     for hook in HOOKS:
-        found[f"{hook.module}.{hook.function}"] = getattr(sys.modules[hook.module], hook.function, None)
+        found[f"{hook.module}.{hook.function}"] = getattr(hook.owner, hook.name, None)
     return found
 
 

@@ -1,0 +1,111 @@
+"""What libraries take to read and decode, and how much of it has a name: one pipeline per library, on real files.
+
+    python benchmarks/readers_seen.py [--samples 30] [--only h5py,zarr] [--markdown]
+
+Each dataset is written as the library's documentation has it. "No name" is the share of the samples' time that is in no
+span below `sample`; "same" says that the results are bit for bit those without annotate, and of the same types. Libraries
+that are not installed are left out. The files are small and in the page cache: this is about names, not about speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import annotate
+from benchmarks.readers_seen_pipelines import PIPELINES, Pipeline
+
+
+class Seen(NamedTuple):
+    """One library's row."""
+
+    library: str
+    no_name: float
+    """Share of the samples' time."""
+    stages: list[str]
+    """Those below `sample`, the longest first."""
+    same: bool
+
+
+def spans_by_thread(trace: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    threads: dict[object, list[dict[str, Any]]] = {}
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and event.get("cat") == "user_annotation" and "::" in event["name"]:
+            threads.setdefault((event["pid"], event["tid"]), []).append(event)
+    return [sorted(found, key=lambda e: (float(e["ts"]), -float(e["dur"]))) for found in threads.values()]
+
+
+def self_times(events: list[dict[str, Any]]) -> Counter[str]:
+    """Microseconds by name, of spans inside of a sample."""
+    times: Counter[str] = Counter()
+    open_spans: list[dict[str, Any]] = []
+    for event in events:
+        while open_spans and float(open_spans[-1]["ts"]) + float(open_spans[-1]["dur"]) <= float(event["ts"]):
+            open_spans.pop()
+        is_sample = event["name"].startswith("sample::")
+        if open_spans or is_sample:
+            times[event["name"]] += float(event["dur"])
+            if open_spans:
+                times[open_spans[-1]["name"]] -= float(event["dur"])
+            open_spans.append(event)
+    return times
+
+
+def canonical(value: Any) -> Any:
+    """Type, and bytes or repr."""
+    if isinstance(value, (tuple, list)):
+        return type(value).__name__, [canonical(item) for item in value]
+    numpy = getattr(value, "numpy", None)
+    array = numpy() if callable(numpy) else value
+    return type(value).__name__, array.tobytes() if hasattr(array, "tobytes") else repr(value)
+
+
+def see(library: str, pipeline: Pipeline, folder: Path, samples: int) -> Seen:
+    ds = pipeline(folder)
+    plain = [canonical(ds[index % len(ds)]) for index in range(samples)]
+    annotate.dataset(ds)
+    with annotate.profile(folder / "run", wait=0, warmup=0, active=1) as prof:
+        recorded = [canonical(ds[index % len(ds)]) for index in range(samples)]
+        prof.step()
+    with gzip.open(prof.trace_files[-1]) as file:
+        trace = json.load(file)
+    times: Counter[str] = Counter()
+    for events in spans_by_thread(trace):
+        times += self_times(events)
+    total = sum(times.values())
+    own = sum(time for name, time in times.items() if name.startswith("sample::"))
+    below = [f"{name} {time / total:.0%}" for name, time in times.most_common() if not name.startswith("sample::")]
+    return Seen(library, own / total if total else 1.0, below[:4], recorded == plain)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--only", default="", help="libraries, with commas between them")
+    parser.add_argument("--markdown", action="store_true", help="print the rows of the table in docs/readers.md")
+    options = parser.parse_args()
+    wanted = options.only.split(",") if options.only else list(PIPELINES)
+    wrong = 0
+    for library in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                seen = see(library, PIPELINES[library], Path(folder), options.samples)
+            except ImportError as error:
+                print(f"| {library} | not installed: {error} |", file=sys.stderr)
+                continue
+        wrong += not seen.same
+        row = (library, f"{seen.no_name:.0%}", ", ".join(seen.stages), "yes" if seen.same else "NO")
+        print("| " + " | ".join(row) + " |" if options.markdown else "{:24}{:>6}  {}  same: {}".format(*row))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
