@@ -2,9 +2,10 @@
 
     python benchmarks/readers_seen.py [--samples 30] [--only h5py,zarr] [--markdown]
 
-Each dataset is written as the library's documentation has it. "No name" is the share of the samples' time that is in no
-span below `sample`; "same" says that the results are bit for bit those without annotate, and of the same types. Libraries
-that are not installed are left out. The files are small and in the page cache: this is about names, not about speed.
+Each dataset is written as the library's documentation has it. The columns: the share of the samples' time that is in no
+span below `sample`; microseconds of a sample; the stages below it; whether the results are bit for bit those without
+annotate, and of the same types. Libraries that are not installed are left out. The files are small and in the page
+cache: this is about names, not about speed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import gzip
 import json
 import sys
 import tempfile
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +31,10 @@ class Seen(NamedTuple):
     library: str
     no_name: float
     """Share of the samples' time."""
-    stages: list[str]
-    """Those below `sample`, the longest first."""
+    sample_us: float
+    """Microseconds of a sample."""
+    stages: dict[str, float]
+    """Share of those below `sample`, the largest first."""
     same: bool
 
 
@@ -43,9 +46,9 @@ def spans_by_thread(trace: dict[str, Any]) -> list[list[dict[str, Any]]]:
     return [sorted(found, key=lambda e: (float(e["ts"]), -float(e["dur"]))) for found in threads.values()]
 
 
-def self_times(events: list[dict[str, Any]]) -> Counter[str]:
+def self_times(events: list[dict[str, Any]]) -> dict[str, float]:
     """Microseconds by name, of spans inside of a sample."""
-    times: Counter[str] = Counter()
+    times: dict[str, float] = defaultdict(float)
     open_spans: list[dict[str, Any]] = []
     for event in events:
         while open_spans and float(open_spans[-1]["ts"]) + float(open_spans[-1]["dur"]) <= float(event["ts"]):
@@ -77,13 +80,15 @@ def see(library: str, pipeline: Pipeline, folder: Path, samples: int) -> Seen:
         prof.step()
     with gzip.open(prof.trace_files[-1]) as file:
         trace = json.load(file)
-    times: Counter[str] = Counter()
+    times: dict[str, float] = defaultdict(float)
     for events in spans_by_thread(trace):
-        times += self_times(events)
+        for name, time in self_times(events).items():
+            times[name] += time
     total = sum(times.values())
     own = sum(time for name, time in times.items() if name.startswith("sample::"))
-    below = [f"{name} {time / total:.0%}" for name, time in times.most_common() if not name.startswith("sample::")]
-    return Seen(library, own / total if total else 1.0, below[:4], recorded == plain)
+    longest = sorted(times.items(), key=lambda item: -item[1])
+    below = {name: time / total for name, time in longest if not name.startswith("sample::")}
+    return Seen(library, own / total if total else 1.0, total / samples, below, recorded == plain)
 
 
 def main() -> int:
@@ -102,8 +107,14 @@ def main() -> int:
                 print(f"| {library} | not installed: {error} |", file=sys.stderr)
                 continue
         wrong += not seen.same
-        row = (library, f"{seen.no_name:.0%}", ", ".join(seen.stages), "yes" if seen.same else "NO")
-        print("| " + " | ".join(row) + " |" if options.markdown else "{:24}{:>6}  {}  same: {}".format(*row))
+        row = (
+            library,
+            f"{seen.no_name:.0%}",
+            f"{seen.sample_us:.0f}",
+            ", ".join(f"{name} {share:.0%}" for name, share in list(seen.stages.items())[:4]),
+            "yes" if seen.same else "NO",
+        )
+        print("| " + " | ".join(row) + " |" if options.markdown else "{:24}{:>6}{:>8}  {}  same: {}".format(*row))
     return 1 if wrong else 0
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-SIDE = 256
+SIDE = 512
 COUNT = 6
 
 
@@ -74,7 +74,7 @@ def zarr_pipeline(folder: Path) -> Any:
     import zarr
 
     array = zarr.create_array(
-        store=str(folder / "x.zarr"), shape=(COUNT, SIDE, SIDE, 3), chunks=(1, 128, 128, 3), dtype="u1"
+        store=str(folder / "x.zarr"), shape=(COUNT, SIDE, SIDE, 3), chunks=(1, 256, 256, 3), dtype="u1"
     )
     for i in range(COUNT):
         array[i] = pixels(i)
@@ -380,7 +380,8 @@ def tarfile_pipeline(folder: Path) -> Any:
 
     def read(index: int) -> Any:
         with tarfile.open(folder / "x.tar") as archive:
-            return archive.extractfile(str(index)).read()
+            member = archive.extractfile(str(index))
+            return member and member.read()
 
     return dataset("Members", read)
 

@@ -76,12 +76,14 @@ def install(patches: Patches) -> None:
     for reader in READERS:
         if reader.module not in sys.modules or _is_being_imported(reader.module) or not patches.once(reader.module):
             continue
-        for hook in reader.hooks:
+        with guard(f"annotate does not time all of {reader.module}"):
+            for hook in reader.hooks:
+                _install(patches, hook)
+            if reader.install is not None:
+                reader.install(patches)
+    with guard("annotate does not time a registered reader"):
+        for hook in registered.hooks():
             _install(patches, hook)
-        if reader.install is not None:
-            reader.install(patches)
-    for hook in registered.hooks():
-        _install(patches, hook)
 
 
 def _is_being_imported(module: str) -> bool:
@@ -111,8 +113,7 @@ def _install(patches: Patches, hook: Hook) -> None:
 
 def _install_registered() -> None:
     if patching.in_force is not None:
-        with guard("annotate does not time a registered reader"):
-            install(patching.in_force)
+        install(patching.in_force)
 
 
 registered.on_registered = _install_registered

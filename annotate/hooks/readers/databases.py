@@ -39,22 +39,30 @@ class _TimedConnect(TimedGlobal):
 
 def _install(patches: Patches) -> None:
     sqlite3: Any = sys.modules["sqlite3"]
-    methods = {
-        name: timed(
-            getattr(sqlite3.Cursor, name),
-            Hook("sqlite3", f"Cursor.{name}", "read", f"sqlite3.{name}"),
-            switch.hand_out("read", f"sqlite3.{name}"),
-        )
-        for name in _STEPS
-    }
-    cursor_class = timed_subclass(sqlite3.Cursor, methods)
+    cursor_class = timed_subclass(sqlite3.Cursor, {name: _timed_step(sqlite3.Cursor, name) for name in _STEPS})
     cursor_of = sqlite3.Connection.cursor
 
     def cursor(self: Any, factory: Any = cursor_class) -> Any:
         return cursor_of(self, factory)
 
-    connection_class = timed_subclass(sqlite3.Connection, {"cursor": cursor})
+    short_cuts = {name: _through_a_cursor(name) for name in ("execute", "executemany")}
+    connection_class = timed_subclass(sqlite3.Connection, {"cursor": cursor, **short_cuts})
     patches.set_global(sqlite3, "connect", _TimedConnect(sqlite3.connect, connection_class))
+
+
+def _timed_step(cursor_class: type, name: str) -> Method:
+    hook = Hook("sqlite3", f"Cursor.{name}", "read", f"sqlite3.{name}")
+    return timed(getattr(cursor_class, name), hook, switch.hand_out("read", hook.label))
+
+
+def _through_a_cursor(name: str) -> Method:
+    """A connection's own ``execute``, which in C makes a cursor without asking ``cursor()``."""
+
+    def short_cut(self: Any, *args: Any) -> Any:
+        return getattr(self.cursor(), name)(*args)
+
+    short_cut.__name__ = name
+    return short_cut
 
 
 READERS: Final = (
