@@ -94,6 +94,7 @@ class Session:
     def refresh(self) -> None:
         """Hook the libraries that were imported since the session began."""
         readers.install(self.patches)
+        self.patches.look_again()
 
     def step_by(self, loader: object) -> None:
         """Let a loader's batches drive the steps. What neither is nor holds a DataLoader is only iterated."""

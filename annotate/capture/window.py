@@ -67,18 +67,19 @@ class Window:
         self._marker_us = cost_of_a_marker_us()
         self._host.start()
         self._watch.open()
-        self.look_at_workers()
+        self.look_around()
         if self._boundaries is not None:
             self._boundaries.open()
 
     def batch(self, now: int) -> None:
         """The loop got a batch (``perf_counter_ns``), or with zero workers asked for it."""
-        self.look_at_workers()
+        self.look_around()
         if self._boundaries is not None:
             self._boundaries.batch(now)
 
-    def look_at_workers(self) -> None:
-        """While it is open: there may be new ones."""
+    def look_around(self) -> None:
+        """While it is open: there may be new workers, and other transforms."""
+        self._session.patches.look_again()
         self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
 
     def close(self, *, is_last: bool = False) -> None:

@@ -12,14 +12,15 @@ followed instance opens no second span.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Mapping, MutableSequence
+from collections.abc import Callable, Generator, Mapping, MutableMapping, MutableSequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from annotate.hooks.stand_ins import Followed, Make, Method, original_of, replacement
 from annotate.recording import switch
+from annotate.saying import guard
 from annotate.trace_format import StageKind
 
 _MISSING = object()
@@ -57,6 +58,20 @@ class Replaced:
             type.__setattr__(self.owner, self.name, self.now)
 
 
+class Watched(NamedTuple):
+    """An attribute that somebody may set anew while a session is on."""
+
+    holder: object
+    name: str
+    parts: tuple[int, ...]
+    time: Callable[[Patches, object, str], None]
+
+
+def _parts(held: object) -> tuple[int, ...]:
+    """The identity of an object, and of a list's items."""
+    return (id(held), *map(id, held)) if type(held) is list else (id(held),)
+
+
 class Patches:
     """What has been changed since `undo` was last called."""
 
@@ -70,6 +85,7 @@ class Patches:
         self._globals: list[tuple[ModuleType, str, object, object]] = []
         self._homes: dict[str, ModuleType] = {}
         """Modules of what is timed, by name: where ``from cv2 import imread`` may have made a copy."""
+        self._watched: dict[tuple[int, str], Watched] = {}
         self.notes: list[str] = []
 
     def __len__(self) -> int:
@@ -239,6 +255,30 @@ class Patches:
 
         self._undo.append(back)
 
+    def set_value(self, values: MutableMapping[Any, Any], key: Any, value: object) -> None:
+        """``values[key] = value`` until `undo`, unless it has been replaced by then."""
+        before = values[key]
+        values[key] = value
+
+        def back() -> None:
+            if values.get(key) is value:
+                values[key] = before
+
+        self._undo.append(back)
+
+    def watch(self, holder: object, name: str, time: Callable[[Patches, object, str], None]) -> None:
+        """Have `look_again` call `time` when ``holder.name`` is another object than now, or another list inside."""
+        if name in getattr(holder, "__dict__", {}):
+            self._watched[id(holder), name] = Watched(holder, name, _parts(vars(holder)[name]), time)
+
+    def look_again(self) -> None:
+        """Time what has been put in the place of a transform meanwhile; called before each batch that is made here."""
+        with guard("annotate does not time a transform that was replaced"):
+            for watched in list(self._watched.values()):
+                now = vars(watched.holder).get(watched.name)
+                if _parts(now) != watched.parts:
+                    watched.time(self, watched.holder, watched.name)
+
     def undo(self) -> None:
         """Take everything back. The first error is raised after all the rest has been taken back."""
         error: BaseException | None = None
@@ -250,6 +290,7 @@ class Patches:
         self._done.clear()
         self._globals.clear()
         self._homes.clear()
+        self._watched.clear()
         self._replaced.clear()
         self._kept_alive.clear()
         if error is not None:

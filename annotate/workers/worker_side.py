@@ -89,13 +89,21 @@ class Worker:
     """This process, as a worker whose batches are followed."""
 
     def __init__(
-        self, place: Place, worker: int, began: int, contents: list[Content], wanted: list[Content] | None = None
+        self,
+        place: Place,
+        worker: int,
+        began: int,
+        contents: list[Content],
+        wanted: list[Content] | None = None,
+        patches: Patches | None = None,
     ) -> None:
         """
         Args:
             contents: told of each batch.
             wanted: told of batches whose tag wants them.
+            patches: of this process.
         """
+        self._patches: Final = patches or Patches()
         self._loader = place.loader
         self._worker = worker
         self._pid: Final = os.getpid()
@@ -112,6 +120,8 @@ class Worker:
         if self._now is not self._contents:  # the batch before has raised
             self.fail()
         self._tag = tag
+        if switch.RECORDING:
+            self._patches.look_again()
         if tag.wanted:
             self._now = self._contents + [content for content in self._wanted if content.name in tag.wanted]
         for content in self._now:
@@ -168,7 +178,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     if info is not None:
         time_dataset(patches, info.dataset)
     marked.listener = lambda role, obj: time_marked(patches, role, obj)
-    current = Worker(place, worker, began, contents, wanted=[sums])
+    current = Worker(place, worker, began, contents, wanted=[sums], patches=patches)
     transport.begun = current.begin
 
 

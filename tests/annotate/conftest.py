@@ -30,7 +30,8 @@ import annotate
 from annotate.capture import session, standing
 from annotate.hooks import marked, patching
 from annotate.hooks.readers import HOOKS
-from annotate.hooks.readers.timing import READER_HOOK, TimedFunction
+from annotate.hooks.readers.timing import TimedFunction
+from annotate.hooks.stand_ins import READER_HOOK
 from annotate.recording import switch
 from annotate.workers import following
 

@@ -27,14 +27,14 @@ class Files:
 
     def __init__(self, paths: list[str], use: Any, transform: Any = None) -> None:
         self.paths = paths
-        self.use = use
+        self.uses = [use]
         self.transform = transform
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, index: int) -> Any:
-        return self.use(self, self.paths[index])
+        return self.uses[0](self, self.paths[index])
 
 
 def one(tmp_path: Path, path: str, use: Any, transform: Any = None) -> Any:

@@ -41,7 +41,8 @@ from annotate.hooks.readers import (
     zipped,
 )
 from annotate.hooks.readers.reader import Hook, Reader
-from annotate.hooks.readers.timing import READER_HOOK, TimedFunction, replacement_of
+from annotate.hooks.readers.timing import TimedFunction, replacement_of
+from annotate.hooks.stand_ins import READER_HOOK
 from annotate.recording import switch
 from annotate.saying import guard
 

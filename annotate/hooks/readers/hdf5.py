@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers.reader import Reader, hooks_on
-from annotate.hooks.readers.timing import READER_HOOK, read
-from annotate.hooks.stand_ins import Method
+from annotate.hooks.readers.timing import read
+from annotate.hooks.stand_ins import READER_HOOK, Method
 from annotate.recording import switch
 
 _METHODS: Final = ("__getitem__", "__array__", "read_direct")

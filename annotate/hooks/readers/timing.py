@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from annotate.hooks.readers.reader import Hook, When
-from annotate.hooks.stand_ins import Method, TimedGlobal
+from annotate.hooks.stand_ins import READER_HOOK, Method, TimedGlobal
 from annotate.recording import switch
 from annotate.trace_format import StageKind
 
 R = TypeVar("R")
-
-READER_HOOK: Final = "_annotate_reader"
-"""Attribute of a replaced method whose calls are spans of a library's reader already."""
 
 
 def read(kind: StageKind, name: str, function: Callable[..., R], args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
