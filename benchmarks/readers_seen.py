@@ -2,10 +2,10 @@
 
     python benchmarks/readers_seen.py [--samples 30] [--only h5py,zarr] [--markdown]
 
-Each dataset is written as the library's documentation has it. The columns: the share of the samples' time that is in no
+Each dataset is written as the library's documentation has it. The columns: the share of a sample's time that is in no
 span below `sample`; microseconds of a sample; the stages below it; whether the results are bit for bit those without
-annotate, and of the same types. Libraries that are not installed are left out. The files are small and in the page
-cache: this is about names, not about speed.
+annotate, and of the same types. Each number is the median over the samples: others may use the machine. Libraries that
+are not installed are left out. The files are small and in the page cache: this is about names, not about speed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -46,20 +47,22 @@ def spans_by_thread(trace: dict[str, Any]) -> list[list[dict[str, Any]]]:
     return [sorted(found, key=lambda e: (float(e["ts"]), -float(e["dur"]))) for found in threads.values()]
 
 
-def self_times(events: list[dict[str, Any]]) -> dict[str, float]:
-    """Microseconds by name, of spans inside of a sample."""
-    times: dict[str, float] = defaultdict(float)
-    open_spans: list[dict[str, Any]] = []
+def shares_by_sample(events: list[dict[str, Any]]) -> list[dict[str, float]]:
+    """Of each sample, its microseconds by the deepest span (under "") and all in all (under "total")."""
+    samples: list[dict[str, float]] = []
+    open_spans: list[tuple[str, float]] = []
     for event in events:
-        while open_spans and float(open_spans[-1]["ts"]) + float(open_spans[-1]["dur"]) <= float(event["ts"]):
+        begin, took = float(event["ts"]), float(event["dur"])
+        while open_spans and open_spans[-1][1] <= begin:
             open_spans.pop()
-        is_sample = event["name"].startswith("sample::")
-        if open_spans or is_sample:
-            times[event["name"]] += float(event["dur"])
-            if open_spans:
-                times[open_spans[-1]["name"]] -= float(event["dur"])
-            open_spans.append(event)
-    return times
+        if event["name"].startswith("sample::"):
+            samples.append(defaultdict(float, {"": took, "total": took}))
+            open_spans = [("", begin + took)]
+        elif open_spans:
+            samples[-1][event["name"]] += took
+            samples[-1][open_spans[-1][0]] -= took
+            open_spans.append((event["name"], begin + took))
+    return samples
 
 
 def canonical(value: Any) -> Any:
@@ -80,15 +83,16 @@ def see(library: str, pipeline: Pipeline, folder: Path, samples: int) -> Seen:
         prof.step()
     with gzip.open(prof.trace_files[-1]) as file:
         trace = json.load(file)
-    times: dict[str, float] = defaultdict(float)
-    for events in spans_by_thread(trace):
-        for name, time in self_times(events).items():
-            times[name] += time
-    total = sum(times.values())
-    own = sum(time for name, time in times.items() if name.startswith("sample::"))
-    longest = sorted(times.items(), key=lambda item: -item[1])
-    below = {name: time / total for name, time in longest if not name.startswith("sample::")}
-    return Seen(library, own / total if total else 1.0, total / samples, below, recorded == plain)
+    found = [sample for events in spans_by_thread(trace) for sample in shares_by_sample(events)]
+    names = {name for sample in found for name in sample} - {"", "total"}
+    stages = {name: median(sample.get(name, 0.0) / sample["total"] for sample in found) for name in names}
+    return Seen(
+        library,
+        median(sample[""] / sample["total"] for sample in found),
+        median(sample["total"] for sample in found),
+        dict(sorted(stages.items(), key=lambda stage: -stage[1])),
+        recorded == plain,
+    )
 
 
 def main() -> int:

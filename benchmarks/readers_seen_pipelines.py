@@ -143,7 +143,7 @@ def av_pipeline(folder: Path) -> Any:
 
     def read(index: int) -> Any:
         with av.open(str(folder / "x.mp4")) as container:
-            return np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
+            return [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
 
     return dataset("Clips", read)
 
@@ -174,7 +174,7 @@ def video_capture_pipeline(folder: Path) -> Any:
                 break
             frames.append(frame)
         capture.release()
-        return np.stack(frames)
+        return frames
 
     return dataset("Clips", read)
 
