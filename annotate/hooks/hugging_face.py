@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any, Final
 
 from annotate.hooks.patching import Patches
-from annotate.hooks.transforms import attribute, is_proxy, proxy_of, time_held_as
+from annotate.hooks.transforms import attribute, home_of, is_proxy, proxy_of, time_held_as
 
 _MOST_STEPS: Final = 64
 """Of a stream: ``map``, ``filter``, ``shuffle`` one after the other."""
 
 
+def _is_its_own(module: object) -> bool:
+    """Whether a class or function is of the library itself: ``filter`` puts one around the user's."""
+    return isinstance(module, str) and module.partition(".")[0] == "datasets"
+
+
 def time_functions(patches: Patches, ds: object) -> None:
     """Time the functions of a dataset of the library ``datasets``; others are left alone."""
-    if not any(cls.__module__.partition(".")[0] == "datasets" for cls in type(ds).__mro__):
+    if not any(_is_its_own(cls.__module__) for cls in type(ds).__mro__):
         return
     own = getattr(ds, "__dict__", {})
     if "_format_kwargs" in own:
@@ -23,6 +28,6 @@ def time_functions(patches: Patches, ds: object) -> None:
         if step is None:
             return
         function = getattr(step, "__dict__", {}).get("function")
-        if callable(function) and not is_proxy(function):
+        if callable(function) and not is_proxy(function) and not _is_its_own(home_of(function)):
             patches.set_attribute(step, "function", proxy_of(patches, function))
         step = attribute(step, "ex_iterable")
