@@ -37,6 +37,8 @@ class Seen(NamedTuple):
     stages: dict[str, float]
     """Share of those below `sample`, the largest first."""
     same: bool
+    notes: list[str]
+    """Of the trace."""
 
 
 def spans_by_thread(trace: dict[str, Any]) -> list[list[dict[str, Any]]]:
@@ -92,6 +94,7 @@ def see(library: str, pipeline: Pipeline, folder: Path, samples: int) -> Seen:
         median(sample["total"] for sample in found),
         dict(sorted(stages.items(), key=lambda stage: -stage[1])),
         recorded == plain,
+        trace["dataPipeline"]["notes"],
     )
 
 

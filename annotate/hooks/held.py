@@ -85,7 +85,7 @@ def _time_one(patches: Patches, ds: object, name: str) -> None:
         stand_in = patches.stand_in_of(value) or HeldFunction(
             value, switch.hand_out(_kind_of(name, value), callable_label(value))
         )
-        patches.set_attribute(ds, name, stand_in)
+        patches.set_value(vars(ds), name, stand_in)  # past a __setattr__ of the user's
     elif is_transform(value):
         time_attribute(patches, ds, name)
     elif patches.first_visit(value):

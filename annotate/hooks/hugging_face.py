@@ -29,5 +29,5 @@ def time_functions(patches: Patches, ds: object) -> None:
             return
         function = getattr(step, "__dict__", {}).get("function")
         if callable(function) and not is_proxy(function) and not _is_its_own(home_of(function)):
-            patches.set_attribute(step, "function", proxy_of(patches, function))
+            patches.set_value(vars(step), "function", proxy_of(patches, function))
         step = attribute(step, "ex_iterable")

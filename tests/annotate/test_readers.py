@@ -21,6 +21,7 @@ from torch.utils.data import DataLoader
 from worker_helpers import run, worker_spans
 
 import annotate
+from annotate.hooks.readers import registered
 from annotate.recording import switch
 from benchmarks.readers_seen import canonical
 from benchmarks.readers_seen_pipelines import PIPELINES
@@ -257,6 +258,13 @@ def test_a_registered_reader_is_recorded_and_put_back(blobs: Any, tmp_path: Path
     (tree,) = trees(record(tmp_path / "run", lambda: blobs[0]))
     assert tree == ("sample::Blobs", [("decode::store", [f"read::{__name__}.read_blob"])])
     assert before == (read_blob, Store.get)
+
+
+def test_the_users_label_counts_for_a_library_function_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registered, "_registered", {})
+    np.save(tmp_path / "x.npy", np.arange(9))
+    annotate.register_reader(np.load, kind="read", label="features")
+    assert one(tmp_path, lambda self: np.load(tmp_path / "x.npy")) == ("sample::Reading", ["read::features"])
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])

@@ -53,3 +53,4 @@ def test_lmdb_is_the_one_that_cannot_be_seen(tmp_path: Path) -> None:
     seen = see("lmdb", PIPELINES["lmdb"], tmp_path, 6)
     assert seen.stages == {}
     assert seen.same
+    assert any("LMDB" in note for note in seen.notes)

@@ -74,6 +74,9 @@ HOOKS: Final[tuple[Hook, ...]] = tuple(hook for reader in READERS for hook in re
 
 def install(patches: Patches) -> None:
     """Put in every hook whose library is there. Called again it adds what is there by then."""
+    with guard("annotate does not time a registered reader"):
+        for hook in registered.hooks():
+            _install(patches, hook)  # before ours: the user's label counts
     for reader in READERS:
         if reader.module not in sys.modules or _is_being_imported(reader.module) or not patches.once(reader.module):
             continue
@@ -82,9 +85,6 @@ def install(patches: Patches) -> None:
                 _install(patches, hook)
             if reader.install is not None:
                 reader.install(patches)
-    with guard("annotate does not time a registered reader"):
-        for hook in registered.hooks():
-            _install(patches, hook)
 
 
 def _is_being_imported(module: str) -> bool:

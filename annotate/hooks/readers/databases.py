@@ -65,8 +65,16 @@ def _through_a_cursor(name: str) -> Method:
     return short_cut
 
 
+def _note_lmdb(patches: Patches) -> None:
+    patches.note(
+        "LMDB was imported, and what its binding in C reads has no span. Mark it with "
+        'annotate.stage("read", "lmdb") around txn.get(...).'
+    )
+
+
 READERS: Final = (
     Reader("sqlite3", install=_install),
+    Reader("lmdb.cpython", install=_note_lmdb),
     Reader(
         "lmdb.cffi",
         (
