@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Final
 
 _OWN: Final = str(Path(__file__).parent)
@@ -77,10 +79,45 @@ class guard:  # noqa: N801  (reads as a verb where it is used)
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool:
-        if not isinstance(exc, Exception):
+        if not isinstance(exc, Exception) or came_by_a_signal(exc):
             return False
         report_fault(f"{self._what}. Internal error: {one_line(exc)}")
         return True
+
+
+def report_error(what: str, error: Exception) -> None:
+    """As `guard` does, where a ``with`` would cost too much.
+
+    Raises: `error`, where it came by a signal.
+    """
+    if came_by_a_signal(error):
+        raise error
+    report_fault(f"{what}. Internal error: {one_line(error)}")
+
+
+def came_by_a_signal(error: BaseException) -> bool:
+    """True for what the handler of a signal raised while our code happened to run: a time limit of the user's, or a
+    worker that died, which torch tells by SIGCHLD. It is the user's to see.
+    """
+    raised_in = set()
+    at = error.__traceback__
+    while at is not None:
+        raised_in.add(at.tb_frame.f_code)
+        at = at.tb_next
+    handlers = (signal.getsignal(number) for number in signal.valid_signals())
+    return any(_code_of(handler) in raised_in for handler in handlers if callable(handler))
+
+
+def _code_of(handler: object) -> CodeType | None:
+    """What runs when a handler (function, method, object with ``__call__``) is called; None: nothing in Python."""
+    while isinstance(handler, partial):
+        handler = handler.func
+    called = (vars(cls).get("__call__") for cls in type(handler).__mro__)
+    for function in (handler, getattr(handler, "__func__", None), *called):
+        code = getattr(function, "__code__", None)
+        if isinstance(code, CodeType):
+            return code
+    return None
 
 
 def has_reported() -> bool:

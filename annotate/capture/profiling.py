@@ -18,7 +18,7 @@ from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
-from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
+from annotate.saying import came_by_a_signal, deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
 from annotate.trace import writer
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Profile:
             atexit.register(self._close_at_exit)
         except BaseException as error:
             self._stop()
-            if not isinstance(error, Exception) or isinstance(error, OSError) or error is self._users_error:
+            if isinstance(error, OSError) or not isinstance(error, Exception) or self._is_the_users(error):
                 self._entered = False
                 raise
             self._entered = True
@@ -176,7 +176,7 @@ class Profile:
                 self._close_window()
                 self._torch.__exit__(exc_type, exc, traceback)
         except Exception as error:
-            if exc is None and error is self._users_error:
+            if exc is None and self._is_the_users(error):
                 raise
             self._fail(error)
         finally:
@@ -218,6 +218,9 @@ class Profile:
 
         return call
 
+    def _is_the_users(self, error: BaseException) -> bool:
+        return error is self._users_error or came_by_a_signal(error)
+
     def step(self) -> None:
         """Say that a training step has ended.
 
@@ -240,7 +243,7 @@ class Profile:
         try:
             self._advance()
         except Exception as error:
-            if error is self._users_error:
+            if self._is_the_users(error):
                 raise
             self._fail(error)
 
@@ -271,6 +274,8 @@ class Profile:
         try:
             self._session.step_by(loader)
         except Exception as error:
+            if came_by_a_signal(error):
+                raise
             self._fail(error)
         return Steps(self, loader)
 
@@ -317,6 +322,8 @@ class Profile:
             recorded, names = self._window.recorded(), names_handed_out(self._renamed)
             path = writer.write_trace(profiler.save, self.options.logdir, names, recorded.metadata, recorded.rows)
         except Exception as error:
+            if came_by_a_signal(error):
+                raise
             say = tell if isinstance(error, OSError) else report_fault  # a full disk is not our fault, and news
             say(
                 f"annotate.profile could not write its trace to {self.options.logdir}: {one_line(error)}. The steps "

@@ -17,7 +17,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import path_to_loaders, time_generator, time_wrapper
 from annotate.options import WorkerLimits
 from annotate.recording import switch
-from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
+from annotate.saying import came_by_a_signal, deliver, forget_reported, guard, in_short, one_line, report_fault
 from annotate.trace_format import LoaderMetadata
 from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
@@ -158,6 +158,8 @@ class Session:
                 self._remember(obj)
                 self.workers.hook_for_the_capture(obj)
         except Exception as error:  # of one object; the others are timed
+            if came_by_a_signal(error):
+                raise
             self.patches.note(f"{in_short(obj)} could not be timed: {one_line(error)}")
             report_fault(f"annotate does not time {in_short(obj)}. Internal error: {one_line(error)}")
 

@@ -31,7 +31,7 @@ from annotate.capture.window import Recorded, Window, names_handed_out
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from annotate.recording.boundaries import remove_hooks
-from annotate.saying import guard, one_line, report_fault
+from annotate.saying import came_by_a_signal, guard, one_line, report_fault
 from annotate.trace import writer
 from annotate.trace_format import LoaderMetadata
 from annotate.workers import following, worker_side
@@ -178,8 +178,13 @@ class Standing:
 
     def keep(self, profiler: Any) -> None:
         """It has stopped: keep the window until its export."""
-        if self._is_of(profiler) and self._is_open and self._window is not None and results_are_whole(profiler):
+        ours = self._session
+        if ours is None or not self._is_of(profiler) or not self._is_open:
+            return
+        if self._window is not None and results_are_whole(profiler):
             self._is_open = False
+            for note in self.workers.loaders.notes():
+                ours.patches.note(note)
             self._kept = self._window.recorded(is_kept=True)
             self._kept_of = weakref.ref(profiler, self._let_go)
 
@@ -197,6 +202,8 @@ class Standing:
         try:
             writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
         except Exception as error:
+            if came_by_a_signal(error):
+                raise
             report_fault(f"annotate could not add its spans to {path}, which is as torch wrote it: {one_line(error)}")
 
     @property
@@ -325,9 +332,19 @@ def stand(loader: object = None) -> None:
 
 
 def stand_for_a_stage() -> None:
-    """A stage has been made, perhaps in the middle of a loop: not again after `off`."""
-    if _standing is None and not _is_off:
-        install()
+    """A stage has been made, perhaps in the middle of a loop: not again after `off`.
+
+    All loaders are followed from then on, since any of them may run it in its workers.
+    """
+    ours = _standing or (None if _is_off else install())
+    if ours is not None and not ours.workers.loaders.follows_all:
+        _follow_all(ours)
+
+
+def _follow_all(ours: Standing) -> None:
+    with guard("annotate does not follow all DataLoaders"):
+        ours.workers.loaders.follows_all = True
+        follow_all_classes()
 
 
 def follow_everything(skipped: Iterable[object]) -> None:
@@ -336,9 +353,7 @@ def follow_everything(skipped: Iterable[object]) -> None:
     if ours is not None:
         for loader in skipped:
             ours.workers.loaders.skip(loader)
-        with guard("annotate.auto does not follow DataLoaders"):
-            ours.workers.loaders.follows_all = True
-            follow_all_classes()
+        _follow_all(ours)
 
 
 def off() -> None:

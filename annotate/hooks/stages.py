@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 from annotate.hooks import marked
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
-from annotate.saying import in_short, one_line, report_fault
+from annotate.saying import in_short, report_error
 from annotate.trace_format import STAGE_KINDS, StageKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,7 +100,7 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
 
 
 def _report(error: Exception) -> None:
-    report_fault(f"annotate does not record a stage. Internal error: {one_line(error)}")
+    report_error("annotate does not record a stage", error)
 
 
 def _timed_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from annotate.recording import other_threads, switch
 from annotate.recording import span_recorder as spans
 from annotate.recording.rows import CPU_BITS, EXTRA, UNKNOWN
 from annotate.recording.sizes import size_of
-from annotate.saying import one_line, report_fault
+from annotate.saying import report_error
 
 
 def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
@@ -179,7 +179,7 @@ class SpanInMarker:
 
 
 def _report(error: Exception) -> None:
-    report_fault(f"annotate lost a span. Internal error: {one_line(error)}")
+    report_error("annotate lost a span", error)
 
 
 TRAINING_THREAD: Final = switch.Recorder(SpanInMarker, call_in_marker, sample_in_marker, SpanInMarker, timed_in_marker)

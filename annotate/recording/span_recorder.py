@@ -27,7 +27,7 @@ from typing import Any, Final
 from annotate.recording import switch
 from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, EXTRA, FIELDS, UNKNOWN
 from annotate.recording.sizes import size_of
-from annotate.saying import guard, one_line, report_fault
+from annotate.saying import guard, report_error
 from annotate.trace_format import parse_span_name
 
 STALE_NS: Final = 50_000
@@ -248,7 +248,7 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
         is_on = get_ident() == recorded_thread and window_is_open()
     except Exception as error:  # no `guard`: it would be a tenth of what a sample costs
         is_on = False
-        report_fault(f"{_LOST}. Internal error: {one_line(error)}")
+        report_error(_LOST, error)
     if not is_on:
         return function(*args)
     start, ahead = _open()

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from annotate.hooks.wrappers import timed_next
 from annotate.recording import switch
-from annotate.saying import guard
+from annotate.saying import guard, report_error
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
@@ -24,45 +24,29 @@ _LOST: Final = "annotate cannot follow the batches of a DataLoader"
 class Batch:
     """One batch; times in ``perf_counter_ns``, None: not yet, or not seen."""
 
-    __slots__ = (
-        "arrived",
-        "batch",
-        "consumed",
-        "deserialise",
-        "drawn",
-        "epoch",
-        "finished",
-        "iteration",
-        "loader",
-        "pid",
-        "serialise",
-        "serialised",
-        "started",
-        "worker",
-    )
+    loader = 0
+    """Number and epoch of its loader, as whoever keeps the batch counts them."""
+    epoch = 0
+    worker: int | None = None
+    pid: int | None = None
+    started: int | None = None
+    finished: int | None = None
+    serialise: int | None = None
+    serialised: int | None = None
+    deserialise: int | None = None
+    arrived: int | None = None
+    consumed: int | None = None
+    # Of the class until they are known: one is made for every batch, whether anything records or not.
 
     def __init__(self, iteration: int, batch: int, drawn: int | None) -> None:
         self.iteration = iteration
         self.batch = batch
         self.drawn = drawn
-        self.loader = 0
-        """Number and epoch of its loader, as whoever keeps the batch counts them."""
-        self.epoch = 0
-        self.worker: int | None = None
-        self.pid: int | None = None
-        self.started: int | None = None
-        self.finished: int | None = None
-        self.serialise: int | None = None
-        self.serialised: int | None = None
-        self.deserialise: int | None = None
-        self.arrived: int | None = None
-        self.consumed: int | None = None
 
     def arrive(self, now: int, facts: Facts) -> None:
-        self.worker, self.pid = facts.worker, facts.pid
-        self.started = facts.started or None
-        self.finished = facts.finished
-        self.serialise, self.serialised, self.deserialise = facts[-3:]
+        _, _, _, self.worker, self.pid, _, started, self.finished, *rest = facts
+        self.started = started or None
+        self.serialise, self.serialised, self.deserialise = rest
         self.arrived = now
 
     def forget_worker(self) -> None:
@@ -125,14 +109,15 @@ class Iteration:
         A batch that raised in its worker never arrives. Of a map-style dataset all numbers are handed out; of an
         iterable one not those that went to a worker that had come to its end.
         """
-        candidates = list(self._arrived)
-        if self._in_order and not self.iterable:
-            candidates = list(self.outstanding)[:1]
-        elif self._in_order:
-            candidates.sort()
-        if candidates:
-            batch = self.outstanding.pop(candidates[0])
-            self._arrived.pop(candidates[0], None)
+        if not self._in_order:
+            number = next(iter(self._arrived), None)
+        elif self.iterable:
+            number = min(self._arrived, default=None)
+        else:
+            number = next(iter(self.outstanding), None)
+        if number is not None:
+            batch = self.outstanding.pop(number)
+            self._arrived.pop(number, None)
             batch.consumed = now
             for listener in self.listeners:
                 listener.consumed(batch)
@@ -159,13 +144,17 @@ class TaggingIterator:
         iteration = self._iteration
         if not iteration.listeners:
             return timed_next(self._name, self._iterator)
-        with guard(_LOST):  # a fault of ours costs a record, never a batch
+        try:  # a fault of ours costs a record, never a batch
             if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
                 iteration.consume(perf_counter_ns())
+        except Exception as error:
+            report_error(_LOST, error)
         indices = timed_next(self._name, self._iterator)
-        with guard(_LOST):
+        try:
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers else indices
+        except Exception as error:
+            report_error(_LOST, error)
         return indices
 
     def __getattr__(self, name: str) -> Any:

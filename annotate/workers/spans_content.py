@@ -12,7 +12,7 @@ from annotate.host import meter
 from annotate.host.facts import library_threads
 from annotate.recording import span_recorder, switch
 from annotate.recording.rows import ROW_SIZE, read_rows
-from annotate.saying import forget_reported, guard, one_line, report_fault
+from annotate.saying import forget_reported, guard, report_error
 from annotate.workers import spool
 from annotate.workers.content import Place
 from annotate.workers.transport import LOST, UNKNOWN, Tag
@@ -194,6 +194,6 @@ class SpansContent:
         except OSError:  # a full disk: counted
             pass
         except Exception as error:
-            report_fault(f"{LOST}. Internal error: {one_line(error)}")
+            report_error(LOST, error)
         self._dropped += span_recorder.span_count() + len(read_rows(packed))
         self._close()

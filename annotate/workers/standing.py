@@ -53,6 +53,12 @@ _NOTHING_CAME: Final = (
 )
 
 
+_TOO_MANY: Final = (
+    f"this process made more than {MOST_LOADERS} DataLoaders: the later ones are not recorded. Make a loader once, and "
+    "iterate it for each epoch"
+)
+
+
 class Loaders:
     """All loaders that are followed, by number."""
 
@@ -63,6 +69,7 @@ class Loaders:
         """By number, as they were at the latest ``iter(loader)``."""
         self.in_use: Final[dict[int, int]] = {}
         """Number -> iterations of it that gave batches in the session that is on, or was on last."""
+        self.has_too_many = False
         self._numbers: Final[dict[int, tuple[weakref.ref[Any], int]]] = {}
         self._skipped: Final[dict[int, weakref.ref[Any]]] = {}
 
@@ -74,6 +81,10 @@ class Loaders:
         known = self._numbers.get(id(loader))
         return known[1] if known is not None and known[0]() is loader else None
 
+    def notes(self) -> list[str]:
+        """What a trace has to say of loaders that are not followed."""
+        return [_TOO_MANY] if self.has_too_many else []
+
     def alive(self) -> list[object]:
         return [loader for reference, _ in list(self._numbers.values()) if (loader := reference()) is not None]
 
@@ -81,7 +92,10 @@ class Loaders:
         """The number of a loader that is about to be iterated; None for one that is not to be followed."""
         number = self.number_of(loader)
         if number is None:
-            if not self._is_wanted(loader) or len(self.settings) >= MOST_LOADERS:
+            if not self._is_wanted(loader):
+                return None
+            if len(self.settings) >= MOST_LOADERS:
+                self.has_too_many = True
                 return None
             number = len(self.settings)
             self._numbers[id(loader)] = weakref.ref(loader, self._forget), number
@@ -130,7 +144,8 @@ class StandingEpoch(Epoch):
 
     def drawn(self, batch: Batch, indices: object) -> None:
         if self.iteration.has_workers:
-            super().drawn(batch, indices)
+            batch.loader, batch.epoch = self.loader, self.epoch
+            self._batches.kept.append(batch)
         elif self._workers.is_armed:
             self._note(batch.drawn or 0)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.device_idle import DeviceIdle
@@ -12,19 +14,27 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
 
+WaitSource = Literal["prof.steps", "DataLoader", "annotate.stage"]
+"""Where the data wait was taken: in the iterator of ``prof.steps``; in DataLoader's ``next()``; in a span of the
+user's own of the kind `wait`.
+"""
+
+_TORCHS_WAIT: Final = "enumerate("
+
 
 @dataclass(frozen=True, slots=True)
 class LoaderWait:
     """`waits` is the union of the training thread's wait spans in the window; `duration_ns` is per wait, clipped to it.
 
     `exposed` is the part of `waits` in which the first device was idle; None on captures without a device.
-    `first_batch_ns` sums the waits that followed an ``iter(loader)``; None when the trace does not mark them.
+    `first_batch_ns` sums the waits that followed an ``iter(loader)``; None when the trace does not tell them apart.
     """
 
     waits: Intervals
     duration_ns: Int64Array
     exposed: Intervals | None
     first_batch_ns: int | None
+    source: WaitSource
 
     @property
     def exposed_ns(self) -> int | None:
@@ -63,17 +73,37 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
         )
         return Unavailable("loader", "no_loader_spans", message)
     start, end, stage = start[inside], end[inside], spans.stage[here][inside]
+    name = events.name[spans.row[here]][inside]
     waits = Intervals.union(start, end)
     return LoaderWait(
         waits=waits,
         duration_ns=end - start,
         exposed=waits.intersect(devices[0].gaps) if devices else None,
-        first_batch_ns=_first_batches(trace, stage, end - start),
+        first_batch_ns=_first_batches(trace, stage, start, end),
+        source=_source(trace, name, end - start),
     )
 
 
-def _first_batches(trace: Trace, stage: np.ndarray[tuple[int], np.dtype[np.int32]], duration: Int64Array) -> int | None:
-    if trace.info.pipeline is None:
+def _source(trace: Trace, name: npt.NDArray[np.int32], duration: Int64Array) -> WaitSource:
+    """Where most of the data wait was taken. `name`, `duration`: of each wait."""
+    is_torchs = np.array([text.startswith(_TORCHS_WAIT) for text in trace.names], dtype=np.bool_)[name]
+    if 2 * int(duration[is_torchs].sum()) >= int(duration.sum()):
+        return "DataLoader"
+    pipeline = trace.info.pipeline
+    marks_first = any(known.label.endswith(FIRST_BATCH) for known in trace.stage_spans.stages)
+    is_stepped = pipeline is not None and any(loader.stepped for loader in pipeline.loaders)
+    return "prof.steps" if marks_first or is_stepped else "annotate.stage"
+
+
+def _first_batches(trace: Trace, stage: npt.NDArray[np.int32], start: Int64Array, end: Int64Array) -> int | None:
+    """By their marks, or else by the records of batches: each epoch's begins with number 0."""
+    pipeline = trace.info.pipeline
+    if pipeline is None:
         return None
-    first = np.array([known.label.endswith(FIRST_BATCH) for known in trace.stage_spans.stages], dtype=np.bool_)
-    return int(duration[first[stage]].sum()) if first[stage].any() else None
+    marked = np.array([known.label.endswith(FIRST_BATCH) for known in trace.stage_spans.stages], dtype=np.bool_)[stage]
+    if not marked.any() and pipeline.batches is not None and len(start):
+        consumed = pipeline.batches.consumed_ns[pipeline.batches.number == 0]
+        by_start = np.argsort(start)
+        wait = by_start[np.maximum(np.searchsorted(start[by_start], consumed, side="right") - 1, 0)]
+        marked[wait[(consumed >= start[wait]) & (consumed <= end[wait])]] = True
+    return int((end - start)[marked].sum()) if marked.any() else None

@@ -116,6 +116,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         wait_p50_us=us(loader.p50_ns),
         wait_max_us=us(loader.max_ns),
         wait_sentence=sentences.wait,
+        wait_source=loader.source,
         steady_state=_steady_state(results.steady, sentences) if results.steady else None,
         limited_by_us=limited_by(results.limits.data_wait) if results.limits and results.limits.data_wait else None,
     )

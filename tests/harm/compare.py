@@ -48,12 +48,21 @@ def differences(cell: Cell, without: Observation, ours: Observation) -> list[Dif
             one = {key: value for key, value in one.items() if key not in allowed}
             other = {key: value for key, value in other.items() if key not in allowed}
         if name == "temporary_files" and cell.ending in KILLED:
-            # A loader with an __iter__ of its own has its spool before its workers: the next program takes it away.
-            left = {*PYTHONS_OWN, *(["annotate-*"] if cell.loader == "own_iter" else [])}
+            left = {*PYTHONS_OWN, *(["annotate-*"] if _has_a_spool_without_workers(cell) else [])}
             one, other = ([item for item in files if item not in left] for files in (one, other))
         if one != other:
             found.append(_difference(name, one, other))
     return found + list(_of_ours(cell, without, ours))
+
+
+def _has_a_spool_without_workers(cell: Cell) -> bool:
+    """Workers remove the spool of a program that is killed; where it has none then, the next program does.
+
+    A loader with an ``__iter__`` of its own has its spool before its workers. A window that waits for its export may
+    be left by an annotate.profile whose workers have a spool of their own.
+    """
+    waits = cell.profilers == "ours_in_user" and cell.phase == "after" and cell.export == "late"
+    return cell.loader == "own_iter" or waits
 
 
 def _all_workers_were_heard(cell: Cell) -> bool:

@@ -61,6 +61,8 @@ class Observation:
     """What only a program with us tells: refused, trace files, lines of the monitor, a fault that was hit."""
 
 
+_FORKSERVER: Final = re.compile(r"main\(\d+, \d+, ")
+"""Numbers of its file descriptors: the next that are free."""
 THE_USERS: Final = tuple(name for name in Observation.__dataclass_fields__ if name not in ("our_words", "told"))
 """The fields that must be equal."""
 
@@ -72,7 +74,7 @@ def read(folder: Path, exit_code: int, left: list[str]) -> Observation:
         kind, *facts = json.loads(line)
         _take(seen, kind, facts)
     seen.exit_status = f"signal {-exit_code}" if exit_code < 0 else exit_code
-    seen.processes = sorted(left)
+    seen.processes = sorted(_FORKSERVER.sub("main(", command) for command in left)
     seen.temporary_files = sorted(_TEMPORARY.sub(r"\1*", path.name) for path in (folder / "tmp").iterdir())
     seen.stdout = (folder / STDOUT).read_text() if (folder / STDOUT).exists() else ""
     text = (folder / STDERR).read_text(errors="replace") if (folder / STDERR).exists() else ""

@@ -416,7 +416,11 @@ export interface Loader {
     | SteadyState
     | undefined;
   /** of wait_us; absent with too few samples */
-  limited_by_us: LimitedBy | undefined;
+  limited_by_us:
+    | LimitedBy
+    | undefined;
+  /** where wait_us was taken: prof.steps | DataLoader (its next()) | annotate.stage */
+  wait_source: string;
 }
 
 export interface Loader_WaitByStageUsEntry {
@@ -1788,6 +1792,11 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.limited_by_us)
         ? LimitedBy.fromJSON(object.limited_by_us)
         : undefined,
+      wait_source: isSet(object.waitSource)
+        ? globalThis.String(object.waitSource)
+        : isSet(object.wait_source)
+        ? globalThis.String(object.wait_source)
+        : "",
     };
   },
 };

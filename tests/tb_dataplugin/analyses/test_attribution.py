@@ -65,4 +65,18 @@ def test_the_first_batch_is_told_apart() -> None:
     builder = TraceBuilder().annotated().step(0, 100).wait(0, 50, "wait::DataLoader (first batch)")
     builder.step(100, 100).wait(100, 10, "wait::DataLoader")
     assert capture_of(builder)["loader"]["first_batch_wait_us"] == 50
+    assert capture_of(builder)["loader"]["wait_source"] == "prof.steps"
     assert "first_batch_wait_us" not in capture_of(training_run())["loader"]
+
+
+def test_of_a_plain_loop_the_wait_for_an_epochs_first_batch_is_known_by_its_number() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 50).worker(0).batch(0, 0, 0, 5, 40, 45)
+    builder.step(100, 100).wait(100, 10).batch(1, 0, 0, 50, 80, 105)
+    loader = capture_of(builder)["loader"]
+    assert loader["first_batch_wait_us"] == 50
+    assert loader["wait_source"] == "DataLoader"
+
+
+def test_a_stage_of_the_users_own_may_be_the_wait() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 50, "wait::queue")
+    assert capture_of(builder)["loader"]["wait_source"] == "annotate.stage"
