@@ -19,7 +19,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.readers import registered
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import span_recorder, switch
-from annotate.saying import guard, send_faults_by
+from annotate.saying import guard, pass_over, send_faults_by
 from annotate.workers import spool, transport
 from annotate.workers.content import Content, Place
 from annotate.workers.spans_content import SpansContent
@@ -209,3 +209,6 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+pass_over(WorkerCollate.__call__, WorkerInit.__call__)
