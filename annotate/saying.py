@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import CodeType, TracebackType
-from typing import Any, Final
+from typing import Final
+
+from annotate.passing import PASSED_OVER
 
 _OWN: Final = str(Path(__file__).parent)
 _BETWEEN: Final = ("torch.", "multiprocessing.", "contextlib", "threading")
 """Modules that may stand between us and the user's line."""
-_PASSED_OVER: Final = " (as importlib._bootstrap)"
-"""Ends the file's name of functions of ours that call the user's; it still begins with `_OWN`."""
 _LONGEST: Final = 40
 _reported: Final[list[bool]] = []
 _waiting: Final[list[str]] = []
@@ -141,32 +141,13 @@ def _users_level() -> int | None:
     while _is_internal(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):
         if frame.f_back is None:
             return None
-        level += not frame.f_code.co_filename.endswith(_PASSED_OVER)
+        level += not frame.f_code.co_filename.endswith(PASSED_OVER)
         frame = frame.f_back
     return level
 
 
 def _is_internal(file: str, module: str) -> bool:
     return file.startswith(_OWN) or module == "torch" or module.startswith(_BETWEEN)
-
-
-def pass_over(*functions: Callable[..., Any]) -> None:
-    """Keep a warning's line the user's: have Python pass over the frames of these functions, and of those inside them.
-
-    They stand between a library, or the user's own code, and whoever called it. A warning with ``stacklevel=2`` is
-    about the caller's line; it would be about ours, and "once per place" one place for all. Python passes over frames
-    of its import system, which `warnings` and `logging` know by two words in the name of their file.
-    """
-    for function in functions:
-        if hasattr(function, "__code__"):
-            function.__code__ = _passed_over(function.__code__)
-
-
-def _passed_over(code: CodeType) -> CodeType:
-    if code.co_filename.endswith(_PASSED_OVER):
-        return code
-    inner = tuple(_passed_over(const) if isinstance(const, CodeType) else const for const in code.co_consts)
-    return code.replace(co_filename=code.co_filename + _PASSED_OVER, co_consts=inner)
 
 
 def shown(text: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 CollateFunction = Callable[[Any], Any]
 
@@ -47,6 +46,3 @@ class Collate:
 
     def __reduce__(self) -> tuple[type[Collate], tuple[CollateFunction]]:
         return Collate, (self.function,)
-
-
-pass_over(Collate.__call__)

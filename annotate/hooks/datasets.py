@@ -16,7 +16,6 @@ from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method, TimedIterator, original_of
 from annotate.hooks.transforms import attribute, time_held
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 _INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
 """Attributes under which a dataset keeps the datasets that it draws from."""
@@ -168,6 +167,3 @@ _MAP: Final = {
     "__getitems__": Timing("sample", _timed_getitems, BATCHED),
 }
 _ITERABLE: Final = {"__iter__": Timing("sample", _timed_iter)}
-
-
-pass_over(_timed_getitem, _timed_getitems, _timed_iter)

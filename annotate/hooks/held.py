@@ -25,7 +25,6 @@ from annotate.hooks.transforms import (
     used_by,
 )
 from annotate.recording import switch
-from annotate.saying import pass_over
 from annotate.trace_format import StageKind
 
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
@@ -136,6 +135,3 @@ def _timed_in_sample(method: Method, followed: Followed) -> Method:
 
 
 _IN_SAMPLE: Final = {"__call__": Timing("transform", _timed_in_sample)}
-
-
-pass_over(HeldFunction.__call__, _timed_in_sample)

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 from annotate.hooks import marked
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
-from annotate.saying import in_short, pass_over, report_error
+from annotate.saying import in_short, report_error
 from annotate.trace_format import STAGE_KINDS, StageKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,6 +142,3 @@ def _timed_generator(function: Callable[..., Any], name: str) -> Callable[..., A
 
 def _bind(method: Callable[[Any], Any], value: object) -> Callable[[], Any]:
     return lambda: method(value)
-
-
-pass_over(_timed_function, _timed_generator)

@@ -15,7 +15,6 @@ from types import CodeType
 from typing import Any, Final, cast
 
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 Method = Callable[..., Any]
 
@@ -238,6 +237,3 @@ class TimedIterator:
         if name in TimedIterator.__slots__:  # only while unpickling or copying: not there yet
             raise AttributeError(name)
         return getattr(self._iterator, name)
-
-
-pass_over(timed_method, timed_function, TimedCallable.__call__, TimedIterator.__next__)

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 _DEEPEST: Final = 4
 """Wrappers inside wrappers that are looked through."""
@@ -188,6 +187,3 @@ def _timed_own_next(method: Method, followed: Followed) -> Method:
 
 
 _WRAPPER: Final = {"__iter__": Timing("wrapper", _timed_iter), "__next__": Timing("wrapper", _timed_own_next)}
-
-
-pass_over(timed_next, _timed_iter, _timed_own_next, TimedSteps.__next__)

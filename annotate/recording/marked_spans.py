@@ -17,7 +17,7 @@ from annotate.recording import other_threads, switch
 from annotate.recording import span_recorder as spans
 from annotate.recording.rows import CPU_BITS, EXTRA, UNKNOWN
 from annotate.recording.sizes import size_of
-from annotate.saying import pass_over, report_error
+from annotate.saying import report_error
 
 
 def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
@@ -184,6 +184,3 @@ def _report(error: Exception) -> None:
 
 TRAINING_THREAD: Final = switch.Recorder(SpanInMarker, call_in_marker, sample_in_marker, SpanInMarker, timed_in_marker)
 """Records the thread that opened a window, inside genuine markers."""
-
-
-pass_over(timed_in_marker, _other_call, call_in_marker, sample_in_marker)

@@ -13,7 +13,6 @@ from time import thread_time_ns as cpu_clock
 from typing import Any, Final, NamedTuple
 
 from annotate.recording.rows import UNKNOWN
-from annotate.saying import pass_over
 
 MOST: Final = 1 << 18
 """Spans kept of one window."""
@@ -67,6 +66,3 @@ def take() -> list[ThreadSpan]:
     taken = _spans.copy()
     _spans.clear()
     return taken
-
-
-pass_over(call)

@@ -27,7 +27,7 @@ from typing import Any, Final
 from annotate.recording import switch
 from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, EXTRA, FIELDS, UNKNOWN
 from annotate.recording.sizes import size_of
-from annotate.saying import guard, pass_over, report_error
+from annotate.saying import guard, report_error
 from annotate.trace_format import parse_span_name
 
 STALE_NS: Final = 50_000
@@ -354,6 +354,3 @@ def take_rows() -> bytes:
     packed = struct.pack(f"={len(rows)}q", *rows)
     rows.clear()
     return packed
-
-
-pass_over(timed, _other_call, call, sample)

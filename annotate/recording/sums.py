@@ -9,7 +9,6 @@ from time import perf_counter_ns as clock
 from typing import Any, Final
 
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 KINDS: Final = ("read", "decode", "transform", "collate")
 Sums = tuple[int, ...]
@@ -100,6 +99,3 @@ def stop(total: int) -> Sums:
             by_kind[kind] += time
     _sums.clear()
     return (*by_kind.values(), max(0, total - sum(by_kind.values())))
-
-
-pass_over(call, sample)

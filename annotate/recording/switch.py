@@ -21,7 +21,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from annotate.saying import pass_over
 from annotate.trace_format import StageKind, span_name
 
 R = TypeVar("R")
@@ -239,6 +238,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-pass_over(_call, _sample)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from annotate.hooks.wrappers import timed_next
 from annotate.recording import switch
-from annotate.saying import guard, pass_over, report_error
+from annotate.saying import guard, report_error
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
@@ -216,6 +216,3 @@ def is_for_a_batch() -> bool:
             break
         frame = frame.f_back
     return True
-
-
-pass_over(TaggingIterator.__next__, SamplerProxy.__iter__)

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, Protocol
 
 from annotate.hooks.collating import Collate
 from annotate.hooks.patching import Patches
-from annotate.saying import guard, pass_over
+from annotate.saying import guard
 from annotate.workers import transport
 from annotate.workers.batches import Iteration, Listener, SamplerProxy
 from annotate.workers.content import Place
@@ -286,6 +286,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-pass_over(_followed, _iterate)

@@ -18,8 +18,9 @@ from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers import registered
 from annotate.hooks.stand_ins import callable_label
+from annotate.passing import pass_over
 from annotate.recording import span_recorder, switch
-from annotate.saying import guard, pass_over, send_faults_by
+from annotate.saying import guard, send_faults_by
 from annotate.workers import spool, transport
 from annotate.workers.content import Content, Place
 from annotate.workers.spans_content import SpansContent
@@ -164,6 +165,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     """Put the hooks in. Whatever it raises leaves the worker as it was, but for hooks that stay quiet."""
     global current
     current = None
+    pass_over()
     patches = _inherited_patches()
     contents: list[Content] = []
     if place.folder:
@@ -209,6 +211,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-pass_over(WorkerCollate.__call__, WorkerInit.__call__)

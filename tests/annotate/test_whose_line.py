@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from capture_helpers import record
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 import annotate
+from annotate import passing
+from annotate.recording import switch
+from annotate.saying import warn
 
 LOG = logging.getLogger(__name__)
 
@@ -89,3 +94,20 @@ def test_a_warning_about_its_caller_is_about_the_same_line(
     assert plain
     recorded = lines(annotate.loader(loader()), tmp_path / "run", caplog)
     assert recorded == plain
+
+
+def test_every_function_that_is_passed_over_is_there() -> None:
+    for module in passing.FUNCTIONS:
+        import_module(f"annotate.{module}")
+        assert passing.functions_of(module)
+
+
+def test_our_own_warning_is_about_the_users_line(tmp_path: Path) -> None:
+    """Our frames are not counted twice: Python passes over some of them by itself."""
+
+    def code() -> None:
+        switch.call("user::x", warn, ("ours", UserWarning), {})
+
+    with pytest.warns(UserWarning, match="ours") as caught:
+        record(tmp_path, code)
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, code.__code__.co_firstlineno + 1)]

@@ -14,7 +14,6 @@ from annotate.hooks.readers.reader import Hook, Reader, hooks_on
 from annotate.hooks.readers.timing import read, timed
 from annotate.hooks.stand_ins import Method, TimedGlobal, timed_subclass
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 _STEPS: Final = ("execute", "executemany", "fetchone", "fetchmany", "fetchall")
 _FACTORY: Final = 5
@@ -84,6 +83,3 @@ READERS: Final = (
         ),
     ),
 )
-
-
-pass_over(_TimedConnect.__call__, _through_a_cursor)

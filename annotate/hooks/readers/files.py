@@ -16,7 +16,7 @@ from annotate.hooks.readers.reader import Reader, hooks_on, in_sample
 from annotate.hooks.readers.timing import read
 from annotate.hooks.stand_ins import TimedGlobal
 from annotate.recording import switch
-from annotate.saying import one_line, pass_over, report_fault
+from annotate.saying import one_line, report_fault
 
 WORTH_MARKING: Final = 8192
 """Bytes: the size of Python's own file buffer."""
@@ -129,6 +129,3 @@ READERS: Final = (
         ),
     ),
 )
-
-
-pass_over(_TimedOpen.__call__)

@@ -11,7 +11,6 @@ from annotate.hooks.readers.reader import Reader, hooks_on
 from annotate.hooks.readers.timing import read
 from annotate.hooks.stand_ins import READER_HOOK, Method
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 _METHODS: Final = ("__getitem__", "__array__", "read_direct")
 
@@ -59,6 +58,3 @@ READERS: Final = (
         _install,
     ),
 )
-
-
-pass_over(_timed)

@@ -12,7 +12,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.readers.reader import Reader
 from annotate.hooks.stand_ins import Method, TimedGlobal
 from annotate.recording import switch
-from annotate.saying import guard, pass_over
+from annotate.saying import guard
 
 
 def _install_pil(patches: Patches) -> None:
@@ -75,6 +75,3 @@ def _is_decoded(image: Any) -> bool:
 
 
 READER: Final = Reader("PIL.Image", install=_install_pil)
-
-
-pass_over(_timed_load, _load, _TimedImageOpen.__call__)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from annotate.hooks.readers.reader import Hook, When
 from annotate.hooks.stand_ins import READER_HOOK, Method, TimedGlobal
 from annotate.recording import switch
-from annotate.saying import pass_over
 from annotate.trace_format import StageKind
 
 R = TypeVar("R")
@@ -119,6 +118,3 @@ def replacement_of(found: object, hook: Hook, name: str) -> object | None:
     if isinstance(found, (staticmethod, classmethod)):
         return type(found)(make(found.__func__, hook, name))
     return make(found, hook, name) if callable(found) else None
-
-
-pass_over(read, timed, timed_steps, TimedFunction.__call__, TimedSteps.__next__)

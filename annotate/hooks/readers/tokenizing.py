@@ -11,7 +11,6 @@ from annotate.hooks.readers.reader import Reader, hooks_on
 from annotate.hooks.readers.timing import read
 from annotate.hooks.stand_ins import READER_HOOK, Method
 from annotate.recording import switch
-from annotate.saying import pass_over
 
 _BASE: Final = "transformers.tokenization_utils_base"
 
@@ -50,6 +49,3 @@ READERS: Final = (
     ),
     Reader(_BASE, install=_install),
 )
-
-
-pass_over(_timed_call)
