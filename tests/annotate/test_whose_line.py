@@ -106,8 +106,9 @@ def test_our_own_warning_is_about_the_users_line(tmp_path: Path) -> None:
     """Our frames are not counted twice: Python passes over some of them by itself."""
 
     def code() -> None:
-        switch.call("user::x", warn, ("ours", UserWarning), {})
+        with annotate.stage("user", "x"):
+            switch.call("user::x", warn, ("ours", UserWarning), {})
 
     with pytest.warns(UserWarning, match="ours") as caught:
         record(tmp_path, code)
-    assert [(w.filename, w.lineno) for w in caught] == [(__file__, code.__code__.co_firstlineno + 1)]
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, code.__code__.co_firstlineno + 2)]
