@@ -101,10 +101,12 @@ def _timed_getitem(method: Method, followed: Followed) -> Method:
         if thread.sample:
             return method(self, index)
         name = thread.sample = thread.batch_sample or own_name
+        switch.sampling = True
         try:
             return switch.sample(name, index, method, self, index)
         finally:
             thread.sample = ""
+            switch.sampling = False
 
     return __getitem__
 
@@ -136,10 +138,12 @@ def _timed_getitems(method: Method, followed: Followed) -> Method:
                 thread.batch_sample = outer
         before = thread.items
         thread.sample = batch_name
+        switch.sampling = True
         try:
             return switch.sample(batch_name, None, method, self, indices)
         finally:
             thread.sample = ""
+            switch.sampling = False
             if one_by_one is None:
                 one_by_one = thread.items - before == len(indices)
 

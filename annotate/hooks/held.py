@@ -59,7 +59,7 @@ class HeldFunction(TimedCallable):
         if thread.items != self._item:
             self._item, self._left = thread.items, _MOST_IN_A_SAMPLE
         self._left -= 1
-        if self._left < 0 or not thread.sample:
+        if self._left < 0 or not switch.in_sample():
             return self.target(*args, **kwargs)
         return switch.call(self._name, self.target, args, kwargs)
 
@@ -100,7 +100,7 @@ def _kind_of(name: str, function: Method) -> StageKind:
 
 def _is_users_own(value: object, ds: object) -> bool:
     """A callable object whose class is of the dataset's own package, and is no module of torch."""
-    if callable(value) is False or isinstance(value, type) or is_proxy(value):
+    if not callable(value) or isinstance(value, type) or is_proxy(value):
         return False
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.nn.Module):
@@ -127,7 +127,7 @@ def _used_in(ds: object) -> Iterator[object]:
 def _timed_in_sample(method: Method, followed: Followed) -> Method:
     @wraps(method)
     def timed(self: object, /, *args: Any, **kwargs: Any) -> Any:
-        if not switch.RECORDING or not switch.thread.open.sample or id(self) not in followed:
+        if not switch.RECORDING or id(self) not in followed or not switch.in_sample():
             return method(self, *args, **kwargs)
         return switch.call(followed[id(self)], method, (self, *args), kwargs)
 

@@ -228,10 +228,12 @@ class TimedIterator:
             return next(self._iterator)
         thread.sample = self._name
         thread.items += 1
+        switch.sampling = True
         try:
             return switch.sample(self._name, None, next, self._iterator)
         finally:
             thread.sample = ""
+            switch.sampling = False
 
     def __getattr__(self, name: str) -> Any:
         if name in TimedIterator.__slots__:  # only while unpickling or copying: not there yet

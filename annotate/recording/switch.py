@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import threading
+from _thread import get_ident
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -168,6 +169,16 @@ class _Thread(threading.local):
 
 thread: Final = _Thread()
 
+sampling = False
+"""A sample is being loaded in some thread; where several do, until the first of them has."""
+
+
+def in_sample() -> bool:
+    """Whether this thread loads a sample, or may work for one that does: in a pool that ``__getitem__`` has."""
+    if thread.open.sample:
+        return True
+    return sampling and get_ident() != threading.main_thread().ident
+
 
 def hand_out(kind: StageKind, label: str) -> str:
     """The marker name for a span: ``kind::label``, or an alias for it that the writer translates back.
@@ -230,10 +241,12 @@ def _args_marker(enter: Callable[[str], object], leave: Callable[[object], None]
 
 def _after_fork() -> None:
     """A forked child records nothing before a worker's side says so: its profiler is gone, and so are open markers."""
+    global sampling
     set_recording(False)
     set_capturing(False)
     _put(TORCH_MARKERS)
     thread.open = Open()
+    sampling = False
 
 
 if hasattr(os, "register_at_fork"):

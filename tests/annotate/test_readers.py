@@ -189,13 +189,17 @@ def test_a_memmap_is_read_where_it_is_copied(tmp_path: Path) -> None:
 def test_reads_of_a_thread_pool_in_the_training_process_are_recorded(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(9))
 
+    def read_both(path: Path) -> Any:
+        return path.read_bytes(), np.load(path).sum()
+
     def use(self: Any) -> Any:
         with ThreadPoolExecutor(2) as pool:
-            return [array.sum() for array in pool.map(np.load, [tmp_path / "x.npy"] * 6)]
+            return list(pool.map(read_both, [tmp_path / "x.npy"] * 6))
 
     ds = annotate.dataset(Reading(use))
     seen = names(record(tmp_path / "run", lambda: ds[0]))
-    assert seen["decode::numpy.load"] == 6
+    assert seen["decode::numpy.load"] == seen["read::pathlib.read_bytes"] == 6
+    assert not switch.sampling
 
 
 class InPool:

@@ -30,7 +30,7 @@ class _TimedConnect(TimedGlobal):
         self._factory = factory
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not switch.RECORDING or not switch.thread.open.sample:
+        if not switch.RECORDING or not switch.in_sample():
             return self.target(*args, **kwargs)
         if len(args) <= _FACTORY and "factory" not in kwargs:
             kwargs["factory"] = self._factory

@@ -89,7 +89,7 @@ class _TimedOpen(TimedGlobal):
         opener: Callable[[str, int], int] | None = None,
     ) -> Any:
         original = self.target
-        if not switch.RECORDING or not switch.thread.open.sample or isinstance(file, int) or opener is not None:
+        if not switch.RECORDING or not switch.in_sample() or isinstance(file, int) or opener is not None:
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
         if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
             arguments = (file, mode, buffering, encoding, errors, newline, closefd, opener)

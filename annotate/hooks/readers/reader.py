@@ -20,17 +20,17 @@ WORTH_MARKING: Final = 4096
 
 def in_sample(*args: Any, **kwargs: Any) -> bool:
     """Only while a sample is loaded: loggers, checkpoints and configurations use these functions as well."""
-    return bool(switch.thread.open.sample)
+    return switch.in_sample()
 
 
 def of_some_size(data: Any, *args: Any, **kwargs: Any) -> bool:
     """Only in a sample, and only where the data is not tiny."""
-    return bool(switch.thread.open.sample) and len(data) >= WORTH_MARKING
+    return len(data) >= WORTH_MARKING and switch.in_sample()
 
 
 def reads_some(self: object, size: int | None = -1, *args: Any) -> bool:
     """Only in a sample, and only reads of some size, or of all the rest: parsers ask for a few bytes at a time."""
-    return bool(switch.thread.open.sample) and (size is None or size < 0 or size >= WORTH_MARKING)
+    return (size is None or size < 0 or size >= WORTH_MARKING) and switch.in_sample()
 
 
 class Hook(NamedTuple):
