@@ -6,6 +6,7 @@
     loader    = annotate.loader(DataLoader(...)) all of it, on an existing loader
     with annotate.stage("h2d"): ...              any code of your own
     with annotate.profile("runs/exp1") as prof:  records a training loop
+    annotate.register_reader("mylib.read_blob")  every call of a function that reads
     annotate.auto()                              every DataLoader that is iterated from now on
     annotate.replay(loader, "runs/replay")       loads batches in this process, so that every stage shows
     annotate.monitor(loader, every=10)           prints a line per so many batches, without a profiler
@@ -37,13 +38,14 @@ if TYPE_CHECKING:
     from annotate.marks import compose as compose
     from annotate.marks import dataset as dataset
     from annotate.marks import loader as loader
+    from annotate.marks import register_reader as register_reader
     from annotate.marks import stage as stage
     from annotate.monitoring.monitor import monitor as monitor
     from annotate.options import WorkerLimits as WorkerLimits
 
 __all__ = [
     "Compose", "NoBatchError", "Profile", "Steps", "WorkerLimits", "auto", "collate", "compose", "dataset", "loader",
-    "monitor", "off", "profile", "replay", "stage", "trace_handler",
+    "monitor", "off", "profile", "register_reader", "replay", "stage", "trace_handler",
 ]  # fmt: skip
 
 _HOME: Final = {
@@ -60,6 +62,7 @@ _HOME: Final = {
     "monitor": "monitoring.monitor",
     "off": "capture.standing",
     "profile": "capture.profiling",
+    "register_reader": "marks",
     "replay": "capture.replaying",
     "stage": "marks",
     "trace_handler": "capture.handler",

@@ -13,10 +13,12 @@ from typing import Any, TypeVar, overload
 from annotate.capture import standing
 from annotate.hooks import marked
 from annotate.hooks.collating import Collate, CollateFunction
+from annotate.hooks.readers.registered import register_reader
 from annotate.hooks.stages import stage
 from annotate.hooks.transforms import Compose, Transform
 from annotate.hooks.wrappers import path_to_loaders
 from annotate.monitoring.monitor import monitor_by_environment
+from annotate.passing import pass_over
 from annotate.saying import in_short
 
 D = TypeVar("D")
@@ -175,5 +177,6 @@ def auto(*, skip: Iterable[object] = ()) -> None:
 
 
 marked.on_stage = standing.stand_for_a_stage
+pass_over()  # before any of these functions makes another
 
-__all__ = ["auto", "collate", "compose", "dataset", "default_collate", "loader", "stage"]
+__all__ = ["auto", "collate", "compose", "dataset", "default_collate", "loader", "register_reader", "stage"]

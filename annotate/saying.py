@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from annotate.passing import PASSED_OVER
 from annotate.signals import came_by_a_signal
 
 _OWN: Final = str(Path(__file__).parent)
@@ -114,7 +115,8 @@ def _users_level() -> int | None:
     while _is_internal(frame.f_code.co_filename, frame.f_globals.get("__name__", "")):
         if frame.f_back is None:
             return None
-        level, frame = level + 1, frame.f_back
+        level += not frame.f_code.co_filename.endswith(PASSED_OVER)
+        frame = frame.f_back
     return level
 
 

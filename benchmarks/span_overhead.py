@@ -58,6 +58,20 @@ class Numbers:
         return index
 
 
+class Store:
+    def get(self) -> None:
+        pass
+
+
+class BareStore:
+    def get(self) -> None:
+        pass
+
+
+def read_blob() -> None:
+    pass
+
+
 class BareNumbers:
     def __getitem__(self, index: int) -> int:
         return index
@@ -82,6 +96,7 @@ def costs_us(functions: dict[str, Callable[[], object]], calls: int) -> dict[str
 def subjects(transform: Transform, numbers: Numbers) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     """What is measured: (with the span, the same without)."""
     stage, bare, bare_numbers = annotate.stage("user", "bench"), Bare(), BareNumbers()
+    store, bare_store = Store(), BareStore()
     proxy = TimedCallable(nothing, switch.hand_out("transform", "nothing"))
 
     def with_stage() -> None:
@@ -98,6 +113,8 @@ def subjects(transform: Transform, numbers: Numbers) -> dict[str, tuple[Callable
         "transform": (lambda: transform(1), lambda: bare(1)),
         "sample": (lambda: numbers[1], lambda: bare_numbers[1]),
         "function (proxy)": (proxy, nothing),
+        "library's function": (lambda: read_blob(), lambda: nothing()),
+        "library's method": (lambda: store.get(), lambda: bare_store.get()),
         "@annotate.stage": (annotate.stage("user", "bench")(nothing), nothing),
         "with annotate.stage": (with_stage, nothing),
         PLAIN: (plain_record_function, nothing),
@@ -107,6 +124,8 @@ def subjects(transform: Transform, numbers: Numbers) -> dict[str, tuple[Callable
 def measure(calls: int) -> tuple[str, dict[str, tuple[float, float]]]:
     """The marker in use, and for each subject microseconds off and recording."""
     transform, numbers = annotate.compose(Transform()), annotate.dataset(Numbers())
+    annotate.register_reader(read_blob)
+    annotate.register_reader(Store.get)
     marker = switch.load_marker()
     session = Session()
     session.begin()

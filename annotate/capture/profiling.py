@@ -313,7 +313,7 @@ class Profile:
         """Set the flag to what torch's profiler does now."""
         if self._torch.current_action in self._recording_actions and not self._torch.is_given_up:
             if self._in_window:
-                self._window.look_at_workers()
+                self._window.look_around()
             switch.set_recording(True)
 
     def window_opens(self) -> None:

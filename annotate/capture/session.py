@@ -16,6 +16,7 @@ from annotate.hooks.loaders import describe, start_method, time_loader, time_mar
 from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import path_to_loaders, time_generator, time_wrapper
 from annotate.options import WorkerLimits
+from annotate.passing import pass_over
 from annotate.recording import switch
 from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
 from annotate.signals import came_by_a_signal
@@ -64,6 +65,7 @@ class Session:
             switch.set_capturing(True)
             if self._is_alone and reports_again:
                 forget_reported()
+            pass_over()
             switch.load_marker()
             readers.install(self.patches)
             _install_process_start(self.patches)
@@ -95,6 +97,7 @@ class Session:
     def refresh(self) -> None:
         """Hook the libraries that were imported since the session began."""
         readers.install(self.patches)
+        self.patches.look_again()
 
     def step_by(self, loader: object) -> None:
         """Let a loader's batches drive the steps. What neither is nor holds a DataLoader is only iterated."""

@@ -86,18 +86,19 @@ class Window:
         if self._lines and not self._watch.reads_stacks:
             with guard("annotate does not sample stacks"):
                 self._stack_thread.open(self._watch.why_no_stacks)
-        self.look_at_workers()
+        self.look_around()
         if self._boundaries is not None:
             self._boundaries.open()
 
     def batch(self, now: int) -> None:
         """The loop got a batch (``perf_counter_ns``), or with zero workers asked for it."""
-        self.look_at_workers()
+        self.look_around()
         if self._boundaries is not None:
             self._boundaries.batch(now)
 
-    def look_at_workers(self) -> None:
-        """While it is open: there may be new ones."""
+    def look_around(self) -> None:
+        """While it is open: there may be new workers, and other transforms."""
+        self._session.patches.look_again()
         self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
 
     def boundaries(self) -> int:

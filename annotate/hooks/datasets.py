@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from functools import wraps
 from typing import Any, Final
 
+from annotate.hooks.held import time_functions
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method, TimedIterator, original_of
-from annotate.hooks.transforms import attribute, is_transform, time_attribute, time_held
+from annotate.hooks.transforms import attribute, time_held
 from annotate.recording import switch
 
 _INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
@@ -56,20 +57,13 @@ def time_dataset(patches: Patches, ds: object) -> None:
     for inner in inner_datasets(ds):
         time_dataset(patches, inner)
     time_held(patches, ds)
-    _time_other_transforms(patches, ds)
+    time_functions(patches, ds)
 
 
 def follow_iteration(patches: Patches, ds: object) -> None:
     """Have iterators that an iterable dataset makes until the undo give a span per item whenever a window is open."""
     if ds is not None and not _is_data(ds) and _is_iterable(ds):
         patches.follow(ds, _ITERABLE)
-
-
-def _time_other_transforms(patches: Patches, ds: object) -> None:
-    """Transforms under any other attribute name, when a known library made them (``self.augment = T.Compose(...)``)."""
-    for name, value in list(getattr(ds, "__dict__", {}).items()):
-        if is_transform(value):
-            time_attribute(patches, ds, name)
 
 
 def _looks_like_dataset(obj: object) -> bool:
@@ -107,10 +101,12 @@ def _timed_getitem(method: Method, followed: Followed) -> Method:
         if thread.sample:
             return method(self, index)
         name = thread.sample = thread.batch_sample or own_name
+        switch.sampling = True
         try:
             return switch.sample(name, index, method, self, index)
         finally:
             thread.sample = ""
+            switch.sampling = False
 
     return __getitem__
 
@@ -142,10 +138,12 @@ def _timed_getitems(method: Method, followed: Followed) -> Method:
                 thread.batch_sample = outer
         before = thread.items
         thread.sample = batch_name
+        switch.sampling = True
         try:
             return switch.sample(batch_name, None, method, self, indices)
         finally:
             thread.sample = ""
+            switch.sampling = False
             if one_by_one is None:
                 one_by_one = thread.items - before == len(indices)
 

@@ -9,7 +9,7 @@ from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import time_dataset
 from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
-from annotate.hooks.transforms import time_transform
+from annotate.hooks.transforms import home_of, time_transform
 from annotate.trace_format import LoaderMetadata
 
 
@@ -19,6 +19,7 @@ def time_loader(patches: Patches, loader: object, *, collating: bool) -> None:
     if ds is not None:
         time_dataset(patches, ds)
     function = getattr(loader, "collate_fn", None)
+    patches.add_home(home_of(function.function if isinstance(function, Collate) else function))
     if collating and function is not None and not isinstance(function, Collate):
         patches.set_attribute(loader, "collate_fn", Collate(function))
 

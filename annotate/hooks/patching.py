@@ -11,18 +11,22 @@ followed instance opens no second span.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, MutableSequence
+import sys
+from collections.abc import Callable, Generator, Mapping, MutableMapping, MutableSequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from annotate.hooks.stand_ins import Followed, Make, Method, original_of, replacement
 from annotate.recording import switch
 from annotate.recording.definitions import define
+from annotate.saying import guard
 from annotate.trace_format import StageKind
 
 _MISSING = object()
+_NO_HOMES: Final = frozenset({"annotate", "torch", "builtins", "abc", "typing", "collections"})
+"""Packages whose modules are not searched for copies of functions."""
 _HEAP_TYPE: Final = 1 << 9
 """Of ``type.__flags__``: made by a class statement, so that its attributes may be set."""
 
@@ -55,6 +59,20 @@ class Replaced:
             type.__setattr__(self.owner, self.name, self.now)
 
 
+class Watched(NamedTuple):
+    """An attribute that somebody may set anew while a session is on."""
+
+    holder: object
+    name: str
+    parts: tuple[int, ...]
+    time: Callable[[Patches, object, str], None]
+
+
+def _parts(held: object) -> tuple[int, ...]:
+    """The identity of an object, and of a list's items."""
+    return (id(held), *map(id, held)) if type(held) is list else (id(held),)
+
+
 class Patches:
     """What has been changed since `undo` was last called."""
 
@@ -66,6 +84,9 @@ class Patches:
         self._done: set[str] = set()
         self._replaced: dict[tuple[type, str], Replaced | None] = {}
         self._globals: list[tuple[ModuleType, str, object, object]] = []
+        self._homes: dict[str, ModuleType] = {}
+        """Modules of what is timed, by name: where ``from cv2 import imread`` may have made a copy."""
+        self._watched: dict[tuple[int, str], Watched] = {}
         self.notes: list[str] = []
 
     def __len__(self) -> int:
@@ -76,6 +97,8 @@ class Patches:
         if id(obj) in self._seen:
             return False
         self._seen[id(obj)] = obj
+        for cls in type(obj).__mro__:
+            self.add_home(cls.__module__)
         return True
 
     def visit_again(self) -> None:
@@ -171,8 +194,32 @@ class Patches:
         self._undo.append(back)
 
     def set_global(self, module: ModuleType, name: str, value: object) -> None:
-        """``module.name = value`` until `undo`, but not while `without_globals`."""
-        self._globals.append((module, name, vars(module)[name], value))
+        """``module.name = value`` until `undo`, but not while `without_globals`; so too its copies in homes."""
+        before = vars(module)[name]
+        self._put_global(module, name, before, value)
+        for home in self._homes.values():
+            self._put_copies(home, {id(before): (before, value)})
+
+    def add_home(self, name: object) -> None:
+        """Replace functions that the module of this name has copies of, now and when others are replaced."""
+        if not isinstance(name, str) or name in self._homes or name.partition(".")[0] in _NO_HOMES:
+            return
+        module = sys.modules.get(name)
+        if isinstance(module, ModuleType):
+            self._homes[name] = module
+            self._put_copies(module, {id(before): (before, value) for _, _, before, value in self._globals})
+
+    def stand_in_of(self, function: object) -> object | None:
+        """What stands for a global function now; None where nothing does."""
+        return next((value for _, _, before, value in self._globals if before is function), None)
+
+    def _put_copies(self, home: ModuleType, replaced: Mapping[int, tuple[object, object]]) -> None:
+        for name, held in list(vars(home).items()):
+            if id(held) in replaced and replaced[id(held)][0] is held:
+                self._put_global(home, name, *replaced[id(held)])
+
+    def _put_global(self, module: ModuleType, name: str, before: object, value: object) -> None:
+        self._globals.append((module, name, before, value))
         self.set_attribute(module, name, value)
 
     @contextmanager
@@ -210,6 +257,30 @@ class Patches:
 
         self._undo.append(back)
 
+    def set_value(self, values: MutableMapping[Any, Any], key: Any, value: object) -> None:
+        """``values[key] = value`` until `undo`, unless it has been replaced by then."""
+        before = values[key]
+        values[key] = value
+
+        def back() -> None:
+            if values.get(key) is value:
+                values[key] = before
+
+        self._undo.append(back)
+
+    def watch(self, holder: object, name: str, time: Callable[[Patches, object, str], None]) -> None:
+        """Have `look_again` call `time` when ``holder.name`` is another object than now, or another list inside."""
+        if name in getattr(holder, "__dict__", {}):
+            self._watched[id(holder), name] = Watched(holder, name, _parts(vars(holder)[name]), time)
+
+    def look_again(self) -> None:
+        """Time what has been put in the place of a transform meanwhile; called before each batch that is made here."""
+        with guard("annotate does not time a transform that was replaced"):
+            for watched in list(self._watched.values()):
+                now = vars(watched.holder).get(watched.name)
+                if _parts(now) != watched.parts:
+                    watched.time(self, watched.holder, watched.name)
+
     def undo(self) -> None:
         """Take everything back. The first error is raised after all the rest has been taken back."""
         error: BaseException | None = None
@@ -220,6 +291,8 @@ class Patches:
         self._seen.clear()
         self._done.clear()
         self._globals.clear()
+        self._homes.clear()
+        self._watched.clear()
         self._replaced.clear()
         self._kept_alive.clear()
         if error is not None:

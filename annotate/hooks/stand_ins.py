@@ -10,6 +10,8 @@ import copyreg
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
 from importlib import import_module
+from pathlib import Path
+from types import CodeType
 from typing import Any, Final, cast
 
 from annotate.recording import switch
@@ -24,6 +26,9 @@ Make = Callable[[Method, Followed], Method]
 
 ORIGINAL: Final = "_annotate_original"
 """Attribute of a replacement: the method that it replaces."""
+
+READER_HOOK: Final = "_annotate_reader"
+"""Attribute of a library's method that is replaced for all instances: its calls are spans already."""
 
 set_class: Final[Callable[[object, type], None]] = object.__dict__["__class__"].__set__
 """``obj.__class__ = cls`` past any property of that name."""
@@ -186,12 +191,17 @@ class TimedGlobal(TimedCallable):
 def callable_label(target: Method) -> str:
     """How a callable is named in a span: a function by its name, a partial by its function's, an object by its class's.
 
+    A lambda goes by its file and line.
+
     >>> callable_label(partial(len))
     'len'
     """
     while isinstance(target, partial):
         target = target.func
     name = getattr(target, "__name__", None)
+    code = getattr(target, "__code__", None)
+    if name == "<lambda>" and isinstance(code, CodeType):
+        return f"lambda {Path(code.co_filename).name}:{code.co_firstlineno}"
     return name if isinstance(name, str) else type(target).__name__
 
 
@@ -217,10 +227,13 @@ class TimedIterator:
         if thread.sample:  # a dataset inside another one makes no second sample
             return next(self._iterator)
         thread.sample = self._name
+        thread.items += 1
+        switch.sampling = True
         try:
             return switch.sample(self._name, None, next, self._iterator)
         finally:
             thread.sample = ""
+            switch.sampling = False
 
     def __getattr__(self, name: str) -> Any:
         if name in TimedIterator.__slots__:  # only while unpickling or copying: not there yet

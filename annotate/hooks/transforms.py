@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableSequence
+from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
 from annotate.hooks.patching import Patches, Timing, own_method
-from annotate.hooks.stand_ins import TimedCallable, callable_label, timed_method
+from annotate.hooks.stand_ins import READER_HOOK, TimedCallable, callable_label, timed_method
 from annotate.recording import switch
 from annotate.recording.definitions import define
 
@@ -19,6 +20,15 @@ _PLAIN: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, type)
 
 _HELD: Final = ("transforms", "transform", "target_transform")
 """Attributes under which torchvision, albumentations and their like keep other transforms."""
+
+_HELD_BY_USERS: Final = (
+    "preprocess", "preprocessing", "preprocessor", "augment", "augmentation", "augmentations", "augmenter", "augs",
+    "tokenizer", "processor", "image_processor", "feature_extractor", "tfms", "tfm", "transform_fn",
+)  # fmt: skip
+"""More of them, in the instance itself: a property of such a name may load a model."""
+
+_MOST_CHILDREN: Final = 32
+"""Of a module that is used as a transform: a network in a pipeline is timed as one."""
 
 _CALL: Final = {"__call__": Timing("transform", timed_method)}
 _FORWARD: Final = {"forward": Timing("transform", timed_method)}
@@ -60,6 +70,8 @@ def _timings(transform: object) -> Mapping[str, Timing]:
     Nothing of torch.nn is replaced, because models are made of it: its containers have no span, their children do.
     """
     call = own_method(type(transform), "__call__")
+    if call is not None and hasattr(call[1], READER_HOOK):  # a tokenizer: timed for all instances
+        return {}
     if call is None or not _is_torch_nn(call[0]):
         return _CALL
     forward = own_method(type(transform), "forward")
@@ -83,9 +95,14 @@ def time_transform(patches: Patches, transform: object) -> bool:
         return False
     if not patches.first_visit(transform):
         return True
-    is_followed = patches.follow(transform, _timings(transform))
+    timings = _timings(transform)
+    is_followed = patches.follow(transform, timings)
     time_held(patches, transform)
-    return is_followed or _is_torch_nn(type(transform))
+    return is_followed or not timings or _is_torch_nn(type(transform))
+
+
+def is_proxy(held: object) -> bool:
+    return issubclass(type(held), TimedCallable)
 
 
 def attribute(holder: object, name: str) -> Any:
@@ -96,38 +113,83 @@ def attribute(holder: object, name: str) -> Any:
         return None
 
 
+def home_of(function: object) -> object:
+    """The name of the module that has a function, or the class of a callable object."""
+    while isinstance(function, partial):
+        function = function.func
+    return attribute(function, "__module__")
+
+
 def time_held(patches: Patches, holder: object) -> None:
     """Time the transforms that `holder` (a container or a dataset) keeps."""
+    own = getattr(holder, "__dict__", {})
     for name in _HELD:
-        held = attribute(holder, name)
-        if isinstance(held, MethodType):  # torchvision v2 calls a method of its own `transform`
-            continue
-        if isinstance(held, (list, tuple)):
-            _time_sequence(patches, holder, name, held)
-        elif isinstance(held, dict):
-            _time_values(patches, held)
-        elif callable(held):
-            time_attribute(patches, holder, name)
-        else:  # nn.ModuleList
-            for module in _modules(held):
-                time_transform(patches, module)
+        if name in own or not isinstance(
+            attribute(holder, name), MethodType
+        ):  # torchvision v2 has a method `transform`
+            time_held_as(patches, holder, name)
+    for name in _HELD_BY_USERS:
+        if name in own:
+            time_held_as(patches, holder, name)
     for module in _modules(holder):
         time_transform(patches, module)
+
+
+def time_held_as(patches: Patches, holder: object, name: str) -> None:
+    """Time the transform, or the list or dict of transforms, that is ``holder.name``, and what replaces it later."""
+    held = attribute(holder, name)
+    if isinstance(held, (list, tuple)):
+        _time_sequence(patches, holder, name, held)
+    elif isinstance(held, dict):
+        _time_values(patches, held)
+    elif callable(held):
+        time_attribute(patches, holder, name)
+    else:  # nn.ModuleList
+        for module in _modules(held):
+            time_transform(patches, module)
+    patches.watch(holder, name, time_held_as)
 
 
 def time_attribute(patches: Patches, holder: object, name: str) -> None:
     """Time the transform ``holder.name``, by a proxy in its place when it is a plain callable."""
     held = getattr(holder, name)
-    if type(held) is TimedCallable or time_transform(patches, held):
+    if is_proxy(held) or time_transform(patches, held):
         return
-    if name not in getattr(holder, "__dict__", {}) or not patches.set_attribute(holder, name, _proxy(held)):
+    if name not in getattr(holder, "__dict__", {}) or not patches.set_attribute(holder, name, proxy_of(patches, held)):
         patches.note(f"{type(holder).__name__}.{name} could not be timed.")
 
 
-def _proxy(target: Transform) -> TimedCallable:
+def proxy_of(patches: Patches, target: Transform) -> object:
+    """What stands for a plain callable; a library's reader has a stand-in already."""
+    patches.add_home(home_of(target))
+    for inner in _referred_to(target):
+        time_transform(patches, inner)
+    stand_in = patches.stand_in_of(target)
+    if stand_in is not None:
+        return stand_in
     name = switch.hand_out("transform", callable_label(target))
     define(switch.HANDED_OUT[name], target)
     return TimedCallable(target, name)
+
+
+def _referred_to(function: object) -> Iterator[object]:
+    """Transforms of known libraries that a function uses: bound by a partial, in its closure, or in its module."""
+    while isinstance(function, partial):
+        yield from filter(is_transform, (*function.args, *function.keywords.values()))
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if isinstance(function, FunctionType):
+        yield from filter(is_transform, used_by(function))
+
+
+def used_by(function: FunctionType) -> Iterator[object]:
+    """What a function has in its closure, and what it may look up in its module."""
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not bound yet
+            yield cell.cell_contents
+    for name in function.__code__.co_names:
+        if name in function.__globals__:
+            yield function.__globals__[name]
 
 
 def _time_sequence(patches: Patches, holder: object, name: str, held: list[Any] | tuple[Any, ...]) -> None:
@@ -136,25 +198,28 @@ def _time_sequence(patches: Patches, holder: object, name: str, held: list[Any] 
         return
     if isinstance(held, MutableSequence):
         for index in need_proxy:
-            patches.set_item(held, index, _proxy(held[index]))
+            patches.set_item(held, index, proxy_of(patches, held[index]))
         return
-    items = [_proxy(item) if index in need_proxy else item for index, item in enumerate(held)]
+    items = [proxy_of(patches, item) if index in need_proxy else item for index, item in enumerate(held)]
     if not patches.set_attribute(holder, name, tuple(items)):
         patches.note(f"The functions in {type(holder).__name__}.{name} could not be timed.")
 
 
 def _time_values(patches: Patches, held: dict[Any, Any]) -> None:
-    for item in held.values():
-        if callable(item):
-            time_transform(patches, item)
+    for key, item in list(held.items()):
+        if isinstance(item, list):
+            _time_sequence(patches, held, str(key), item)
+        elif callable(item) and not _is_timed(patches, item):
+            patches.set_value(held, key, proxy_of(patches, item))
 
 
 def _is_timed(patches: Patches, item: object) -> bool:
-    return type(item) is TimedCallable or time_transform(patches, item)
+    return is_proxy(item) or time_transform(patches, item)
 
 
 def _modules(holder: object) -> Iterator[object]:
-    """The children of an ``nn.Sequential`` or ``nn.ModuleList``; other modules keep theirs to themselves."""
-    if any(c.__module__ == "torch.nn.modules.container" for c in type(holder).__mro__):
-        children: dict[str, object] = getattr(holder, "_modules", {})
+    """The children of a module: what it is made of, or a step each of a container."""
+    children: dict[str, object] = getattr(holder, "__dict__", {}).get("_modules", {})
+    is_module = isinstance(children, dict) and any(map(_is_torch_nn, type(holder).__mro__))
+    if is_module and (len(children) <= _MOST_CHILDREN or _is_torch_nn(type(holder))):
         yield from list(children.values())

@@ -22,6 +22,7 @@ from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
+from annotate.hooks.readers.registered import all_registered
 from annotate.hooks.stand_ins import set_class, timed_subclass
 from annotate.monitoring.lines import Lines, Watch, WatchedEpoch, print_line
 from annotate.recording import sums, switch
@@ -134,7 +135,7 @@ class Monitor(Lines):
         return not switch.CAPTURING and _find(loader) is self
 
     def place(self, loader: Any) -> Place:
-        return Place(os.getpid(), self.number)
+        return Place(os.getpid(), self.number, readers=all_registered())
 
     def accepts(self, loader: Any, place: Place | None) -> bool:
         return True

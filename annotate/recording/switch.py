@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import threading
+from _thread import get_ident
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -145,7 +146,7 @@ _UNSAFE: Final = frozenset('"\\')
 class Open:
     """What is open on a thread while recording."""
 
-    __slots__ = ("batch_sample", "items", "sample", "stages")
+    __slots__ = ("batch_sample", "items", "reading", "sample", "stages")
 
     def __init__(self) -> None:
         self.sample = ""
@@ -154,6 +155,8 @@ class Open:
         """Marker name that items fetched by an enclosing ``__getitems__`` carry; empty outside of one."""
         self.items = 0
         """Items fetched since the enclosing ``__getitems__`` began."""
+        self.reading = ""
+        """Kind of the library's reading function that is open; empty outside of one."""
         self.stages: list[tuple[object, AbstractContextManager[object]]] = []
 
 
@@ -165,6 +168,16 @@ class _Thread(threading.local):
 
 
 thread: Final = _Thread()
+
+sampling = False
+"""A sample is being loaded in some thread; where several do, until the first of them has."""
+
+
+def in_sample() -> bool:
+    """Whether this thread loads a sample, or may work for one that does: in a pool that ``__getitem__`` has."""
+    if thread.open.sample:
+        return True
+    return sampling and get_ident() != threading.main_thread().ident
 
 
 def hand_out(kind: StageKind, label: str) -> str:
@@ -228,10 +241,12 @@ def _args_marker(enter: Callable[[str], object], leave: Callable[[object], None]
 
 def _after_fork() -> None:
     """A forked child records nothing before a worker's side says so: its profiler is gone, and so are open markers."""
+    global sampling
     set_recording(False)
     set_capturing(False)
     _put(TORCH_MARKERS)
     thread.open = Open()
+    sampling = False
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any, ClassVar, Final, Protocol
 
 from annotate.hooks.patching import Patches
+from annotate.hooks.readers.registered import all_registered
 from annotate.host.watching import tracer
 from annotate.options import WorkerLimits
 from annotate.saying import guard
@@ -268,7 +269,15 @@ class WorkerCapture:
             return None
         self.lost.pop(number, None)
         limits = self._limits
-        return Place(os.getpid(), number, str(spool.folder), limits.spool_bytes, limits.buffered_spans, tracer())
+        return Place(
+            os.getpid(),
+            number,
+            str(spool.folder),
+            limits.spool_bytes,
+            limits.buffered_spans,
+            tracer=tracer(),
+            readers=all_registered(),
+        )
 
     def accepts(self, loader: Any, place: Place | None) -> bool:
         return self.spool is not None and place is not None and place.folder == str(self.spool.folder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from annotate.hooks.readers.registered import Registered
 from annotate.workers.transport import Tag
 
 
@@ -23,6 +24,8 @@ class Place(NamedTuple):
     buffered_spans: int = 0
     tracer: int = 0
     """A process that the worker has to allow to look at it; 0: none."""
+    readers: tuple[Registered, ...] = ()
+    """The user's own, which a spawned worker has not been told of."""
 
 
 class Content(Protocol):

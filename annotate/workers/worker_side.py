@@ -16,8 +16,10 @@ from annotate.hooks import marked, patching, readers
 from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
+from annotate.hooks.readers import registered
 from annotate.hooks.stand_ins import callable_label
 from annotate.host.watching import let_look
+from annotate.passing import pass_over
 from annotate.recording import span_recorder, switch
 from annotate.saying import guard, send_faults_by
 from annotate.workers import spool, transport
@@ -89,13 +91,21 @@ class Worker:
     """This process, as a worker whose batches are followed."""
 
     def __init__(
-        self, place: Place, worker: int, began: int, contents: list[Content], wanted: list[Content] | None = None
+        self,
+        place: Place,
+        worker: int,
+        began: int,
+        contents: list[Content],
+        wanted: list[Content] | None = None,
+        patches: Patches | None = None,
     ) -> None:
         """
         Args:
             contents: told of each batch.
             wanted: told of batches whose tag wants them.
+            patches: of this process.
         """
+        self._patches: Final = patches or Patches()
         self._loader = place.loader
         self._worker = worker
         self._pid: Final = os.getpid()
@@ -112,6 +122,8 @@ class Worker:
         if self._now is not self._contents:  # the batch before has raised
             self.fail()
         self._tag = tag
+        if switch.RECORDING:
+            self._patches.look_again()
         if tag.wanted:
             self._now = self._contents + [content for content in self._wanted if content.name in tag.wanted]
         for content in self._now:
@@ -154,6 +166,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     """Put the hooks in. Whatever it raises leaves the worker as it was, but for hooks that stay quiet."""
     global current
     current = None
+    pass_over()
     patches = _inherited_patches()
     contents: list[Content] = []
     if place.tracer:
@@ -162,6 +175,7 @@ def begin(place: Place, worker: int, began: int) -> None:
         contents.append(SpansContent(place, worker, os.getpid(), began, patches))
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)
     sums = SumsContent(patches)
+    registered.adopt(place.readers)
     readers.install(patches)
     for role, obj in marked.objects():
         time_marked(patches, role, obj)
@@ -169,7 +183,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     if info is not None:
         time_dataset(patches, info.dataset)
     marked.listener = lambda role, obj: time_marked(patches, role, obj)
-    current = Worker(place, worker, began, contents, wanted=[sums])
+    current = Worker(place, worker, began, contents, wanted=[sums], patches=patches)
     transport.begun = current.begin
 
 

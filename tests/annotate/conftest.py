@@ -30,6 +30,8 @@ import annotate
 from annotate.capture import session, standing
 from annotate.hooks import marked, patching
 from annotate.hooks.readers import HOOKS
+from annotate.hooks.readers.timing import TimedFunction
+from annotate.hooks.stand_ins import READER_HOOK
 from annotate.recording import switch
 from annotate.workers import following
 
@@ -66,7 +68,10 @@ def installed() -> dict[str, object]:
         "temporary folders": sorted(Path(tempfile.gettempdir()).glob(f"annotate-{os.getpid()}-*")),
     }
     for hook in HOOKS:
-        found[f"{hook.module}.{hook.function}"] = getattr(sys.modules[hook.module], hook.function, None)
+        function = getattr(hook.owner, hook.name, None)
+        assert not isinstance(function, TimedFunction) and not hasattr(function, READER_HOOK), hook
+        if function is not None:
+            found[f"{hook.module}.{hook.function}"] = function
     return found
 
 
@@ -79,7 +84,8 @@ def nothing_is_left_behind() -> Iterator[None]:
     assert before["session"] is False
     yield
     annotate.off()
-    assert installed() == before
+    after = installed()
+    assert {name: after[name] for name in before} == before
 
 
 @pytest.fixture(autouse=True)

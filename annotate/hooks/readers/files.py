@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from annotate.hooks.patching import Patches
-from annotate.hooks.readers.reader import Reader
+from annotate.hooks.readers.reader import Reader, hooks_on, in_sample
+from annotate.hooks.readers.timing import read
 from annotate.hooks.stand_ins import TimedGlobal
 from annotate.recording import switch
 from annotate.saying import one_line, report_fault
@@ -33,22 +34,22 @@ class TimedReader(io.BufferedReader):
     def read(self, size: int | None = -1, /) -> bytes:
         if not switch.RECORDING or (size is not None and 0 <= size < WORTH_MARKING):
             return super().read(size)
-        return switch.call(_READ, super().read, (size,), {})
+        return read("read", _READ, super().read, (size,), {})
 
     def read1(self, size: int = -1, /) -> bytes:
         if not switch.RECORDING or 0 <= size < WORTH_MARKING:
             return super().read1(size)
-        return switch.call(_READ, super().read1, (size,), {})
+        return read("read", _READ, super().read1, (size,), {})
 
     def readinto(self, buffer: Any, /) -> int:
         if not switch.RECORDING or memoryview(buffer).nbytes < WORTH_MARKING:
             return super().readinto(buffer)
-        return switch.call(_READ, _read_into, (super().readinto, buffer), {})[1]
+        return read("read", _READ, _read_into, (super().readinto, buffer), {})[1]
 
     def readlines(self, hint: int = -1, /) -> list[bytes]:
         if not switch.RECORDING:
             return super().readlines(hint)
-        return switch.call(_READ, super().readlines, (hint,), {})
+        return read("read", _READ, super().readlines, (hint,), {})
 
 
 def _read_into(readinto: Callable[[Any], int], buffer: Any) -> tuple[Any, int]:
@@ -64,8 +65,7 @@ TimedReader.__module__ = "_io"
 def _install(patches: Patches) -> None:
     """Replace `builtins.open` and `io.open`.
 
-    Code that took its own copy (``from io import open``) before is missed, and so is everything that reads below
-    Python: ``os.read``, ``mmap``, ``np.memmap``, HDF5. A file that was opened outside of a sample is not timed.
+    Missed is what reads below Python: ``os.read``, ``mmap``. A file that was opened outside of a sample is not timed.
     """
     timed = _TimedOpen(builtins.open, _OPEN, "builtins", "open")
     patches.set_global(builtins, "open", timed)
@@ -89,15 +89,14 @@ class _TimedOpen(TimedGlobal):
         opener: Callable[[str, int], int] | None = None,
     ) -> Any:
         original = self.target
-        if not switch.RECORDING or not switch.thread.open.sample or isinstance(file, int) or opener is not None:
+        if not switch.RECORDING or not switch.in_sample() or isinstance(file, int) or opener is not None:
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
         if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
-            with switch.marker(_OPEN):
-                return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
+            arguments = (file, mode, buffering, encoding, errors, newline, closefd, opener)
+            return read("read", _OPEN, original, arguments, {})
         if "b" in mode and (encoding is not None or errors is not None or newline is not None):
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)  # raises
-        with switch.marker(_OPEN):
-            raw = original(file, "rb", 0, closefd=closefd)
+        raw = read("read", _OPEN, original, (file, "rb", 0), {"closefd": closefd})
         try:
             return _wrap(raw, mode, encoding, errors, newline)
         except Exception as error:
@@ -118,4 +117,15 @@ def _wrap(raw: Any, mode: str, encoding: str | None, errors: str | None, newline
     return text
 
 
-READER: Final = Reader("builtins", install=_install)
+READERS: Final = (
+    Reader("builtins", install=_install),
+    Reader(
+        "pathlib",
+        hooks_on(
+            "pathlib",
+            "read",
+            {f"Path.{name}": f"pathlib.{name}" for name in ("read_bytes", "read_text")},
+            when=in_sample,
+        ),
+    ),
+)

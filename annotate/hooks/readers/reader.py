@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, Final, NamedTuple
 
 from annotate.hooks.patching import Patches
+from annotate.recording import switch
 from annotate.trace_format import StageKind
+
+When = Callable[..., bool]
+"""Takes the arguments of a call, and says whether it is worth a span."""
+
+WORTH_MARKING: Final = 4096
+"""Bytes of JSON or of a pickle: what takes about 20 us, or ten times what its span costs."""
+
+
+def in_sample(*args: Any, **kwargs: Any) -> bool:
+    """Only while a sample is loaded: loggers, checkpoints and configurations use these functions as well."""
+    return switch.in_sample()
+
+
+def of_some_size(data: Any, *args: Any, **kwargs: Any) -> bool:
+    """Only in a sample, and only where the data is not tiny."""
+    return len(data) >= WORTH_MARKING and switch.in_sample()
+
+
+def reads_some(self: object, size: int | None = -1, *args: Any) -> bool:
+    """Only in a sample, and only reads of some size, or of all the rest: parsers ask for a few bytes at a time."""
+    return (size is None or size < 0 or size >= WORTH_MARKING) and switch.in_sample()
 
 
 class Hook(NamedTuple):
@@ -14,8 +38,30 @@ class Hook(NamedTuple):
 
     module: str
     function: str
+    """Its name, or ``Class.method``."""
     kind: StageKind
     label: str
+    """``library.function``, as users write it."""
+    when: When | None = None
+    """None: each call is a span."""
+    steps: bool = False
+    """It returns an iterator: each ``next()`` of that is a span, and the call is none."""
+
+    @property
+    def owner(self) -> ModuleType | type | None:
+        """The module or class that has the function; None where it is not there. Imports nothing."""
+        module = sys.modules.get(self.module)
+        first, *inner = self.function.split(".")
+        if module is None or not inner:
+            return module
+        found: Any = vars(module).get(first)  # not getattr: a lazy module would import what it is asked for
+        for name in inner[:-1]:
+            found = getattr(found, name, None)
+        return found if isinstance(found, type) else None
+
+    @property
+    def name(self) -> str:
+        return self.function.rpartition(".")[2]
 
 
 class Reader(NamedTuple):
@@ -26,3 +72,10 @@ class Reader(NamedTuple):
     hooks: tuple[Hook, ...] = ()
     install: Callable[[Patches], None] | None = None
     """Puts in what is more than replacing a function."""
+
+
+def hooks_on(
+    module: str, kind: StageKind, functions: dict[str, str], *, when: When | None = None, steps: bool = False
+) -> tuple[Hook, ...]:
+    """Hooks of one kind on several functions of a module, by their labels."""
+    return tuple(Hook(module, function, kind, label, when, steps) for function, label in functions.items())

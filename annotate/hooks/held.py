@@ -1,0 +1,137 @@
+"""Callables that a dataset keeps under any name: its own functions, the user's callable objects, lists of transforms.
+
+Whether one of them is called for each sample is not known beforehand. So they make spans in a sample only, and what is
+held but not called (a metric, a loss, a key function of a sampler) makes none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial, wraps
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, Final
+
+from annotate.hooks import hugging_face
+from annotate.hooks.patching import Patches, Timing, own_method
+from annotate.hooks.stand_ins import Followed, Method, TimedCallable, callable_label
+from annotate.hooks.transforms import (
+    home_of,
+    is_proxy,
+    is_transform,
+    time_attribute,
+    time_held_as,
+    time_transform,
+    used_by,
+)
+from annotate.recording import switch
+from annotate.trace_format import StageKind
+
+_FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
+_MOST_IN_A_LIST: Final = 32
+"""Longer ones hold samples."""
+_MOST_IN_A_SAMPLE: Final = 64
+"""Spans of one function: a key for sorting is called for each element."""
+
+_KINDS: Final[dict[str, StageKind]] = {
+    "decode": "decode",
+    "load": "decode",
+    "read": "read",
+    "open": "read",
+    "fetch": "read",
+}
+"""Part of a function's name, or of the attribute that holds it -> what it does; any other transforms."""
+
+
+class HeldFunction(TimedCallable):
+    """Stands for a plain function in an attribute; in a sample its calls are spans, up to `_MOST_IN_A_SAMPLE`."""
+
+    __slots__ = ("_item", "_left")
+
+    def __init__(self, target: Method, name: str) -> None:
+        super().__init__(target, name)
+        self._item = self._left = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not switch.RECORDING:
+            return self.target(*args, **kwargs)
+        thread = switch.thread.open
+        if thread.items != self._item:
+            self._item, self._left = thread.items, _MOST_IN_A_SAMPLE
+        self._left -= 1
+        if self._left < 0 or not switch.in_sample():
+            return self.target(*args, **kwargs)
+        return switch.call(self._name, self.target, args, kwargs)
+
+
+def time_functions(patches: Patches, ds: object) -> None:
+    """Time what a dataset keeps under other names than those of transforms, and what its own methods look up."""
+    for name, value in list(getattr(ds, "__dict__", {}).items()):
+        if isinstance(value, _FUNCTIONS) or is_transform(value) or _is_users_own(value, ds):
+            _time_one(patches, ds, name)
+        elif isinstance(value, (list, tuple, dict)) and _holds_transforms(value):
+            time_held_as(patches, ds, name)
+    for used in _used_in(ds):
+        time_transform(patches, used)
+    hugging_face.time_functions(patches, ds)
+
+
+def _time_one(patches: Patches, ds: object, name: str) -> None:
+    value = vars(ds).get(name)
+    if not callable(value) or is_proxy(value):
+        return
+    if isinstance(value, _FUNCTIONS):
+        patches.add_home(home_of(value))
+        stand_in = patches.stand_in_of(value) or HeldFunction(
+            value, switch.hand_out(_kind_of(name, value), callable_label(value))
+        )
+        patches.set_value(vars(ds), name, stand_in)  # past a __setattr__ of the user's
+    elif is_transform(value):
+        time_attribute(patches, ds, name)
+    elif patches.first_visit(value):
+        patches.follow(value, _IN_SAMPLE)
+    patches.watch(ds, name, _time_one)
+
+
+def _kind_of(name: str, function: Method) -> StageKind:
+    words = f"{name} {callable_label(function)}".lower()
+    return next((kind for word, kind in _KINDS.items() if word in words), "transform")
+
+
+def _is_users_own(value: object, ds: object) -> bool:
+    """A callable object whose class is of the dataset's own package, and is no module of torch."""
+    if not callable(value) or isinstance(value, type) or is_proxy(value):
+        return False
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.nn.Module):
+        return False
+    call = own_method(type(value), "__call__")
+    return call is not None and call[0].__module__.partition(".")[0] == type(ds).__module__.partition(".")[0]
+
+
+def _holds_transforms(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> bool:
+    if not 0 < len(value) <= _MOST_IN_A_LIST:
+        return False
+    items = list(value.values()) if isinstance(value, dict) else list(value)
+    return all(map(callable, items)) and any(map(is_transform, items))
+
+
+def _used_in(ds: object) -> Iterator[object]:
+    """Transforms of known libraries in the closure or the module of the methods that make a sample."""
+    for name in ("__getitem__", "__getitems__", "__iter__"):
+        method = own_method(type(ds), name)
+        if method is not None and isinstance(method[1], FunctionType):
+            yield from filter(is_transform, used_by(method[1]))
+
+
+def _timed_in_sample(method: Method, followed: Followed) -> Method:
+    @wraps(method)
+    def timed(self: object, /, *args: Any, **kwargs: Any) -> Any:
+        if not switch.RECORDING or id(self) not in followed or not switch.in_sample():
+            return method(self, *args, **kwargs)
+        return switch.call(followed[id(self)], method, (self, *args), kwargs)
+
+    return timed
+
+
+_IN_SAMPLE: Final = {"__call__": Timing("transform", _timed_in_sample)}

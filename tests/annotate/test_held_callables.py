@@ -1,0 +1,252 @@
+"""Callables are stages wherever a dataset keeps them, if they are called for its samples."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from capture_helpers import load, names, record, trees
+from torch import nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torchvision import transforms as v1
+from worker_helpers import run, worker_spans
+
+import annotate
+
+CROP = v1.RandomCrop(4)
+"""In the module, where a dataset's method looks it up."""
+
+
+def image() -> torch.Tensor:
+    return torch.arange(64.0).reshape(1, 8, 8)
+
+
+def flip(x: Any) -> Any:
+    return x.flip(-1)
+
+
+def decode_png(x: Any) -> Any:
+    return x
+
+
+class Brighten:
+    """A callable object of the user's own."""
+
+    def __call__(self, x: Any) -> Any:
+        return x * 2
+
+
+class Accuracy(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return (x == x).float().mean()
+
+
+class Held(Dataset[Any]):
+    """Keeps what it is given, and does with it what it is told."""
+
+    def __init__(self, use: Callable[..., Any], **held: Any) -> None:
+        self.uses = [use]
+        vars(self).update(held)
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> Any:
+        return self.uses[0](self, image())
+
+
+def one(folder: Path, ds: Any) -> Any:
+    """The tree of one sample, which is the same recorded and not."""
+    torch.manual_seed(0)
+    plain = ds[0]
+    annotate.dataset(ds)
+    results: list[Any] = []
+    torch.manual_seed(0)
+    (tree,) = trees(record(folder / "run", lambda: results.append(ds[0])))
+    assert torch.equal(results[0], plain)
+    return tree
+
+
+def closure() -> Callable[[Any], Any]:
+    crop, flips = v1.RandomCrop(4), [flip]
+
+    def pipeline(x: Any) -> Any:
+        return flips[0](crop(x))
+
+    return pipeline
+
+
+class Pipeline(nn.Module):
+    """A user's module as a transform, with children."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.crop = v1.RandomCrop(4)
+        self.norm = nn.Identity()
+
+    def forward(self, x: Any) -> Any:
+        return self.norm(self.crop(x))
+
+
+CASES: dict[str, tuple[Callable[[], Any], Any]] = {
+    "a list of another name": (
+        lambda: Held(lambda self, x: self.tfms[1](self.tfms[0](x)), tfms=[v1.RandomCrop(4), flip]),
+        ["transform::RandomCrop", "transform::flip"],
+    ),
+    "a tuple of views": (
+        lambda: Held(lambda self, x: self.views[1](self.views[0](x)), views=(v1.RandomCrop(4), v1.RandomCrop(2))),
+        ["transform::RandomCrop"] * 2,
+    ),
+    "preprocess": (lambda: Held(lambda self, x: self.preprocess(x), preprocess=Brighten()), ["transform::Brighten"]),
+    "a plain function of any name": (lambda: Held(lambda self, x: self.fn(x), fn=flip), ["transform::flip"]),
+    "a bound method": (
+        lambda: Held(lambda self, x: self.fn(x), fn=v1.RandomCrop(4).forward),
+        ["transform::forward"],
+    ),
+    "a partial": (
+        lambda: Held(lambda self, x: self.fn(x), fn=functools.partial(torch.mul, other=2)),
+        ["transform::mul"],
+    ),
+    "a function that decodes": (lambda: Held(lambda self, x: self.fn(x), fn=decode_png), ["decode::decode_png"]),
+    "a library's reader": (
+        lambda: Held(lambda self, x: torch.from_numpy(self.fn("x.npy")), fn=np.load),
+        [("decode::numpy.load", ["read::open", "read::numpy.fromfile"])],
+    ),
+    "an object of the user's own of any name": (
+        lambda: Held(lambda self, x: self.light(x), light=Brighten()),
+        ["transform::Brighten"],
+    ),
+    "a dict": (
+        lambda: Held(
+            lambda self, x: self.transforms["train"](self.transforms["flip"](x)),
+            transforms={"train": v1.RandomCrop(4), "flip": flip},
+        ),
+        ["transform::flip", "transform::RandomCrop"],
+    ),
+    "a closure": (
+        lambda: Held(lambda self, x: self.transform(x), transform=closure()),
+        [("transform::pipeline", ["transform::RandomCrop"])],
+    ),
+    "children of a user's module": (
+        lambda: Held(lambda self, x: self.transform(x), transform=Pipeline()),
+        [("transform::Pipeline", ["transform::RandomCrop"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_callable_is_a_stage_wherever_it_is_kept(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", image().numpy())
+    make, expected = CASES[name]
+    ds = make()
+    before = {key: value for key, value in vars(ds).items() if key != "uses"}
+    kept = pickle.dumps({key: value for key, value in before.items() if name != "a closure"})
+    assert one(tmp_path, ds) == ("sample::Held", expected)
+    assert {key: value for key, value in vars(ds).items() if key != "uses"} == before
+    assert all(vars(ds)[key] is value for key, value in before.items())
+    assert pickle.dumps({key: value for key, value in before.items() if name != "a closure"}) == kept
+
+
+class ByModule(Dataset[Any]):
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> Any:
+        return CROP(image())
+
+
+def test_a_transform_of_the_module_is_a_stage(tmp_path: Path) -> None:
+    assert one(tmp_path, ByModule()) == ("sample::ByModule", ["transform::RandomCrop"])
+
+
+def test_a_lambda_goes_by_its_file_and_line(tmp_path: Path) -> None:
+    double = lambda x: x * 2  # noqa: E731
+    line = double.__code__.co_firstlineno
+    ds = Held(lambda self, x: self.transform(x), transform=v1.Compose([double]))
+    label = f"transform::lambda test_held_callables.py:{line}"
+    assert one(tmp_path, ds) == ("sample::Held", [("transform::Compose", [label])])
+
+
+def test_what_is_held_and_not_called_for_a_sample_makes_no_stage(tmp_path: Path) -> None:
+    metric, loss, sampler = Accuracy(), nn.MSELoss(), torch.utils.data.SequentialSampler(range(8))
+    with open(tmp_path / "log", "w") as log:
+        ds = Held(lambda self, x: x + 1, metric=metric, loss=loss, sampler=sampler, log=log, key=flip, light=Brighten())
+        annotate.dataset(ds)
+
+        def code() -> None:
+            assert (ds.metric, ds.loss, ds.sampler, ds.log) == (metric, loss, sampler, log)  # type: ignore[attr-defined]
+            assert (type(metric), type(loss), type(log).__name__) == (Accuracy, nn.MSELoss, "TextIOWrapper")
+            metric(image())
+            loss(image(), image())
+            vars(ds)["key"](image())  # as a sampler calls it
+            vars(ds)["light"](image())
+            list(sampler)
+            ds[0]
+
+        assert trees(record(tmp_path / "run", code)) == ["sample::Held"]
+
+
+def test_a_function_that_is_called_for_each_element_does_not_flood_the_trace(tmp_path: Path) -> None:
+    ds = annotate.dataset(Held(lambda self, x: sorted(range(500), key=self.key), key=lambda x: -x))
+    seen = names(record(tmp_path / "run", lambda: [ds[0], ds[1]]))
+    (count,) = [count for name, count in seen.items() if name.startswith("transform::lambda")]
+    assert count == 2 * 64
+
+
+class Closing(Dataset[Any]):
+    """Replaces its transforms in the fourth sample, as YOLO's datasets close their mosaic."""
+
+    def __init__(self, how: str, at: int = 4) -> None:
+        self.how = how
+        self.at = at
+        self.transform: Any = v1.Compose([flip, Brighten()])
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> Any:
+        if index == self.at:
+            if self.how == "attribute":
+                self.transform = v1.Compose([v1.RandomCrop(8)])
+            elif self.how == "list":
+                self.transform.transforms = [v1.RandomCrop(8)]
+            else:
+                self.transform.transforms[1] = v1.RandomCrop(8)
+        return self.transform(image())
+
+
+@pytest.mark.parametrize("how", ["attribute", "list", "item"])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_transform_that_is_replaced_while_it_is_recorded_is_a_stage(how: str, workers: int, tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Closing(how), batch_size=2, num_workers=workers))
+    with annotate.profile(tmp_path / "run", wait=0, warmup=1, active=4) as prof:
+        for batch in loader:
+            assert batch.shape == (2, 1, 8, 8)
+            prof.step()
+    spans = [e for e in load(prof.trace_files[-1])["traceEvents"] if e.get("name") == "transform::RandomCrop"]
+    assert spans
+    assert type(loader.dataset.transform.transforms[-1]) is (Brighten if workers else v1.RandomCrop)  # type: ignore[attr-defined]
+
+
+class Stream(IterableDataset[Any]):
+    def __init__(self) -> None:
+        self.tokenizer = flip
+        self.fn = decode_png
+
+    def __iter__(self) -> Iterator[Any]:
+        for _ in range(8):
+            yield self.tokenizer(self.fn(image()))
+
+
+def test_functions_of_an_iterable_dataset_are_stages_in_a_worker(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Stream(), batch_size=4, num_workers=1))
+    trace, _ = run(tmp_path / "run", loader)
+    (spans,) = worker_spans(trace).values()
+    assert {"transform::flip", "decode::decode_png"} <= {span["name"] for span in spans}
