@@ -11,7 +11,10 @@ from types import TracebackType
 from typing import Final
 
 _OWN: Final = str(Path(__file__).parent)
-_BETWEEN: Final = ("torch.", "multiprocessing.", "contextlib", "threading")
+_BETWEEN: Final = (
+    "torch.", "multiprocessing.", "contextlib", "threading",
+    "lightning.", "pytorch_lightning.", "transformers.", "accelerate.",
+)  # fmt: skip
 """Modules that may stand between us and the user's line."""
 _LONGEST: Final = 40
 _reported: Final[list[bool]] = []

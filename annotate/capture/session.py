@@ -19,6 +19,7 @@ from annotate.options import WorkerLimits
 from annotate.recording import switch
 from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
 from annotate.trace_format import LoaderMetadata
+from annotate.workers import following
 from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
 
@@ -44,6 +45,8 @@ class Session:
         self.loaders: list[object] = []
         self.stepped: list[object] = []
         """The loaders whose batches drive the steps."""
+        self.follows_all = False
+        """Every DataLoader that is iterated while the session is on, whether it was marked or not."""
         self._lengths: dict[int, int | None] = {}
         """Of the loaders that were iterated, by identity."""
         self._is_alone = workers is None
@@ -67,6 +70,8 @@ class Session:
             readers.install(self.patches)
             _install_process_start(self.patches)
             self.workers.begin()
+            if self.follows_all or marked.follows_all:
+                following.hook_all_classes()
             for role, obj in marked.objects():
                 self._time(role, obj)
             marked.listener = self._time
@@ -165,12 +170,19 @@ class Session:
         for number, known in enumerate(self.loaders):
             if known is loader:
                 return number
-        if isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate)) or self.patches.has_visited(
-            getattr(loader, "dataset", None)
-        ):
-            self.time_loader(loader)
-            return len(self.loaders) - 1
-        return None
+        if not self._is_wanted(loader):
+            return None
+        self._remember(loader)
+        number = len(self.loaders) - 1
+        self.time_loader(loader)
+        return number
+
+    def _is_wanted(self, loader: object) -> bool:
+        """Whether a loader that was not given to us is followed all the same."""
+        if self.follows_all or marked.follows_all:
+            return not marked.is_skipped(loader)
+        has_collate = isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate))
+        return has_collate or self.patches.has_visited(getattr(loader, "dataset", None))
 
     def _remember(self, loader: object) -> None:
         if not any(known is loader for known in self.loaders):

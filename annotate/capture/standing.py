@@ -28,6 +28,7 @@ from annotate.capture import session
 from annotate.capture.session import Session
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
+from annotate.hooks import marked
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from annotate.recording.boundaries import remove_hooks
@@ -136,8 +137,8 @@ class Standing:
         self._session = StandingSession(self.workers)
         self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
         try:
-            if self.workers.loaders.follows_all:
-                follow_all_classes()
+            if marked.follows_all:
+                following.hook_all_classes()
             self._session.begin()
             for note in self._patches.notes:
                 self._session.patches.note(note)
@@ -334,11 +335,9 @@ def follow_everything(skipped: Iterable[object]) -> None:
     """As `annotate.auto`."""
     ours = _standing or install()
     if ours is not None:
-        for loader in skipped:
-            ours.workers.loaders.skip(loader)
         with guard("annotate.auto does not follow DataLoaders"):
-            ours.workers.loaders.follows_all = True
-            follow_all_classes()
+            marked.follow_all(skipped)
+            following.hook_all_classes()
 
 
 def off() -> None:
@@ -349,6 +348,7 @@ def off() -> None:
     """
     global _standing, _is_off
     ours, _standing, _is_off = _standing, None, True
+    marked.follow_marked_only()
     if ours is not None:
         ours.remove()
 
@@ -368,17 +368,6 @@ def give_way() -> None:
     stand()
     if _standing is not None:
         _standing.give_up()
-
-
-def follow_all_classes() -> None:
-    """Look at every class of loaders that there is by now."""
-    from torch.utils.data import DataLoader
-
-    waiting: list[type] = [DataLoader]
-    while waiting:
-        cls = waiting.pop()
-        following.hook_class(cls)
-        waiting += type.__subclasses__(cls)
 
 
 def _after_fork() -> None:

@@ -138,6 +138,17 @@ def hook_class(cls: type) -> None:
                 _hook_methods(base)
 
 
+def hook_all_classes() -> None:
+    """`hook_class` for every class of loaders that there is by now."""
+    from torch.utils.data import DataLoader
+
+    waiting: list[type] = [DataLoader]
+    while waiting:
+        cls = waiting.pop()
+        hook_class(cls)
+        waiting += type.__subclasses__(cls)
+
+
 def _install() -> None:
     from torch.utils.data import DataLoader
 
