@@ -9,7 +9,7 @@ from multiprocessing.process import BaseProcess
 from typing import Final
 
 from annotate.capture.steadiness import Loop
-from annotate.hooks import marked, patching, readers
+from annotate.hooks import libraries, marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
 from annotate.hooks.loaders import describe, start_method, time_loader, time_marked
@@ -68,6 +68,7 @@ class Session:
                 forget_reported()
             switch.load_marker()
             readers.install(self.patches)
+            libraries.install(self.patches)
             _install_process_start(self.patches)
             self.workers.begin()
             if self.follows_all or marked.follows_all:
@@ -99,6 +100,7 @@ class Session:
     def refresh(self) -> None:
         """Hook the libraries that were imported since the session began."""
         readers.install(self.patches)
+        libraries.install(self.patches)
 
     def step_by(self, loader: object) -> None:
         """Let a loader's batches drive the steps. What neither is nor holds a DataLoader is only iterated."""
@@ -114,6 +116,7 @@ class Session:
     def time_loader(self, loader: object) -> None:
         """Time a loader for this session only."""
         self._remember(loader)
+        following.hook_class(type(loader))
         time_loader(self.patches, loader, collating=True)
         self.workers.hook_for_the_capture(loader)
 

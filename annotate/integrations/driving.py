@@ -90,11 +90,13 @@ class Driver:
         if self._profile is not None and switch.RECORDING:
             with guard(f"annotate: {self._name} does not record a {kind}"):
                 self._open.append(switch.opened(switch.hand_out(kind, label)))
+                switch.thread.open.waiting = kind == "wait"
 
     def closes(self) -> None:
         """The span that was opened last ends. Harmless when there is none."""
         if self._open:
             with guard(f"annotate: {self._name} does not record a stage"):
+                switch.thread.open.waiting = False
                 self._open.pop().__exit__(None, None, None)
 
     def leave(self, error: BaseException | None = None) -> None:

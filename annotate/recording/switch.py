@@ -145,7 +145,7 @@ _UNSAFE: Final = frozenset('"\\')
 class Open:
     """What is open on a thread while recording."""
 
-    __slots__ = ("batch_sample", "items", "sample", "stages")
+    __slots__ = ("batch_sample", "items", "sample", "stages", "waiting")
 
     def __init__(self) -> None:
         self.sample = ""
@@ -155,6 +155,8 @@ class Open:
         self.items = 0
         """Items fetched since the enclosing ``__getitems__`` began."""
         self.stages: list[tuple[object, AbstractContextManager[object]]] = []
+        self.waiting = False
+        """The loop waits in an iterator that is recorded; iterators inside it make no wait of their own."""
 
 
 class _Thread(threading.local):

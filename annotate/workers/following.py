@@ -21,8 +21,10 @@ from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
 from typing import Any, Final, Literal, Protocol
 
+from annotate.hooks import marked
 from annotate.hooks.collating import Collate
 from annotate.hooks.patching import Patches
+from annotate.hooks.wrappers import waited_for
 from annotate.saying import guard
 from annotate.workers import transport
 from annotate.workers.batches import Iteration, Listener, SamplerProxy
@@ -174,6 +176,8 @@ def _followed(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def make_iterator(self: Any, *args: Any, **kwargs: Any) -> Any:
         key = (get_ident(), id(self))
+        if makes_it_later and _followers and os.getpid() == pid and not marked.is_skipped(self):
+            return waited_for(original(self, *args, **kwargs), type(self).__name__)
         if makes_it_later or not _followers or key in _making or os.getpid() != pid:
             return original(self, *args, **kwargs)
         _making.add(key)
