@@ -19,8 +19,6 @@ from tests.ecosystem.pipeline import Pipeline
 from tests.ecosystem.pipelines import pipelines
 from tests.ecosystem.planted import Said, said
 
-WAYS: Final = ("steps", "auto", "own profiler")
-"""``annotate.profile`` with ``prof.steps(loader)``, with ``annotate.auto()``; the user's own profiler with the latter."""
 COUNTS: Final = {"wait": 8, "warmup": 2, "active": 24}
 STEP_S: Final = 0.002
 """What the loop does with a batch."""
@@ -58,7 +56,7 @@ def run(module: str, title: str, way: str, folder: str) -> Cell:
         count=count,
         said=said(traces),
         ours=[text for text in texts if text.startswith("annotate")],
-        others=sorted({text for text in texts if not text.startswith("annotate")}),
+        others=sorted({text.replace(folder, "") for text in texts if not text.startswith("annotate")}),
     )
 
 

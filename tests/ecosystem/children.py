@@ -8,7 +8,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-PRELOADED = ["tests.ecosystem.test_integrations", "tests.ecosystem.test_lightning", "tests.ecosystem.test_transformers"]
+PRELOADED = [f"tests.ecosystem.test_{name}" for name in ("integrations", "lightning", "pipelines", "transformers")]
 
 
 def in_child(function: Callable[..., Any], *args: Any, seconds: float = 90) -> Any:

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+WAYS = ("steps", "auto", "own profiler")
+"""``annotate.profile`` with ``prof.steps(loader)``, with ``annotate.auto()``; the user's own profiler with the latter."""
+INSIDE = ("steps", "auto")
+"""Where the loop begins when the capture is on."""
 SIZE, BATCH = 192, 4
 SECONDS = 0.008
 """What the planted stage takes per sample: several times as much as the rest of each pipeline."""
@@ -22,10 +26,10 @@ class Pipeline(NamedTuple):
     planted: str
     """The slow stage, as the report is to name it."""
     batches: int = SIZE // BATCH
+    ways: tuple[str, ...] = WAYS
+    """In which the planted stage must come first."""
     unseen: str = ""
     """What the report cannot say of it, and why."""
-    ways: tuple[str, ...] = ()
-    """In which of `cells.WAYS` the planted stage must come first; empty: in all of them."""
 
 
 class Slow:

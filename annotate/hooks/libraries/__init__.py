@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from annotate.hooks.libraries import hugging_face, spdl_pipelines, torchdata_nodes, torchio_subjects, webdatasets
+from annotate.hooks.libraries import dali, hugging_face, spdl_pipelines, torchdata_nodes, torchio_subjects, webdatasets
 from annotate.hooks.libraries.library import Library, put_in
 from annotate.hooks.patching import Patches
 from annotate.saying import guard
@@ -23,6 +23,7 @@ LIBRARIES: Final[tuple[Library, ...]] = (
     torchdata_nodes.LIBRARY,
     spdl_pipelines.LIBRARY,
     torchio_subjects.LIBRARY,
+    dali.LIBRARY,
 )
 
 

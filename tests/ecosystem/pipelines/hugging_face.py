@@ -11,6 +11,8 @@ from torch.utils.data import DataLoader
 
 from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, slow
 
+BUFFERED = "spans of the thread with which datasets fills the shuffle buffer in a DataLoader worker: counted only"
+
 
 def brighter(examples: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {"image": [np.asarray(slow(image)) + 1 for image in examples["image"]]}
@@ -36,6 +38,11 @@ def rows() -> Any:
 
 def streamed(folder: Path) -> Any:
     stream = rows().to_iterable_dataset(num_shards=2).map(doubled)
+    return DataLoader(stream.with_format("torch"), batch_size=BATCH, num_workers=2)
+
+
+def shuffled(folder: Path) -> Any:
+    stream = rows().to_iterable_dataset(num_shards=2).map(doubled)
     return DataLoader(stream.shuffle(seed=1, buffer_size=8).with_format("torch"), batch_size=BATCH, num_workers=2)
 
 
@@ -51,6 +58,7 @@ def filtered(folder: Path) -> Any:
 PIPELINES = (
     Pipeline("datasets", "set_transform", transformed, "transform::brighter"),
     Pipeline("datasets", "streaming, .map", streamed, "transform::doubled"),
+    Pipeline("datasets", "streaming, .map, .shuffle", shuffled, "transform::doubled", ways=(), unseen=BUFFERED),
     Pipeline("datasets", "streaming, .map, 0 workers", streamed_alone, "transform::doubled"),
     Pipeline("datasets", "streaming, .filter", filtered, "transform::keep_all"),
 )

@@ -34,7 +34,9 @@ def lazy(folder: Path) -> Any:
 
 def cached(folder: Path) -> Any:
     keys = ["image"]
-    steps = Compose([EnsureChannelFirstd(keys, channel_dim="no_channel"), RandFlipd(keys, prob=0.5), Lambdad(keys, slow)])
+    steps = Compose(
+        [EnsureChannelFirstd(keys, channel_dim="no_channel"), RandFlipd(keys, prob=0.5), Lambdad(keys, slow)]
+    )
     dataset = CacheDataset(samples(), steps.set_random_state(0), num_workers=None, progress=False)
     return DataLoader(dataset, batch_size=BATCH, num_workers=2)
 

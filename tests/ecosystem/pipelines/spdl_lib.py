@@ -11,7 +11,10 @@ import torch
 from spdl.dataloader import DataLoader, get_pytorch_dataloader
 from spdl.pipeline import PipelineBuilder
 
-from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, Slow, slow
+from tests.ecosystem.pipeline import BATCH, INSIDE, SIZE, Pipeline, Slow, slow
+
+STARTED = "own profiler: a pipeline that was built when the profiler began"
+PROCESSES = "what its processes do: they are no DataLoader workers"
 
 
 class Squares:
@@ -62,7 +65,7 @@ def built(folder: Path) -> Any:
 
 
 PIPELINES = (
-    Pipeline("spdl", "DataLoader(preprocessor=...)", data_loader, "transform::decode"),
-    Pipeline("spdl", "PipelineBuilder().pipe(...)", built, "transform::decode"),
-    Pipeline("spdl", "get_pytorch_dataloader, processes", like_torchs, "transform::Slow"),
+    Pipeline("spdl", "DataLoader(preprocessor=...)", data_loader, "transform::decode", ways=INSIDE, unseen=STARTED),
+    Pipeline("spdl", "PipelineBuilder().pipe(...)", built, "transform::decode", ways=INSIDE, unseen=STARTED),
+    Pipeline("spdl", "get_pytorch_dataloader, processes", like_torchs, "transform::Slow", ways=(), unseen=PROCESSES),
 )

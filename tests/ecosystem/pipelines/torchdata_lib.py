@@ -9,8 +9,11 @@ import torch
 from torchdata.nodes import Batcher, Loader, Mapper, ParallelMapper, Prefetcher, SamplerWrapper
 from torchdata.stateful_dataloader import StatefulDataLoader
 
-from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, slow
+from tests.ecosystem.pipeline import BATCH, INSIDE, SIZE, Pipeline, slow
 from tests.ecosystem.pipelines.torch_own import Images
+
+STARTED = "own profiler: what runs in threads that had started when the profiler did"
+PROCESSES = "what its processes do: they are no DataLoader workers"
 
 
 def stateful(folder: Path) -> Any:
@@ -37,6 +40,15 @@ def processes(folder: Path) -> Any:
 PIPELINES = (
     Pipeline("torchdata", "StatefulDataLoader", stateful, "transform::Slow"),
     Pipeline("torchdata", "nodes: Mapper", nodes, "transform::slow"),
-    Pipeline("torchdata", "nodes: ParallelMapper in threads, Prefetcher", threads, "transform::slow"),
-    Pipeline("torchdata", "nodes: ParallelMapper in processes", processes, "wrapper::ParallelMapper"),
+    Pipeline(
+        "torchdata",
+        "nodes: ParallelMapper in threads, Prefetcher",
+        threads,
+        "transform::slow",
+        ways=INSIDE,
+        unseen=STARTED,
+    ),
+    Pipeline(
+        "torchdata", "nodes: ParallelMapper in processes", processes, "transform::slow", ways=(), unseen=PROCESSES
+    ),
 )

@@ -12,6 +12,9 @@ from tests.ecosystem.pipeline import Pipeline, slow
 
 SUBJECTS = 96
 
+OWN = ("own profiler",)
+LATE = "annotate.profile: workers that the Queue starts when it is made; make it inside the with block"
+
 
 def subjects(count: int = SUBJECTS) -> list[Any]:
     images = [torchio.ScalarImage(tensor=torch.full((1, 6, 6, 6), float(i))) for i in range(count)]
@@ -42,5 +45,5 @@ def queue(folder: Path) -> Any:
 PIPELINES = (
     Pipeline("torchio", "SubjectsLoader, Compose", loader, "transform::Lambda", batches=SUBJECTS // 2),
     Pipeline("torchio", "SubjectsLoader, one transform", held_alone, "transform::Lambda", batches=SUBJECTS // 2),
-    Pipeline("torchio", "Queue of patches, 2 workers", queue, "transform::Lambda", batches=SUBJECTS),
+    Pipeline("torchio", "Queue of patches, 2 workers", queue, "transform::Lambda", SUBJECTS, OWN, LATE),
 )

@@ -11,6 +11,9 @@ from torch.utils.data import DataLoader
 from tests.ecosystem.pipeline import BATCH, Pipeline
 from tests.ecosystem.pipelines.torch_own import Images
 
+OWN = ("own profiler",)
+LATE = "annotate.profile: workers that start when the loader is made; make it inside the with block"
+
 
 class InfiniteDataLoader(DataLoader[Any]):
     """Workers live on, and the batch sampler is replaced by one that never ends."""
@@ -45,4 +48,6 @@ def infinite(folder: Path) -> Any:
     return InfiniteDataLoader(Images(), batch_size=BATCH, shuffle=True, num_workers=2)
 
 
-PIPELINES = (Pipeline("torch", "InfiniteDataLoader, as in ultralytics", infinite, "transform::Slow"),)
+PIPELINES = (
+    Pipeline("torch", "InfiniteDataLoader, as in ultralytics", infinite, "transform::Slow", ways=OWN, unseen=LATE),
+)
