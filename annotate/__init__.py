@@ -20,6 +20,7 @@ this package does not import torch.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -79,3 +80,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+if os.environ.get("ANNOTATE"):  # a folder: record this program into it, as `tb-dataplugin run` does
+    from annotate.launch.site import _annotate_watch
+
+    _annotate_watch.install()

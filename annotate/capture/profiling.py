@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from annotate.capture import sentences, standing
+from annotate.capture import guest, sentences, standing
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
@@ -137,6 +137,7 @@ class Profile:
     def __enter__(self) -> Profile:
         if self._entered:
             raise RuntimeError("this annotate.profile was entered before: create a new one for another capture")
+        guest.give_way(sentences.USES_OURS)
         if is_on() and not standing.is_recording():
             raise RuntimeError(sentences.RECORDING_ALREADY)
         is_other_open = False
@@ -333,6 +334,7 @@ class Profile:
             )
             return None
         self.trace_files.append(str(path))
+        guest.wrote(str(path))
         for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
             warn(f"annotate.profile: {note}")
         return Export(Path(path))

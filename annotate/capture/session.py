@@ -122,7 +122,7 @@ class Session:
 
     def unread(self) -> list[str]:
         """A sentence, if what was given to `annotate.dataset` is read by no loader; for windows without a sample."""
-        read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
+        read = [ds for loader in self._read_loaders() for ds in datasets_in(getattr(loader, "dataset", None))]
         unread = {
             type(ds).__name__
             for role, ds in marked.objects()
@@ -150,7 +150,7 @@ class Session:
         used = [loader for loader in self.loaders if id(loader) in iterated]
         for loader in used:
             if id(loader) not in self._lengths:
-                self._lengths[id(loader)] = _length_of(loader)
+                self._lengths[id(loader)] = length_of(loader)
         lengths = [length for loader in used if (length := self._lengths[id(loader)]) is not None]
         return Loop(
             prefetched=max((_prefetched(loader) for loader in used), default=0),
@@ -187,6 +187,9 @@ class Session:
         has_collate = isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate))
         return has_collate or self.patches.has_visited(getattr(loader, "dataset", None))
 
+    def _read_loaders(self) -> list[object]:
+        return self.loaders
+
     def _remember(self, loader: object) -> None:
         if not any(known is loader for known in self.loaders):
             self.loaders.append(loader)
@@ -196,7 +199,7 @@ def _prefetched(loader: object) -> int:
     return (getattr(loader, "num_workers", 0) or 0) * (getattr(loader, "prefetch_factor", None) or 0)
 
 
-def _length_of(loader: object) -> int | None:
+def length_of(loader: object) -> int | None:
     """Batches of an epoch. Not asked of iterable datasets: torch warns later, when the answer turns out wrong."""
     from torch.utils.data import IterableDataset
 

@@ -24,7 +24,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
-from annotate.capture import session
+from annotate.capture import guest, session
 from annotate.capture.session import Session
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
@@ -53,6 +53,8 @@ class StandingSession(Session):
         super().begin()
         for loader in self._standing.loaders.alive():
             self.time_loader(loader)
+        for ds in self._standing.loaders.datasets_alone():
+            self._time("dataset", ds)
         self._standing.on_loader = self.time_loader
 
     def time_loader(self, loader: object) -> None:
@@ -61,6 +63,12 @@ class StandingSession(Session):
 
     def describe_loaders(self) -> list[LoaderMetadata]:
         return self._standing.describe()
+
+    def _remember(self, loader: object) -> None:
+        """Loaders are known weakly: a program lets go of its own when it likes."""
+
+    def _read_loaders(self) -> list[object]:
+        return self._standing.loaders.alive()
 
 
 class Standing:
@@ -197,12 +205,21 @@ class Standing:
         self._kept = self._kept_of = None
         try:
             writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
+            guest.wrote(path)
         except Exception as error:
             report_fault(f"annotate could not add its spans to {path}, which is as torch wrote it: {one_line(error)}")
 
     @property
     def is_on(self) -> bool:
         return self._session is not None
+
+    @property
+    def window(self) -> Window | None:
+        return self._window
+
+    @property
+    def kept(self) -> Recorded | None:
+        return self._kept
 
     def give_up(self) -> None:
         """End the session, whatever of it is on. Harmless when none is."""
@@ -347,6 +364,7 @@ def off() -> None:
     `auto` or `trace_handler` puts the hooks in again.
     """
     global _standing, _is_off
+    guest.give_way("the program called annotate.off")
     ours, _standing, _is_off = _standing, None, True
     marked.follow_marked_only()
     if ours is not None:

@@ -81,6 +81,10 @@ class Window:
         """While it is open: there may be new ones."""
         self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
 
+    def boundaries(self) -> int:
+        """Of the steps in the window that is open, so far."""
+        return 0 if self._boundaries is None else len(self._boundaries.found()[1])
+
     def close(self, *, is_last: bool = False) -> None:
         """Harmless when it is not open. torch's profiler must still be recording.
 

@@ -73,6 +73,10 @@ _making: Final[set[tuple[int, int]]] = set()
 METHODS: Final = ("__iter__", "_get_iterator")
 """Of DataLoader classes: what makes an iterator, or has a persistent one begin again."""
 _OURS: Final = "_annotate_follows"
+_ASLEEP: Final = "annotate_asleep"
+"""Of a method that waits for the first iteration (`annotate.launch`): puts the original back, and returns what is to be
+called at that iteration."""
+_waking: Final[list[Callable[[], None]]] = []
 
 
 def add(follower: Follower) -> None:
@@ -164,6 +168,9 @@ def _install() -> None:
 def _hook_methods(cls: type) -> None:
     for name in METHODS:
         method = vars(cls).get(name)
+        if hasattr(method, _ASLEEP):
+            _waking.append(getattr(method, _ASLEEP)())
+            method = vars(cls).get(name)
         if isfunction(method) and not hasattr(method, _OURS):
             _patches.set_attribute(cls, name, _followed(method))
 
@@ -197,6 +204,8 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
     iteration: Iteration | None = None
     with ExitStack() as hooks:
         with guard(f"annotate cannot follow the batches of a {type(loader).__name__}"):
+            while _waking:
+                _waking.pop()()
             followers = [follower for follower in _followers if follower.wants(loader)]  # asking may add one
             if followers:
                 iteration = _follow(loader, followers, hooks)
@@ -296,6 +305,7 @@ def _after_fork() -> None:
     """A forked child follows nobody's loaders."""
     _followers.clear()
     _making.clear()
+    _waking.clear()
     _patches.undo()
 
 

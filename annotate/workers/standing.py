@@ -11,7 +11,7 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, ClassVar, Final
 
 from annotate.hooks import marked
@@ -62,6 +62,8 @@ class Loaders:
         self.in_use: Final[dict[int, int]] = {}
         """Number -> iterations of it that gave batches in the session that is on, or was on last."""
         self._numbers: Final[dict[int, tuple[weakref.ref[Any], int]]] = {}
+        self._datasets: Final[dict[int, weakref.ref[Any]]] = {}
+        """By number: an iterator keeps its dataset, and not its loader."""
 
     def number_of(self, loader: object) -> int | None:
         known = self._numbers.get(id(loader))
@@ -70,7 +72,7 @@ class Loaders:
     def alive(self) -> list[object]:
         return [loader for reference, _ in list(self._numbers.values()) if (loader := reference()) is not None]
 
-    def iterated(self, loader: object) -> int | None:
+    def iterated(self, loader: Any) -> int | None:
         """The number of a loader that is about to be iterated; None for one that is not to be followed."""
         number = self.number_of(loader)
         if number is None:
@@ -82,7 +84,18 @@ class Loaders:
         elif marked.is_skipped(loader):
             return None
         self.settings[number] = describe(loader)
+        with suppress(TypeError, AttributeError):  # a list, for one
+            self._datasets[number] = weakref.ref(loader.dataset)
         return number
+
+    def datasets_alone(self) -> list[object]:
+        """Those whose loaders are gone (``for batch in DataLoader(...)``)."""
+        there = {number for reference, number in list(self._numbers.values()) if reference() is not None}
+        found = [(number, reference()) for number, reference in list(self._datasets.items())]
+        for number, dataset in found:
+            if dataset is None:
+                del self._datasets[number]
+        return [dataset for number, dataset in found if dataset is not None and number not in there]
 
     def _forget(self, dead: weakref.ref[Any]) -> None:
         for key, (reference, _) in list(self._numbers.items()):
@@ -120,12 +133,18 @@ class StandingEpoch(Epoch):
     def drawn(self, batch: Batch, indices: object) -> None:
         if self.iteration.has_workers:
             super().drawn(batch, indices)
-        elif self._workers.is_armed:
-            self._note(batch.drawn or 0)
+        else:
+            self._handed_out(batch.drawn or 0)
 
     def consumed(self, batch: Batch) -> None:
-        if self._workers.is_armed:
-            self._note(batch.consumed or 0)
+        self._handed_out(batch.consumed or 0)
+
+    def _handed_out(self, now: int) -> None:
+        workers = self._workers
+        if workers.is_armed:
+            self._note(now)
+        if workers.on_any_batch is not None:
+            workers.on_any_batch(self)
 
     def _note(self, now: int) -> None:
         """A batch is handed out, or with zero workers about to be made, while a profiler is at work."""
@@ -152,6 +171,10 @@ class StandingWorkers(WorkerCapture):
         """Called with every loader that is iterated while armed."""
         self.on_batch: Callable[[int], None] | None = None
         """Called with the moment (``perf_counter_ns``) of each batch that is handed out while armed."""
+        self.on_any_batch: Callable[[StandingEpoch], None] | None = None
+        """Called for each batch that is handed out, or with zero workers about to be made, armed or not."""
+        self.on_exit: Callable[[], None] | None = None
+        """Called when the process ends, while what the workers have recorded is still there."""
         self._pid = os.getpid()
         super().__init__(self.loaders.number_of, Patches(), WorkerLimits(spool_bytes=_SPOOL_BYTES))
 
@@ -161,7 +184,7 @@ class StandingWorkers(WorkerCapture):
 
     def remove(self) -> None:
         """Let go of everything."""
-        self.on_loader = self.on_batch = None
+        self.on_loader = self.on_batch = self.on_any_batch = None
         self.is_armed = False
         atexit.unregister(self._at_exit)
         super().end()
@@ -251,6 +274,8 @@ class StandingWorkers(WorkerCapture):
 
     def _at_exit(self) -> None:
         if os.getpid() == self._pid and self.spool is not None:
+            if self.on_exit is not None:
+                self.on_exit()
             with guard("annotate left a folder for temporary files behind"):
                 self.spool.remove()
 

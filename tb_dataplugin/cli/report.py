@@ -11,12 +11,12 @@ from tb_dataplugin.cli.inputs import (
     add_cache_argument,
     add_links_argument,
     check_output,
-    complain,
     expand,
     open_all,
     stores_for,
     write_text,
 )
+from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
