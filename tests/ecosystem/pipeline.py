@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 WAYS = ("steps", "auto", "own profiler")
-"""``annotate.profile`` with ``prof.steps(loader)``, with ``annotate.auto()``; the user's own profiler with the latter."""
+"""``annotate.profile`` with ``prof.steps(loader)``, with ``annotate.auto()``; the user's own profiler with that."""
 INSIDE = ("steps", "auto")
 """Where the loop begins when the capture is on."""
 SIZE, BATCH = 192, 4

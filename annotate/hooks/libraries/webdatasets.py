@@ -1,4 +1,4 @@
-"""webdataset: the functions of ``.map``, ``.map_tuple``, ``.map_dict``, ``.select``, ``.batched``; decoding by field."""
+"""webdataset: the functions of ``.map``, ``.map_tuple``, ``.map_dict``, ``.select``, ``.batched``; fields decoded."""
 
 from __future__ import annotations
 
