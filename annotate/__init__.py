@@ -13,6 +13,7 @@
 
 Any torch.profiler of the program's own records what was annotated as well: the file that it exports has it, and
 ``on_trace_ready=annotate.trace_handler("runs/exp1")`` gives that file our name. `off` ends this.
+`annotate.integrations` has a profiler and callbacks for Lightning, and for Hugging Face transformers and accelerate.
 
 Nothing is timed, and next to nothing is spent, outside of what a profiler, `replay` or `monitor` looks at. Importing
 this package does not import torch.
@@ -71,6 +72,8 @@ _HOME: Final = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "integrations":
+        return import_module("annotate.integrations")
     if name not in _HOME:
         raise AttributeError(f"module 'annotate' has no attribute {name!r}")
     value = getattr(import_module(f"annotate.{_HOME[name]}"), name)

@@ -14,7 +14,10 @@ from annotate.passing import PASSED_OVER
 from annotate.signals import came_by_a_signal
 
 _OWN: Final = str(Path(__file__).parent)
-_BETWEEN: Final = ("torch.", "multiprocessing.", "contextlib", "threading")
+_BETWEEN: Final = (
+    "torch.", "multiprocessing.", "contextlib", "threading",
+    "lightning.", "pytorch_lightning.", "transformers.", "accelerate.",
+)  # fmt: skip
 """Modules that may stand between us and the user's line."""
 _LONGEST: Final = 40
 _reported: Final[list[bool]] = []

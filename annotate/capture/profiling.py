@@ -290,9 +290,18 @@ class Profile:
             self._fail(error)
         return Steps(self, loader)
 
-    def leave_out_last_step(self) -> None:
-        """Leave out the step that has just begun: there is no batch left for it."""
-        self._renamed[f"ProfilerStep#{self._torch.step_num}"] = "annotate: end of the data"
+    def follow_all(self) -> None:
+        """Before it is entered: follow every DataLoader that is iterated in the capture, whether annotated or not."""
+        self._session.follows_all = True
+
+    def leave_out_step(self, why: str = "end of the data") -> None:
+        """Leave out the step that has just begun, by default because there is no batch left for it."""
+        self._renamed[f"ProfilerStep#{self._torch.step_num}"] = f"annotate: {why}"
+
+    def step_by(self, loader: object) -> None:
+        """Let `loader`'s batches drive the steps, as `steps` does, where somebody else iterates it."""
+        with guard("annotate.profile does not know which DataLoader the steps are of"):
+            self._session.step_by(loader)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_torch":

@@ -9,7 +9,7 @@ from multiprocessing.process import BaseProcess
 from typing import Final
 
 from annotate.capture.steadiness import Loop
-from annotate.hooks import marked, patching, readers
+from annotate.hooks import libraries, marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
 from annotate.hooks.loaders import describe, start_method, time_loader, time_marked
@@ -21,6 +21,7 @@ from annotate.recording import switch
 from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
 from annotate.signals import came_by_a_signal
 from annotate.trace_format import LoaderMetadata
+from annotate.workers import following
 from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
 
@@ -46,6 +47,8 @@ class Session:
         self.loaders: list[object] = []
         self.stepped: list[object] = []
         """The loaders whose batches drive the steps."""
+        self.follows_all = False
+        """Every DataLoader that is iterated while the session is on, whether it was marked or not."""
         self._lengths: dict[int, int | None] = {}
         """Of the loaders that were iterated, by identity."""
         self._is_alone = workers is None
@@ -68,8 +71,11 @@ class Session:
             pass_over()
             switch.load_marker()
             readers.install(self.patches)
+            libraries.install(self.patches)
             _install_process_start(self.patches)
             self.workers.begin()
+            if self.follows_all or marked.follows_all:
+                following.hook_all_classes()
             for role, obj in marked.objects():
                 self._time(role, obj)
             marked.listener = self._time
@@ -98,6 +104,7 @@ class Session:
         """Hook the libraries that were imported since the session began."""
         readers.install(self.patches)
         self.patches.look_again()
+        libraries.install(self.patches)
 
     def step_by(self, loader: object) -> None:
         """Let a loader's batches drive the steps. What neither is nor holds a DataLoader is only iterated."""
@@ -113,6 +120,7 @@ class Session:
     def time_loader(self, loader: object) -> None:
         """Time a loader for this session only."""
         self._remember(loader)
+        following.hook_class(type(loader))
         time_loader(self.patches, loader, collating=True)
         self.workers.hook_for_the_capture(loader)
 
@@ -171,12 +179,19 @@ class Session:
         for number, known in enumerate(self.loaders):
             if known is loader:
                 return number
-        if isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate)) or self.patches.has_visited(
-            getattr(loader, "dataset", None)
-        ):
-            self.time_loader(loader)
-            return len(self.loaders) - 1
-        return None
+        if not self._is_wanted(loader):
+            return None
+        self._remember(loader)
+        number = len(self.loaders) - 1
+        self.time_loader(loader)
+        return number
+
+    def _is_wanted(self, loader: object) -> bool:
+        """Whether a loader that was not given to us is followed all the same."""
+        if self.follows_all or marked.follows_all:
+            return not marked.is_skipped(loader)
+        has_collate = isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate))
+        return has_collate or self.patches.has_visited(getattr(loader, "dataset", None))
 
     def _read_loaders(self) -> list[object]:
         return self.loaders

@@ -28,6 +28,7 @@ from annotate.capture import guest, session
 from annotate.capture.session import Session
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
+from annotate.hooks import marked
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from annotate.recording.boundaries import remove_hooks
@@ -145,7 +146,7 @@ class Standing:
         self._session = StandingSession(self.workers)
         self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
         try:
-            if self.workers.loaders.follows_all:
+            if marked.follows_all or self.workers.loaders.may_run_stages:
                 following.hook_all_classes()
             self._session.begin()
             for note in self._patches.notes:
@@ -361,23 +362,19 @@ def stand_for_a_stage() -> None:
     All loaders are followed from then on, since any of them may run it in its workers.
     """
     ours = _standing or (None if _is_off else install())
-    if ours is not None and not ours.workers.loaders.follows_all:
-        _follow_all(ours)
-
-
-def _follow_all(ours: Standing) -> None:
-    with guard("annotate does not follow all DataLoaders"):
-        ours.workers.loaders.follows_all = True
-        following.hook_all_classes()
+    if ours is not None and not ours.workers.loaders.may_run_stages:
+        with guard("annotate does not follow all DataLoaders"):
+            ours.workers.loaders.may_run_stages = True
+            following.hook_all_classes()
 
 
 def follow_everything(skipped: Iterable[object]) -> None:
     """As `annotate.auto`."""
     ours = _standing or install()
     if ours is not None:
-        for loader in skipped:
-            ours.workers.loaders.skip(loader)
-        _follow_all(ours)
+        with guard("annotate.auto does not follow DataLoaders"):
+            marked.follow_all(skipped)
+            following.hook_all_classes()
 
 
 def off() -> None:
@@ -389,6 +386,7 @@ def off() -> None:
     global _standing, _is_off
     guest.give_way("the program called annotate.off")
     ours, _standing, _is_off = _standing, None, True
+    marked.follow_marked_only()
     if ours is not None:
         ours.remove()
 

@@ -21,8 +21,10 @@ from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
 from typing import Any, Final, Literal, Protocol
 
+from annotate.hooks import marked
 from annotate.hooks.collating import Collate
 from annotate.hooks.patching import Patches
+from annotate.hooks.wrappers import waited_for
 from annotate.saying import guard
 from annotate.workers import transport
 from annotate.workers.batches import Iteration, Listener, SamplerProxy
@@ -143,7 +145,7 @@ def hook_class(cls: type) -> None:
 
 
 def hook_all_classes() -> None:
-    """Look at every class of loaders that there is by now."""
+    """`hook_class` for every class of loaders that there is by now."""
     from torch.utils.data import DataLoader
 
     waiting: list[type] = [DataLoader]
@@ -181,6 +183,8 @@ def _followed(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def make_iterator(self: Any, *args: Any, **kwargs: Any) -> Any:
         key = (get_ident(), id(self))
+        if makes_it_later and _followers and os.getpid() == pid and not marked.is_skipped(self):
+            return waited_for(original(self, *args, **kwargs), type(self).__name__)
         if makes_it_later or not _followers or key in _making or os.getpid() != pid:
             return original(self, *args, **kwargs)
         _making.add(key)

@@ -64,21 +64,16 @@ class Loaders:
     """All loaders that are followed, by number."""
 
     def __init__(self) -> None:
-        self.follows_all = False
-        """Those that nobody annotated too."""
         self.settings: Final[list[LoaderMetadata]] = []
         """By number, as they were at the latest ``iter(loader)``."""
         self.in_use: Final[dict[int, int]] = {}
         """Number -> iterations of it that gave batches in the session that is on, or was on last."""
         self.has_too_many = False
+        self.may_run_stages = False
+        """A stage was made: any loader may run it in its workers, and all are followed."""
         self._numbers: Final[dict[int, tuple[weakref.ref[Any], int]]] = {}
         self._datasets: Final[dict[int, weakref.ref[Any]]] = {}
         """By number: an iterator keeps its dataset, and not its loader."""
-        self._skipped: Final[dict[int, weakref.ref[Any]]] = {}
-
-    def skip(self, loader: object) -> None:
-        """Never follow this one."""
-        self._skipped[id(loader)] = weakref.ref(loader)
 
     def number_of(self, loader: object) -> int | None:
         known = self._numbers.get(id(loader))
@@ -103,7 +98,7 @@ class Loaders:
             number = len(self.settings)
             self._numbers[id(loader)] = weakref.ref(loader, self._forget), number
             self.settings.append({})
-        elif self._is_skipped(loader):
+        elif marked.is_skipped(loader):
             return None
         self.settings[number] = describe(loader)
         with suppress(TypeError, AttributeError):  # a list, for one
@@ -124,12 +119,8 @@ class Loaders:
             if reference is dead:
                 del self._numbers[key]
 
-    def _is_skipped(self, loader: object) -> bool:
-        skipped = self._skipped.get(id(loader))
-        return skipped is not None and skipped() is loader
-
     def _is_wanted(self, loader: object) -> bool:
-        return not self._is_skipped(loader) and (self.follows_all or is_annotated(loader))
+        return not marked.is_skipped(loader) and (marked.follows_all or self.may_run_stages or is_annotated(loader))
 
 
 def is_annotated(loader: object) -> bool:

@@ -12,7 +12,7 @@ from multiprocessing.util import Finalize
 from time import perf_counter_ns
 from typing import Any, Final
 
-from annotate.hooks import marked, patching, readers
+from annotate.hooks import libraries, marked, patching, readers
 from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
@@ -177,6 +177,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     sums = SumsContent(patches)
     registered.adopt(place.readers)
     readers.install(patches)
+    libraries.install(patches)
     for role, obj in marked.objects():
         time_marked(patches, role, obj)
     info = _worker_info()
