@@ -6,8 +6,8 @@ import { EMBEDDED_ID, embeddedSource } from "./data/embedded";
 import { browserTimers, poll } from "./data/poll";
 import { source, useSource } from "./data/source";
 import { refreshRuns } from "./state/actions";
-import { captureId, report, runs, runsError, theme, view } from "./state/atoms";
-import { readPlace, writePlace } from "./state/location";
+import { report, runs, runsError, theme } from "./state/atoms";
+import { keepPlace } from "./state/location";
 import { applyTheme, watchTheme } from "./theme/theme";
 import { App } from "./views/app";
 
@@ -42,13 +42,6 @@ function pollDelay(): number {
   return waiting ? BUSY_POLL_MS : IDLE_POLL_MS;
 }
 
-function restorePlace(): void {
-  const place = readPlace();
-  view.value = place.view;
-  captureId.value = place.capture;
-  writePlace(place);
-}
-
 /** Draws the page into the document's body. Never throws: an error is shown instead. */
 export async function render(): Promise<void> {
   try {
@@ -60,8 +53,7 @@ export async function render(): Promise<void> {
     const carried = embeddedSource(document);
     if (carried === null) await loadStyles();
     else useSource(carried);
-    restorePlace();
-    window.addEventListener("hashchange", restorePlace);
+    keepPlace();
     const root = document.createElement("div");
     document.body.append(root);
     draw(<App />, root);

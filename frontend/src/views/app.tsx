@@ -17,8 +17,10 @@ import {
   type View,
   view,
 } from "../state/atoms";
+import { linkHere } from "../state/location";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
+import { CopyLink } from "../ui/copy-link";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
 import { Compare } from "./compare/compare";
@@ -60,11 +62,14 @@ export function App() {
           ) : (
             <Tabs names={VIEWS} labels={LABELS} current={view.value} choose={selectView} />
           )}
-          {source().live && (
-            <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>
-              Refresh
-            </button>
-          )}
+          <div class="top-actions">
+            {!bare && <CopyLink linkOf={linkHere} />}
+            {source().live && (
+              <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>
+                Refresh
+              </button>
+            )}
+          </div>
         </header>
         {known !== null && runsError.value !== null && (
           <p class="error-line" role="status" data-testid="connection-lost">

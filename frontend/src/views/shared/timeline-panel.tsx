@@ -7,7 +7,7 @@ import type { Link } from "../../model/batches";
 import type { Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
 import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, turnedFor } from "../../model/lanes";
-import { covers, lengthUs, type TimeRange } from "../../model/time-scale";
+import { clampRange, covers, lengthUs, type TimeRange } from "../../model/time-scale";
 import { lanesTurned, range, theme, timeline } from "../../state/atoms";
 import { TimelineLoader } from "../../state/timeline-loader";
 import { paletteOf } from "../../theme/theme";
@@ -73,7 +73,9 @@ function Panel({
 }: PanelProps) {
   const plotPx = useSignal(1000);
   useLoader(id, plotPx.value);
-  const shown = range.value;
+  const wanted = range.value;
+  // A link may name times that this capture does not have.
+  const shown = useMemo(() => (wanted === null ? null : clampRange(wanted, whole.window)), [wanted, whole]);
   const turned = lanesTurned.value;
   const finest = detail !== null && covers(detail.slice, shown ?? whole.window) ? detail : whole;
   const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
