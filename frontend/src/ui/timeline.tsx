@@ -12,6 +12,7 @@ import { TOKENS } from "../theme/tokens";
 import { RangeBar } from "./range-bar";
 import { Legend, Swatch } from "./swatch";
 import { Tooltip } from "./tooltip";
+import { useWheelHint, WheelHint, ZOOM_KEY } from "./wheel-hint";
 
 /** Whoever draws it keeps each value of the input until it changes: the canvas is painted for every new one. */
 type Props = TimelineInput & {
@@ -38,6 +39,7 @@ export function Timeline(props: Props) {
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const viewRef = useRef<TimelineView | null>(null);
   const hover = useSignal<Hover | null>(null);
+  const hint = useWheelHint();
   // The canvas outlives many drawings of this component: it must call the newest handlers.
   const newest = useRef(props);
   newest.current = props;
@@ -53,6 +55,7 @@ export function Timeline(props: Props) {
       onResize: (px) => newest.current.onResize(px),
       onPick: (box) => newest.current.onPick(box),
       onTitle: (laneId) => newest.current.turnLane(laneId),
+      onPlainWheel: () => hint.show(),
     });
     viewRef.current = view;
     return () => view.dispose();
@@ -71,17 +74,20 @@ export function Timeline(props: Props) {
         <FoldSwitch lanes={whole.lanes} folded={folded} foldAll={props.foldAll} />
       </div>
       <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />
-      {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}
-      <canvas
-        ref={canvasRef}
-        tabIndex={0}
-        role="application"
-        aria-roledescription="timeline"
-        data-testid="timeline-canvas"
-        data-marked={marked?.laneId}
-        data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
-        aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window.`}
-      />
+      <div class="canvas-frame">
+        {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}
+        <canvas
+          ref={canvasRef}
+          tabIndex={0}
+          role="application"
+          aria-roledescription="timeline"
+          data-testid="timeline-canvas"
+          data-marked={marked?.laneId}
+          data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
+          aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window.`}
+        />
+        {hint.shown && <WheelHint />}
+      </div>
       {props.below}
       {props.error !== null && <p class="error-line">{props.error}</p>}
       <TimelineLegend model={whole} folded={folded} />
@@ -94,8 +100,9 @@ export function Timeline(props: Props) {
 function Keys({ pickWords }: { pickWords: string | undefined }) {
   return (
     <p class="muted keys">
-      Wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, <kbd>0</kbd> shows the whole
-      window{pickWords === undefined ? "." : `; ${pickWords}.`}
+      <kbd>{ZOOM_KEY}</kbd> + wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, a drag
+      over the times zooms to them, <kbd>0</kbd> shows the whole window
+      {pickWords === undefined ? "." : `; ${pickWords}.`}
     </p>
   );
 }
