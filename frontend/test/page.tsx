@@ -28,6 +28,7 @@ function reset(): void {
   atoms.causeFilter.value = null;
   atoms.loaderNumber.value = 0;
   atoms.selectedBatch.value = null;
+  atoms.markedSpan.value = null;
   atoms.batchRows.value = atoms.FIRST_ROWS;
   atoms.batchSort.value = { column: "wait_us", descending: true };
   atoms.lanesTurned.value = new Set();

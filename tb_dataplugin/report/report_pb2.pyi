@@ -2018,6 +2018,7 @@ class SlowSample(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     STAGE_US_FIELD_NUMBER: _builtins.int
     LOADER_FIELD_NUMBER: _builtins.int
+    START_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2028,6 +2029,7 @@ class SlowSample(_message.Message):
     """the stage with most self time in it"""
     stage_us: _builtins.float
     loader: _builtins.int
+    start_us: _builtins.float
     def __init__(
         self,
         *,
@@ -2039,10 +2041,11 @@ class SlowSample(_message.Message):
         stage: _builtins.str = ...,
         stage_us: _builtins.float = ...,
         loader: _builtins.int = ...,
+        start_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -787,6 +787,7 @@ export interface SlowSample {
   stage: string;
   stage_us: number;
   loader: number;
+  start_us: number;
 }
 
 /** Samples per second. A rate that is not known is absent. */
@@ -2320,6 +2321,11 @@ export const SlowSample: MessageFns<SlowSample> = {
         ? globalThis.Number(object.stage_us)
         : 0,
       loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
     };
   },
 };

@@ -16,6 +16,7 @@ import {
   goneId,
   lanesTurned,
   loaderNumber,
+  markedSpan,
   type ReportState,
   range,
   reports,
@@ -104,6 +105,7 @@ function forgetCaptureState(): void {
   shownStage.value = null;
   loaderNumber.value = 0;
   selectedBatch.value = null;
+  markedSpan.value = null;
   batchRows.value = FIRST_ROWS;
   lanesTurned.value = new Set();
   sideAfter.value = null;

@@ -5,7 +5,7 @@ import type { Capture, Comparison } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
-import type { ChainKey } from "../model/chain";
+import type { ChainKey, Place } from "../model/chain";
 import type { TimelineModel } from "../model/lanes";
 import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
@@ -90,6 +90,8 @@ export const gapRows = signal(FIRST_ROWS);
 export const loaderNumber = signal(0);
 /** Key of the batch whose arrow is drawn; null = none. */
 export const selectedBatch = signal<string | null>(null);
+/** The span that the timeline of the Workers view frames; null = none. */
+export const markedSpan = signal<Place | null>(null);
 export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
 /** Rows of the batch list on screen. */
 export const batchRows = signal(FIRST_ROWS);

@@ -150,6 +150,7 @@ function FoldSwitch({ lanes, folded, foldAll }: FoldProps) {
 
 const LEGEND: ReadonlyMap<string, string> = new Map<string, string>([
   ["copy", "device copy"],
+  ["runtime", "runtime call"],
   ...STAGE_KINDS.map(({ id, label }) => [id, label] as const),
   ...CAUSES.map(({ id, label }) => [causeToken(id), `idle: ${label}`] as const),
 ]);

@@ -1,12 +1,12 @@
 import type { SlowSample } from "../../contract/report";
-import { chooseTimeUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, formatDuration, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
-import { showBatch } from "./show-batch";
+import { showBatch, showSample } from "./show-batch";
 
 export function SlowSamples({ part }: { part: LoaderPart }) {
   const samples = part.slowSamples;
@@ -61,13 +61,24 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
   );
 }
 
+function sampleWords({ index, duration_us }: SlowSample): string {
+  return index < 0 ? `the sample of ${formatDuration(duration_us)}` : `sample ${index}`;
+}
+
 function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit; part: LoaderPart }) {
   const { index, batch: number, epoch, worker, stage } = sample;
   const batch = part.batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
   return (
-    <tr data-testid="slow-sample-row" data-index={index}>
+    <tr
+      class="choice"
+      data-testid="slow-sample-row"
+      data-index={index}
+      data-start-us={sample.start_us}
+      onClick={() => showSample(sample, batch)}>
       <td class="num" data-column="index" data-value={index}>
-        {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+        <button type="button" class="link tabular" aria-label={`Show ${sampleWords(sample)} in the timeline`}>
+          {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+        </button>
       </td>
       <TimeCell column="duration_us" us={sample.duration_us} unit={unit} reason="" />
       <td class="num" data-column="worker" data-value={worker}>
@@ -81,7 +92,10 @@ function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit
             type="button"
             class="link tabular"
             aria-label={`Show batch ${number} in the timeline`}
-            onClick={() => showBatch(batch)}>
+            onClick={(event) => {
+              event.stopPropagation();
+              showBatch(batch);
+            }}>
             {number}
           </button>
         )}
