@@ -22,6 +22,7 @@ function reset(): void {
   atoms.view.value = "overview";
   atoms.timeline.value = { ...atoms.EMPTY_TIMELINE, error: "not in this test" };
   atoms.range.value = null;
+  atoms.isLedAbove.value = false;
   atoms.deviceIndex.value = 0;
   atoms.selectedGapUs.value = null;
   atoms.chainLink.value = null;

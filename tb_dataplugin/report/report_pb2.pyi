@@ -2508,7 +2508,7 @@ class Timeline(_message.Message):
 
     @_builtins.property
     def colors(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an"""
+        """per name, its theme token: a stage kind, "operator", "runtime", "kernel", "copy", "step", "batch", or an"""
 
     def __init__(
         self,
@@ -2559,9 +2559,11 @@ class Lane(_message.Message):
     LOADER_TITLE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     kind: _builtins.str
-    """steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches"""
+    """steps | stages | calls | worker | counter | device | gaps; row 0 of a worker are its batches,"""
     title: _builtins.str
-    """what to write beside the lane; ends in `worker` or `device` where the lane has one"""
+    """of calls a thread's outermost operators, and row 1 its runtime calls
+    what to write beside the lane; ends in `worker` or `device` where the lane has one
+    """
     unit: _builtins.str
     """of a counter: "%", "bytes", "bytes/s", "us/s" """
     top: _builtins.float

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from tb_dataplugin.analyses.host_activity import outermost_rows
 from tb_dataplugin.analyses.launches import NONE, Rows
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.limits import MOST_LAUNCHERS
-from tb_dataplugin.model.events import Category, EventTable
+from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.trace import Trace
 
 OPERATOR_TOKEN: Final = "operator"
@@ -45,7 +45,7 @@ def calls_by_thread(results: Results) -> Iterator[ThreadCalls]:
     for track in _tracks(results):
         mine, calls = operators[events.track[operators] == track], runtime[events.track[runtime] == track]
         if len(mine) or len(calls):
-            yield ThreadCalls(track, _title(trace, track), outermost(events, mine), calls)
+            yield ThreadCalls(track, _title(trace, track), outermost_rows(trace, mine), calls)
 
 
 def _operators(trace: Trace) -> Rows:
@@ -58,15 +58,6 @@ def _operators(trace: Trace) -> Rows:
 def call_lane_ids(results: Results) -> dict[int, str]:
     """Row of the trace -> id of the lane that shows its calls."""
     return {track: call_lane_id(track) for track in _tracks(results)}
-
-
-def outermost(events: EventTable, rows: Rows) -> Rows:
-    """Of spans of one thread those that lie in no other of them, by start."""
-    order = rows[np.lexsort((-events.end_ns[rows], events.start_ns[rows]))]
-    reach = np.maximum.accumulate(events.end_ns[order])
-    first: npt.NDArray[np.bool_] = np.ones(len(order), dtype=np.bool_)
-    first[1:] = events.start_ns[order][1:] >= reach[:-1]
-    return order[first]
 
 
 def _tracks(results: Results) -> list[int]:

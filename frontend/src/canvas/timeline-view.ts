@@ -59,6 +59,8 @@ const KEY_ZOOM = 0.7;
 const KEY_PAN = 0.15;
 /** Left free around a lane that is scrolled to. */
 const REVEAL_PX = 32;
+/** Height of the tabs, which stay at the top of the page. */
+const TABS_PX = 48;
 
 export class TimelineView extends CanvasView {
   private input: TimelineInput | null = null;
@@ -95,13 +97,15 @@ export class TimelineView extends CanvasView {
     this.invalidate();
   }
 
-  /** Scrolls the page no further than it takes to see a lane. */
+  /** Scrolls the page no further than it takes to see a lane; not at all where the timeline is out of sight. */
   revealLane(laneId: string): void {
     const placed = this.layout.lanes.find(({ lane }) => lane.id === laneId);
     if (placed === undefined) return;
-    const top = this.canvas.getBoundingClientRect().top + placed.topPx;
+    const canvas = this.canvas.getBoundingClientRect();
+    if (canvas.bottom < REVEAL_PX || canvas.top > window.innerHeight) return;
+    const top = canvas.top + placed.topPx;
     const below = top + placed.heightPx + REVEAL_PX - window.innerHeight;
-    const above = top - REVEAL_PX;
+    const above = top - REVEAL_PX - TABS_PX;
     if (above < 0) window.scrollBy(0, above);
     else if (below > 0) window.scrollBy(0, below);
   }

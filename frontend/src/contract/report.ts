@@ -960,7 +960,7 @@ export interface Timeline {
   lanes: Lane[];
   /** device its streams and its gaps */
   names: string[];
-  /** per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an */
+  /** per name, its theme token: a stage kind, "operator", "runtime", "kernel", "copy", "step", "batch", or an */
   colors: string[];
 }
 
@@ -972,9 +972,9 @@ export interface Timeline {
  */
 export interface Lane {
   id: string;
-  /** steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches */
+  /** steps | stages | calls | worker | counter | device | gaps; row 0 of a worker are its batches, */
   kind: string;
-  /** what to write beside the lane; ends in `worker` or `device` where the lane has one */
+  /** of calls a thread's outermost operators, and row 1 its runtime calls */
   title: string;
   /** per row, outermost first, how many boxes it has */
   boxes: number[];

@@ -71,6 +71,8 @@ export const stagesFolded = signal<ReadonlySet<string>>(new Set());
 export const deviceIndex = signal(0);
 /** What the timeline shows; null = the whole window. */
 export const range = signal<TimeRange | null>(null);
+/** Whether the timeline shows what was just chosen, out of sight above. */
+export const isLedAbove = signal(false);
 /** Start of the gap that was chosen; null = the longest of those listed. */
 export const selectedGapUs = signal<number | null>(null);
 /** The link of that gap's chain that the timeline frames; null = the gap itself. */

@@ -46,6 +46,11 @@ export function App() {
   const bare = known === null || known.captures.length === 0;
   return (
     <div class={bare ? "page bare" : "page"}>
+      {!bare && (
+        <button type="button" class="skip" data-testid="skip" onClick={() => document.getElementById("view")?.focus()}>
+          Skip to the view
+        </button>
+      )}
       <CaptureList
         captures={known?.captures ?? []}
         current={entry.value}
@@ -82,7 +87,11 @@ export function App() {
           </p>
         )}
         <Boundary resetKey={`${captureId.value} ${view.value}`}>
-          <div id="view" class="view" {...(bare ? {} : { role: "tabpanel", "aria-labelledby": `tab-${view.value}` })}>
+          <div
+            id="view"
+            class="view"
+            tabIndex={-1}
+            {...(bare ? {} : { role: "tabpanel", "aria-labelledby": `tab-${view.value}` })}>
             <Content known={known} />
           </div>
         </Boundary>

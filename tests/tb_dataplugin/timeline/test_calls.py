@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
-
-from tb_dataplugin.model.events import Category, EventTable
-from tb_dataplugin.model.intervals import int64
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report.build_timeline import slice_timeline
-from tb_dataplugin.timeline.calls import outermost
 from tests.trace_builder import TraceBuilder
 
 AUTOGRAD = 7
@@ -46,23 +39,6 @@ def test_the_launch_that_ended_a_gap_leads_to_the_lane_that_draws_it() -> None:
         assert lane.kind == "calls"
         assert round(launch.duration_us * 1000) in list(lane.duration_ns)
     assert lanes[launches[60].lane].title == f"Calls, thread {AUTOGRAD}"
-
-
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 30)), max_size=20))
-def test_outermost_spans_do_not_overlap_and_what_is_left_out_begins_inside_another(
-    spans: list[tuple[int, int]],
-) -> None:
-    start = int64([begin for begin, _ in spans])
-    end = start + int64([length for _, length in spans])
-    count = len(spans)
-    zeros = np.zeros(count, dtype=np.int32)
-    category = np.full(count, Category.CPU_OP, dtype=np.int8)
-    events = EventTable(start, end, zeros, category, zeros, zeros, int64([-1] * count))
-    kept = outermost(events, np.arange(count))
-    assert (start[kept][1:] >= end[kept][:-1]).all()
-    for row in set(range(count)) - set(kept.tolist()):
-        others = np.arange(count) != row
-        assert (others & (start <= start[row]) & (start[row] < end)).any()
 
 
 def test_steps_and_markers_that_old_torch_files_under_operators_are_none() -> None:

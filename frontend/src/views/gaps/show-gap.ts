@@ -4,14 +4,14 @@ import { batch } from "@preact/signals";
 import type { Gap } from "../../contract/report";
 import type { ChainRow } from "../../model/chain";
 import { chainLink, selectedGapUs } from "../../state/atoms";
-import { goTo } from "../shared/go-to";
+import { goTo, offerTimeline } from "../shared/go-to";
 
 export function showGap(gap: Gap): void {
   batch(() => {
     chooseGap(gap);
     goTo(gap.start_us, gap.start_us + gap.duration_us);
   });
-  document.querySelector("[data-testid=timeline-panel]")?.scrollIntoView({ block: "nearest" });
+  offerTimeline();
 }
 
 /** Without moving the timeline: the gap was chosen there. */

@@ -4,7 +4,7 @@ import { batch as together } from "@preact/signals";
 import type { Batch, SlowSample } from "../../contract/report";
 import { batchExtent, batchKey } from "../../model/batches";
 import { markedSpan, selectedBatch, timeline } from "../../state/atoms";
-import { goTo, revealTimeline } from "../shared/go-to";
+import { goTo, offerTimeline } from "../shared/go-to";
 
 export function showBatch(batch: Batch): void {
   const window = timeline.value.whole?.window;
@@ -13,7 +13,7 @@ export function showBatch(batch: Batch): void {
     chooseBatch(batch);
     if (extent !== null) goTo(extent.startUs, extent.endUs);
   });
-  revealTimeline();
+  offerTimeline();
 }
 
 /** Without moving the timeline: its arrow is drawn, no sample is framed. */
@@ -31,5 +31,5 @@ export function showSample({ start_us, duration_us, loader, worker }: SlowSample
     if (lane !== undefined) markedSpan.value = { laneId: lane.id, name: "", startUs: start_us, endUs };
     goTo(start_us, endUs);
   });
-  revealTimeline();
+  offerTimeline();
 }
