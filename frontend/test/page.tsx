@@ -39,6 +39,7 @@ function reset(): void {
   atoms.stagesFlat.value = false;
   atoms.stagesFolded.value = new Set();
   atoms.comparison.value = { kind: "none" };
+  atoms.suggestion.value = null;
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
 }

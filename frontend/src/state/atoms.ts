@@ -34,6 +34,14 @@ export type ComparisonState =
   | { readonly kind: "ready"; readonly key: string; readonly value: Comparison }
   | { readonly kind: "failed"; readonly key: string; readonly message: string };
 
+/** What the capture `id`, in that version, suggests itself to be compared with. */
+export type SuggestionState = {
+  readonly id: string;
+  readonly version: string;
+  readonly before: string | null;
+  readonly pending: boolean;
+};
+
 export const EMPTY_TIMELINE: TimelineState = { whole: null, detail: null, error: null };
 
 // --- what the server said ---
@@ -49,6 +57,9 @@ export const timeline = signal<TimelineState>(EMPTY_TIMELINE);
 
 /** The comparison on screen, and what it is of. */
 export const comparison = signal<ComparisonState>({ kind: "none" });
+
+/** Of the capture that Compare was last opened for. */
+export const suggestion = signal<SuggestionState | null>(null);
 
 // --- what the user chose (view and capture are mirrored in location.hash) ---
 
