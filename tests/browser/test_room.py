@@ -53,3 +53,16 @@ def test_the_tabs_stay_in_reach_and_a_row_far_down_does_not_move_the_page(tab: T
     canvas = tab.find("timeline-canvas")
     assert canvas.evaluate("canvas => canvas.getBoundingClientRect().top >= 48")
     tab.find("way-up").wait_for(state="detached", timeout=TIMEOUT_MS)
+
+
+def test_what_a_column_means_is_said_to_the_keyboard_too(tab: Tab, host: Host) -> None:
+    tab.open(with_workers(host), "workers")
+    head = tab.find("workers").get_by_role("button", name="Starved")
+    head.wait_for(timeout=TIMEOUT_MS)
+    tab.find("workers").get_by_role("button", name="Idle").focus()
+    tab.page.keyboard.press("Tab")
+    tip = tab.frame.get_by_role("tooltip")
+    assert tip.inner_text(timeout=TIMEOUT_MS) == "Part of idle: it had no index in its queue"
+    assert head.get_attribute("aria-description") == tip.inner_text()
+    tab.page.keyboard.press("Escape")
+    tip.wait_for(state="detached", timeout=TIMEOUT_MS)

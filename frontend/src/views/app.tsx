@@ -21,6 +21,7 @@ import { linkHere } from "../state/location";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { CopyLink } from "../ui/copy-link";
+import { Explanations } from "../ui/explained";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
 import { Compare } from "./compare/compare";
@@ -86,6 +87,7 @@ export function App() {
             {goneId.value} is gone; showing {fullName(entry.value)}.
           </p>
         )}
+        <Explanations />
         <Boundary resetKey={`${captureId.value} ${view.value}`}>
           <div
             id="view"

@@ -4,6 +4,7 @@ import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { TimeCell } from "../../ui/cells";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { showBatch, showSample } from "./show-batch";
@@ -19,8 +20,8 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
         <table class="slow-samples" data-testid="slow-samples">
           <thead>
             <tr>
-              <th scope="col" class="num" title="Index in the dataset: dataset[index] gives the sample">
-                Dataset index
+              <th scope="col" class="num">
+                <Explained text="Index in the dataset: dataset[index] gives the sample">Dataset index</Explained>
               </th>
               <th scope="col" class="num">
                 Duration<span class="unit">, {unit}</span>
@@ -34,14 +35,16 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
               <th scope="col" class="num">
                 Epoch
               </th>
-              <th scope="col" title="The stage with the highest self time in this sample">
-                Slowest stage
+              <th scope="col">
+                <Explained text="The stage with the highest self time in this sample">Slowest stage</Explained>
               </th>
-              <th scope="col" class="num" title="That stage's self time">
-                Stage<span class="unit">, {unit}</span>
+              <th scope="col" class="num">
+                <Explained text="That stage's self time">
+                  Stage<span class="unit">, {unit}</span>
+                </Explained>
               </th>
-              <th scope="col" class="num" title="That stage's self time as a share of the sample">
-                of sample
+              <th scope="col" class="num">
+                <Explained text="That stage's self time as a share of the sample">of sample</Explained>
               </th>
             </tr>
           </thead>
