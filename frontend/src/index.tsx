@@ -8,8 +8,10 @@ import { source, useSource } from "./data/source";
 import { refreshRuns } from "./state/actions";
 import { report, runs, runsError, theme } from "./state/atoms";
 import { keepPlace } from "./state/location";
+import { loadAhead } from "./state/timeline-loader";
 import { applyTheme, watchTheme } from "./theme/theme";
 import { App } from "./views/app";
+import { watchPrinting } from "./views/shared/printing";
 
 const IDLE_POLL_MS = 5000;
 const BUSY_POLL_MS = 1000;
@@ -54,11 +56,15 @@ export async function render(): Promise<void> {
     if (carried === null) await loadStyles();
     else useSource(carried);
     keepPlace();
+    watchPrinting();
     const root = document.createElement("div");
     document.body.append(root);
     draw(<App />, root);
     if (source().live) poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
-    else await refreshRuns();
+    else {
+      await refreshRuns();
+      loadAhead();
+    }
   } catch (error) {
     const line = document.createElement("p");
     line.dataset.testid = "error-state";

@@ -88,13 +88,15 @@ export class TimelineView extends CanvasView {
   }
 
   update(input: TimelineInput): void {
+    const isFirst = this.input === null;
     this.input = input;
     this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail], input.folded);
     this.canvas.style.height = `${this.layout.heightPx}px`;
     const { startUs, endUs } = this.shown(input);
     this.canvas.dataset.startUs = String(startUs);
     this.canvas.dataset.endUs = String(endUs);
-    this.invalidate();
+    if (isFirst) this.paintNow();
+    else this.invalidate();
   }
 
   /** Scrolls the page no further than it takes to see a lane; not at all where the timeline is out of sight. */

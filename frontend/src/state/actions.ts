@@ -32,6 +32,7 @@ import {
   type View,
   versionOf,
   view,
+  viewsFor,
 } from "./atoms";
 import type { Place } from "./place";
 
@@ -79,7 +80,7 @@ export function showPlace(place: Place): void {
   const capture = place.capture ?? captureId.value;
   batch(() => {
     if (capture !== null && capture !== captureId.value) selectCapture(capture);
-    view.value = place.view;
+    view.value = viewsFor(source().live).includes(place.view) ? place.view : "overview";
     range.value = place.range;
     selectedGapUs.value = place.gapUs;
     chainLink.value = place.link;

@@ -13,6 +13,12 @@ import type { ThemeName } from "../theme/theme";
 
 export const VIEWS = ["overview", "findings", "stages", "workers", "gaps", "compare", "trace"] as const;
 export type View = (typeof VIEWS)[number];
+/** What needs a server: an HTML report does without. */
+const SERVED: ReadonlySet<View> = new Set<View>(["compare", "trace"]);
+
+export function viewsFor(isLive: boolean): readonly View[] {
+  return isLive ? VIEWS : VIEWS.filter((name) => !SERVED.has(name));
+}
 
 /** `version` is the file's size and time stamp: a report of an older version is fetched again. */
 export type ReportState =
@@ -116,6 +122,9 @@ export const sideBefore = signal<string | null>(null);
 export const sideAfter = signal<string | null>(null);
 
 // --- the host ---
+
+/** While the page is printed all views stand one below the other. */
+export const printing = signal(false);
 
 export const theme = signal<ThemeName>("light");
 

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type TimelineInput, TimelineView } from "../canvas/timeline-view";
 import { CAUSES, STAGE_KINDS } from "../contract/words";
 import { causeToken } from "../model/causes";
@@ -44,7 +44,8 @@ export function Timeline(props: Props) {
   const newest = useRef(props);
   newest.current = props;
 
-  useEffect(() => {
+  // Before the browser paints, or prints.
+  useLayoutEffect(() => {
     const canvas = canvasRef.current;
     if (canvas === null) return undefined;
     const view = new TimelineView(canvas, {
@@ -60,7 +61,7 @@ export function Timeline(props: Props) {
     viewRef.current = view;
     return () => view.dispose();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     viewRef.current?.update({ whole, detail, range, selected, marked, only, link, folded, palette });
   }, [whole, detail, range, selected, marked, only, link, folded, palette]);
   useEffect(() => {

@@ -10,12 +10,13 @@ import {
   capturesOpen,
   entry,
   goneId,
+  printing,
   report,
   runs,
   runsError,
-  VIEWS,
   type View,
   view,
+  viewsFor,
 } from "../state/atoms";
 import { linkHere } from "../state/location";
 import { CaptureHead } from "../ui/capture-head";
@@ -66,7 +67,7 @@ export function App() {
           {bare ? (
             <h1>Data Pipeline</h1>
           ) : (
-            <Tabs names={VIEWS} labels={LABELS} current={view.value} choose={selectView} />
+            <Tabs names={viewsFor(source().live)} labels={LABELS} current={view.value} choose={selectView} />
           )}
           <div class="top-actions">
             {!bare && <CopyLink linkOf={linkHere} />}
@@ -131,7 +132,11 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   return (
     <>
       <CaptureHead capture={state.capture} name={fullName(item)} />
-      <Shown capture={state.capture} item={item} perfetto={perfetto} />
+      {printing.value ? (
+        <Printed capture={state.capture} item={item} />
+      ) : (
+        <Shown view={view.value} capture={state.capture} item={item} perfetto={perfetto} />
+      )}
     </>
   );
 }
@@ -151,8 +156,29 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   );
 }
 
-function Shown({ capture, item, perfetto }: { capture: Capture; item: CaptureEntry; perfetto: boolean }) {
-  switch (view.value) {
+/** All views that are about this capture, one below the other. */
+function Printed({ capture, item }: { capture: Capture; item: CaptureEntry }) {
+  return (
+    <>
+      {viewsFor(false).map((name) => (
+        <section key={name} class="printed" data-testid={`printed-${name}`}>
+          <h1>{LABELS[name]}</h1>
+          <Shown view={name} capture={capture} item={item} perfetto={false} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+type ShownProps = {
+  readonly view: View;
+  readonly capture: Capture;
+  readonly item: CaptureEntry;
+  readonly perfetto: boolean;
+};
+
+function Shown({ view: name, capture, item, perfetto }: ShownProps) {
+  switch (name) {
     case "overview":
       return <Overview capture={capture} />;
     case "findings":
