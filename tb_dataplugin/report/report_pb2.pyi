@@ -2029,6 +2029,7 @@ class SlowSample(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     STAGE_US_FIELD_NUMBER: _builtins.int
     LOADER_FIELD_NUMBER: _builtins.int
+    START_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2039,6 +2040,7 @@ class SlowSample(_message.Message):
     """the stage with most self time in it"""
     stage_us: _builtins.float
     loader: _builtins.int
+    start_us: _builtins.float
     def __init__(
         self,
         *,
@@ -2050,10 +2052,11 @@ class SlowSample(_message.Message):
         stage: _builtins.str = ...,
         stage_us: _builtins.float = ...,
         loader: _builtins.int = ...,
+        start_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2516,7 +2519,7 @@ class Timeline(_message.Message):
 
     @_builtins.property
     def colors(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an"""
+        """per name, its theme token: a stage kind, "operator", "runtime", "kernel", "copy", "step", "batch", or an"""
 
     def __init__(
         self,
@@ -2567,9 +2570,11 @@ class Lane(_message.Message):
     LOADER_TITLE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     kind: _builtins.str
-    """steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches"""
+    """steps | stages | calls | worker | counter | device | gaps; row 0 of a worker are its batches,"""
     title: _builtins.str
-    """what to write beside the lane; ends in `worker` or `device` where the lane has one"""
+    """of calls a thread's outermost operators, and row 1 its runtime calls
+    what to write beside the lane; ends in `worker` or `device` where the lane has one
+    """
     unit: _builtins.str
     """of a counter: "%", "bytes", "bytes/s", "us/s" """
     top: _builtins.float

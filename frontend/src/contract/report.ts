@@ -794,6 +794,7 @@ export interface SlowSample {
   stage: string;
   stage_us: number;
   loader: number;
+  start_us: number;
 }
 
 /** Samples per second. A rate that is not known is absent. */
@@ -966,7 +967,7 @@ export interface Timeline {
   lanes: Lane[];
   /** device its streams and its gaps */
   names: string[];
-  /** per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an */
+  /** per name, its theme token: a stage kind, "operator", "runtime", "kernel", "copy", "step", "batch", or an */
   colors: string[];
 }
 
@@ -978,9 +979,9 @@ export interface Timeline {
  */
 export interface Lane {
   id: string;
-  /** steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches */
+  /** steps | stages | calls | worker | counter | device | gaps; row 0 of a worker are its batches, */
   kind: string;
-  /** what to write beside the lane; ends in `worker` or `device` where the lane has one */
+  /** of calls a thread's outermost operators, and row 1 its runtime calls */
   title: string;
   /** per row, outermost first, how many boxes it has */
   boxes: number[];
@@ -2460,6 +2461,11 @@ export const SlowSample: MessageFns<SlowSample> = {
         ? globalThis.Number(object.stage_us)
         : 0,
       loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
     };
   },
 };
