@@ -28,6 +28,8 @@ _ROOM = 96
 """Bytes of a frame that are looked at."""
 _AT_ONCE = 4096
 """Bytes of a stack: most have all of their frames in two such pieces."""
+_LOWEST = 4096
+"""Address: no object lies below."""
 _TAG = ~7
 _CUT = ("(outer frames)", "", 0, 0)
 
@@ -150,7 +152,7 @@ class Process:
         """Outermost frame first."""
         places = [_CUT] if len(key) % 2 else []
         for at in range(len(key) // 2 * 2 - 2, -1, -2):
-            code = self._code(key[at])
+            code = self._code(key[at]) if key[at] >= _LOWEST else None
             if code is not None:  # else a frame of the interpreter's own
                 places.append(code.place(key[at + 1] - key[at] - self.layout.instructions))
         return places

@@ -47,7 +47,7 @@ def _training(capture: pb.Capture, cause: str) -> str:
 
 def _part(part: pb.PartLines, name: str) -> Iterator[str]:
     if not part.lines:
-        yield from _wrap(f"{name}: too few samples ({part.samples})", "  ")
+        yield from _wrap(f"{name}: {part.text}", "  ")
         return
     yield from _wrap(name, "  ")
     for line in [line for line in part.lines if line.share >= LEAST_SHARE][:MOST_LINES]:

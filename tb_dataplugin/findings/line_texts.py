@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, LineRow, PartLines
-from tb_dataplugin.units import count, duration, percent, plural
+from tb_dataplugin.units import count, duration, percent, plural, ratio
 
 MOSTLY: Final = 0.5
 """Part of a line's time in one function that it calls, from which the line is named by that function."""
+
+
+SOME: Final = 10
+"""Samples from which it can be said how many steps would be enough."""
 
 
 def line_text(row: LineRow) -> str:
@@ -47,5 +51,9 @@ def _check(lines: HotLines) -> str:
     return f" Shares of stages by samples and by spans differ by up to {points} ({check.stage})."
 
 
-def too_few(part: PartLines) -> str:
-    return f"too few samples ({count(part.samples)} of {LEAST_SAMPLES})"
+def part_text(part: PartLines) -> str:
+    """Why no line is named, and what to do; "" where lines are."""
+    if part.rows:
+        return ""
+    text = f"too few samples, {count(part.samples)} of {LEAST_SAMPLES}"
+    return f"{text}: record {ratio(LEAST_SAMPLES / part.samples)} as many steps" if part.samples >= SOME else text

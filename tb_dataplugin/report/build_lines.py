@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tb_dataplugin.analyses.hot_lines import HotLines, LineRow, PartLines, ShareCheck
 from tb_dataplugin.analyses.line_trees import LineTree
-from tb_dataplugin.findings.line_texts import line_text, lines_sentence
+from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_text
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 
@@ -35,6 +35,7 @@ def _part(name: str, part: PartLines) -> pb.PartLines:
         time_us=us(part.time_ns),
         lines=map(_line, part.rows),
         others=part.others,
+        text=part_text(part),
         recorder_us=us(part.recorder_ns),
         tree=_tree(part.tree) if part.tree else None,
     )

@@ -3085,6 +3085,7 @@ class PartLines(_message.Message):
     LINES_FIELD_NUMBER: _builtins.int
     OTHERS_FIELD_NUMBER: _builtins.int
     TREE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
     RECORDER_US_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     samples: _builtins.int
@@ -3092,6 +3093,8 @@ class PartLines(_message.Message):
     """that the samples stand for, all threads together"""
     others: _builtins.int
     """lines beyond those"""
+    text: _builtins.str
+    """why no line is named, and what to do; "" where lines are"""
     recorder_us: _builtins.float
     """time in the recorder's own code, not in time_us"""
     @_builtins.property
@@ -3111,11 +3114,12 @@ class PartLines(_message.Message):
         lines: _abc.Iterable[Global___Line] | None = ...,
         others: _builtins.int = ...,
         tree: Global___LineTree | None = ...,
+        text: _builtins.str = ...,
         recorder_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["tree", b"tree"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset
 
@@ -256,6 +258,19 @@ def test_a_capture_carries_the_stacks_of_whoever_loads_the_data(tmp_path: Path, 
     assert "sum(range(100))" in {lines["names"][text] for text in lines["frames"]["source"] if text >= 0}
     assert lines["sampler"] == "outside"
     assert not lines["unseen"]
+
+
+def test_under_the_users_own_profiler_lines_are_in_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    loader = annotate.loader(DataLoader(Slow(), batch_size=8, num_workers=1))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
+        for number, _ in enumerate(loader):
+            if number == 30:
+                break
+    prof.export_chrome_trace(str(path))
+    lines = json.loads(path.read_text())["dataPipeline"]["lines"]
+    assert "burn" in functions(lines)
+    assert len(lines["threads"]) == 2
 
 
 def test_stages_know_where_they_are_defined(tmp_path: Path) -> None:

@@ -1185,6 +1185,8 @@ export interface PartLines {
   tree:
     | LineTree
     | undefined;
+  /** why no line is named, and what to do; "" where lines are */
+  text: string;
   /** time in the recorder's own code, not in time_us */
   recorder_us: number;
 }
@@ -2933,6 +2935,7 @@ export const PartLines: MessageFns<PartLines> = {
         : [],
       others: isSet(object.others) ? globalThis.Number(object.others) : 0,
       tree: isSet(object.tree) ? LineTree.fromJSON(object.tree) : undefined,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
       recorder_us: isSet(object.recorderUs)
         ? globalThis.Number(object.recorderUs)
         : isSet(object.recorder_us)

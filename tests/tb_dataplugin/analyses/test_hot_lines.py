@@ -74,6 +74,8 @@ def test_too_few_samples_are_no_guess() -> None:
     few = LEAST_SAMPLES - 1
     part = lines_of(results_of(step().stacks(every(80, few), [HOT] * few))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
+    fewer = capture_of(step().stacks(every(160, 50), [HOT] * 50)).lines.stages[0]
+    assert fewer.text == "too few samples, 50 of 100: record 2.0x as many steps"
 
 
 def test_the_deepest_stage_has_the_sample() -> None:
