@@ -85,7 +85,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-if os.environ.get("ANNOTATE"):  # a folder: record this program into it, as `tb-dataplugin run` does
+if os.environ.get("ANNOTATE") and not os.environ.get("ANNOTATE_RUN"):  # record it into that folder, as `run` does
     from annotate.launch.site import _annotate_watch
 
     _annotate_watch.install()

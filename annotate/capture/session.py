@@ -126,7 +126,7 @@ class Session:
 
     def unread(self) -> list[str]:
         """A sentence, if what was given to `annotate.dataset` is read by no loader; for windows without a sample."""
-        read = [ds for loader in self._read_loaders() for ds in datasets_in(getattr(loader, "dataset", None))]
+        read = [ds for loader in self._known_loaders() for ds in datasets_in(getattr(loader, "dataset", None))]
         unread = {
             type(ds).__name__
             for role, ds in marked.objects()
@@ -146,7 +146,8 @@ class Session:
 
     def forks_workers(self) -> bool:
         """Whether all DataLoader workers are forked from this process."""
-        return all(start_method(loader) == "fork" for loader in self.loaders if getattr(loader, "num_workers", 0))
+        known = self._known_loaders()
+        return all(start_method(loader) == "fork" for loader in known if getattr(loader, "num_workers", 0))
 
     def loop(self) -> Loop:
         """What the loaders that were iterated keep ready, and how far they go."""
@@ -193,7 +194,7 @@ class Session:
         has_collate = isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate))
         return has_collate or self.patches.has_visited(getattr(loader, "dataset", None))
 
-    def _read_loaders(self) -> list[object]:
+    def _known_loaders(self) -> list[object]:
         return self.loaders
 
     def _remember(self, loader: object) -> None:

@@ -68,7 +68,7 @@ class StandingSession(Session):
     def _remember(self, loader: object) -> None:
         """Loaders are known weakly: a program lets go of its own when it likes."""
 
-    def _read_loaders(self) -> list[object]:
+    def _known_loaders(self) -> list[object]:
         return self._standing.loaders.alive()
 
 

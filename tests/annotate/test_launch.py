@@ -313,3 +313,16 @@ def test_a_program_on_standby_records_when_it_is_asked(tmp_path: Path) -> None:
     assert "Slow" in {stage.label for stage in capture.stages}
     assert capture.steps.count > 1
     assert capture.verdict.sentence.rstrip(".") in asked.out
+
+
+def test_the_environment_names_one_folder_where_run_names_another(tmp_path: Path) -> None:
+    """`run` has been asked later, and so comes first."""
+    file = tmp_path / "program.py"
+    file.write_text("import sys, annotate; print([type(each).__module__ for each in sys.meta_path])")
+    ours = launched(
+        [sys.executable, str(file)],
+        "--quiet",
+        logdir=tmp_path / "runs",
+        env=environment(ANNOTATE=str(tmp_path / "other")),
+    )
+    assert ours.out.count("_annotate_watch") == 1

@@ -6,25 +6,15 @@ from itertools import product
 
 import pytest
 
-from tests.harm.cells import KINDS, Cell
+from tests.harm.cells import QUICK, Cell, covering
 from tests.harm.compare import differences
 from tests.harm.lab import Lab
 
 OPEN = "instances"
 """A window that is open when a loop ends early stays open until the process ends, and a proxy stands for each plain
 function among the transforms as long (ARCHITECTURE.md)."""
-LOADERS = tuple(name for name, kind in KINDS.items() if not kind.slow)
-ENDINGS = ("break", "dataset_raises", "body_raises", "interrupt", "terminate", "handled_terminate", "hard_exit")
-
-CELLS = [
-    *(Cell(loader, "none", marks="run") for loader in LOADERS),
-    *(Cell(loader, "user", marks="run") for loader in LOADERS),
-    *(Cell(loader, "ours", "after", marks="run") for loader in ("map", "map_workers", "own_iter", "iterable_workers")),
-    *(Cell("map", relation, marks="run") for relation in ("ours_in_user", "user_in_ours", "monitor_and_ours")),
-    *(Cell(loader, "none", ending=ending, marks="run") for loader, ending in product(("map", "map_workers"), ENDINGS)),
-    *(Cell("map", "user", ending=ending, marks="run", export="late") for ending in ENDINGS),
-    Cell("map_spawn", "none", marks="run"),
-]
+CELLS = [*covering({**QUICK, "marks": ("run",)}), Cell("map_spawn", "none", marks="run")]
+"""The matrix of `test_matrix`: every pair of loader, profilers, phase, ending and export."""
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
