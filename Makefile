@@ -60,7 +60,8 @@ test-ecosystem: $(VENV)-ecosystem/.installed
 $(VENV)-ecosystem/.installed: requirements/ecosystem.txt requirements/constraints.txt
 	$(PYTHON) -m venv $(VENV)-ecosystem
 	$(ECOSYSTEM_PIP) -c requirements/constraints.txt -r requirements/ecosystem.txt
-	$(ECOSYSTEM_PIP) -c requirements/constraints.txt --no-deps torchvision timm==1.0.31
+	$(ECOSYSTEM_PIP) -c requirements/constraints.txt --no-deps torchvision timm==1.0.31 mosaicml-streaming==0.13.0 \
+		fastai==2.8.12 fastcore==2.2.39 fastdownload==0.0.8 fastprogress==1.1.6 fasttransform==0.0.5 plum-dispatch==2.10.1
 	$(ECOSYSTEM_PIP) --no-deps -e .
 	@touch $@
 

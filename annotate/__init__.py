@@ -13,6 +13,7 @@
 
 Any torch.profiler of the program's own records what was annotated as well: the file that it exports has it, and
 ``on_trace_ready=annotate.trace_handler("runs/exp1")`` gives that file our name. `off` ends this.
+`annotate.integrations` has a profiler and callbacks for Lightning, and for Hugging Face transformers and accelerate.
 
 Nothing is timed, and next to nothing is spent, outside of what a profiler, `replay` or `monitor` looks at. Importing
 this package does not import torch.
@@ -20,6 +21,7 @@ this package does not import torch.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,6 +72,8 @@ _HOME: Final = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "integrations":
+        return import_module("annotate.integrations")
     if name not in _HOME:
         raise AttributeError(f"module 'annotate' has no attribute {name!r}")
     value = getattr(import_module(f"annotate.{_HOME[name]}"), name)
@@ -79,3 +83,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+if os.environ.get("ANNOTATE"):  # a folder: record this program into it, as `tb-dataplugin run` does
+    from annotate.launch.site import _annotate_watch
+
+    _annotate_watch.install()

@@ -51,6 +51,8 @@ class CaptureOptions:
     mode: Mode = "train"
     host_sample_ms: int = 100
     """Between two samples of the host while a window is open; 0: none."""
+    lines: bool = True
+    """Sample the Python stacks of the training thread and of DataLoader workers while a window is open."""
     workers: WorkerLimits = field(default_factory=WorkerLimits)
 
     def __post_init__(self) -> None:
@@ -64,6 +66,8 @@ class CaptureOptions:
                 raise TypeError(f"{name} must be a whole number of {unit}{other}, not {value!r}")
             if value < 0:
                 raise ValueError(f"{name} must be 0 or more, not {value}")
+        if not isinstance(self.lines, bool):
+            raise TypeError(f"lines must be True or False, not {self.lines!r}")
         if self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import TracebackType
 from typing import Final
 
 from annotate.passing import PASSED_OVER
+from annotate.signals import came_by_a_signal
 
 _OWN: Final = str(Path(__file__).parent)
-_BETWEEN: Final = ("torch.", "multiprocessing.", "contextlib", "threading")
+_BETWEEN: Final = (
+    "torch.", "multiprocessing.", "contextlib", "threading",
+    "lightning.", "pytorch_lightning.", "transformers.", "accelerate.",
+)  # fmt: skip
 """Modules that may stand between us and the user's line."""
 _LONGEST: Final = 40
 _reported: Final[list[bool]] = []
@@ -95,31 +97,6 @@ def report_error(what: str, error: Exception) -> None:
     if came_by_a_signal(error):
         raise error
     report_fault(f"{what}. Internal error: {one_line(error)}")
-
-
-def came_by_a_signal(error: BaseException) -> bool:
-    """True for what the handler of a signal raised while our code happened to run: a time limit of the user's, or a
-    worker that died, which torch tells by SIGCHLD. It is the user's to see.
-    """
-    raised_in = set()
-    at = error.__traceback__
-    while at is not None:
-        raised_in.add(at.tb_frame.f_code)
-        at = at.tb_next
-    handlers = (signal.getsignal(number) for number in signal.valid_signals())
-    return any(_code_of(handler) in raised_in for handler in handlers if callable(handler))
-
-
-def _code_of(handler: object) -> CodeType | None:
-    """What runs when a handler (function, method, object with ``__call__``) is called; None: nothing in Python."""
-    while isinstance(handler, partial):
-        handler = handler.func
-    called = (vars(cls).get("__call__") for cls in type(handler).__mro__)
-    for function in (handler, getattr(handler, "__func__", None), *called):
-        code = getattr(function, "__code__", None)
-        if isinstance(code, CodeType):
-            return code
-    return None
 
 
 def has_reported() -> bool:

@@ -227,6 +227,69 @@ class ThreadSamples(TypedDict, total=False):
     why_no_lock: str  # why waiting for the lock is not known of any thread, as a clause
 
 
+LINES_VERSION: Final = 1
+"""Of `LineSamples`. A reader leaves out what has a higher one."""
+
+LineSampler = Literal["outside", "inside"]
+"""Who took the samples: a process that reads this one's memory; or a thread of each process that is sampled, which runs
+only where Python's lock (the GIL) is free, so that each of its samples stands for the time since the one before."""
+
+
+class LineFrames(TypedDict):
+    """Places in the code: equally long columns. Functions and files are indices into `LineSamples.names`."""
+
+    function: list[int]  # its qualified name where the interpreter has one
+    file: list[int]
+    line: list[int]  # that was being executed; 0: unknown
+    first: list[int]  # where the function begins; with it and the file, functions of one name are told apart
+    source: list[int]  # the line's text, of the user's own code, as an index into `LineSamples.names`; -1: not recorded
+
+
+class LineStacks(TypedDict):
+    """Stacks as a tree, outermost frame first: a stack is the number of its innermost node. Parents come first."""
+
+    parent: list[int]  # -1: none
+    frame: list[int]  # index into the columns of `LineFrames`
+
+
+RECORDERS_OWN: Final = frozenset(
+    ("read_cpu", "close_span", "_open", "size_of", "flushed", "as_number", "take_rows", "flush_or_drop")
+)
+"""Functions of the recorder that call nothing of the user's: a stack that ends in one is the recorder's own time. One
+that ends in any other frame of the recorder is in C code that the frame called for the user."""
+
+
+class SampledLines(TypedDict):
+    """The stacks of one thread: equally long columns, a row for each sample."""
+
+    pid: int
+    tid: int
+    training: bool  # it is the training thread
+    start_us: float  # `ts` of the first sample
+    since_us: list[int]  # since the sample before; 0 in the first
+    stack: list[int]  # index into the columns of `LineStacks`; -1: it could not be read
+    state: list[int]  # index into THREAD_STATES; -1: the sampler cannot tell
+
+
+class LineSamples(TypedDict, total=False):
+    """Python stacks of the training thread, of threads that run stages, and of DataLoader workers, in the window."""
+
+    version: int  # LINES_VERSION
+    sampler: LineSampler
+    names: list[str]
+    frames: LineFrames
+    stacks: LineStacks
+    threads: list[SampledLines]
+    clock_error_us: float  # reading one stack took this long (p99): a sample's time is known to within it
+    cpu_us: float  # what taking the samples cost; outside, that of `ThreadSamples` is in it
+    unread: int  # samples whose stack could not be read
+    left_out: int  # samples beyond the limit
+    libraries: list[str]  # folders of the standard library and of installed packages: code elsewhere is the user's
+    recorder: str  # folder of the recorder: its frames stand where a stage begins
+    unseen: list[str]  # what the sampler could not see, each a sentence
+    why_not: str  # why there are none, as a clause
+
+
 class Collections(TypedDict):
     """When Python's garbage collector ran in the training thread, for at least 50 us: two columns, in order."""
 
@@ -261,5 +324,7 @@ class PipelineMetadata(TypedDict, total=False):
     training_thread: ThreadCosts  # omitted where unavailable
     steps: StepRecords
     thread_samples: ThreadSamples
+    lines: LineSamples
+    stages_at: dict[str, str]  # span name -> "file:line" of what it is named for: class, function, annotate.stage
     collections: Collections
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -5,6 +5,7 @@
     ├── UnreadableTrace         exit 2, HTTP 422   a file that is not a trace, is truncated, or cannot be opened
     ├── NothingToReport         exit 1, HTTP 404   the command ran, and there is nothing to say
     ├── UnknownCapture          exit 2, HTTP 404   a capture that no run holds
+    ├── CannotStart             exit 125 to 127    `run` cannot start the program (as `timeout` has it)
     └── InternalError           exit 3, HTTP 500   a mistake in this package, never in the input
 
 A message is one line: what, which file, why, what to do. Names in it are escaped (`shown`).
@@ -22,7 +23,7 @@ from tb_dataplugin.shown import shown
 class DataPipelineError(Exception):
     """Base of all errors that are shown as one line instead of a traceback."""
 
-    exit_status: ClassVar[int] = 2
+    exit_status: int = 2
     http_status: ClassVar[int] = 422
 
     def __init__(self, message: str) -> None:
@@ -42,7 +43,7 @@ class UnreadableTrace(DataPipelineError):
 
 
 class NothingToReport(DataPipelineError):
-    exit_status: ClassVar[int] = 1
+    exit_status: int = 1
     http_status: ClassVar[int] = 404
 
 
@@ -50,10 +51,18 @@ class UnknownCapture(DataPipelineError):
     http_status: ClassVar[int] = 404
 
 
+class CannotStart(DataPipelineError):
+    """125: for a reason of ours; 126: the program cannot be executed; 127: it is not there."""
+
+    def __init__(self, exit_status: int, message: str) -> None:
+        super().__init__(message)
+        self.exit_status = exit_status
+
+
 class InternalError(DataPipelineError):
     """Something unforeseen went wrong in `doing`, such as "analyse a.json"; the line names the place for the report."""
 
-    exit_status: ClassVar[int] = 3
+    exit_status: int = 3
     http_status: ClassVar[int] = 500
 
     def __init__(self, doing: str, error: Exception) -> None:

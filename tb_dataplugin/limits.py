@@ -53,6 +53,9 @@ MOST_WORKERS: Final = 1024
 MOST_STEPS: Final = 100_000
 """Steps that `annotate` saw end where no profiler marks them; it writes at most so many."""
 
+MOST_SAMPLED_NODES: Final = 1_000_000
+"""Nodes of the tree of all stacks that were sampled. `annotate` writes at most 200,000; windows have some thousand."""
+
 MOST_SETTINGS: Final = 1000
 """Entries of each list that `annotate` writes beside the batches: loaders, versions, notes. It writes about ten."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -163,6 +164,58 @@ class TraceBuilder:
         samples["threads"].append(thread)
         return self
 
+    def stacks(
+        self,
+        times: Sequence[float],
+        stacks: Sequence[Sequence[tuple[str, str, int]]],
+        pid: int = 1,
+        states: Sequence[int] = (),
+        **more: Any,
+    ) -> TraceBuilder:
+        """Sampled stacks of a thread: the training thread's (pid 1), or a DataLoader worker's. `annotated` comes first.
+
+        Args:
+            stacks: per sample its frames, outermost first, each as (function, file, line). Files in /lib/ are of
+                installed packages, those in /annotate/ are the recorder's.
+        """
+        lines = self.top_level[METADATA_KEY].setdefault("lines", _no_lines())
+        nodes: dict[tuple[int, int], int] = {
+            pair: number
+            for number, pair in enumerate(zip(lines["stacks"]["parent"], lines["stacks"]["frame"], strict=True))
+        }
+        columns = lines["frames"]
+        frames: dict[tuple[int, int, int], int] = {
+            key: number
+            for number, key in enumerate(zip(columns["function"], columns["file"], columns["line"], strict=True))
+        }
+        ends = []
+        for stack in stacks:
+            node = -1
+            for function, file, line in stack:
+                for name in (function, file):
+                    if name not in lines["names"]:
+                        lines["names"].append(name)
+                frame = (lines["names"].index(function), lines["names"].index(file), line)
+                node = nodes.setdefault((node, frames.setdefault(frame, len(frames))), len(nodes))
+            ends.append(node)
+        lines["frames"] = {
+            "function": [function for function, _, _ in frames],
+            "file": [file for _, file, _ in frames],
+            "line": [line for _, _, line in frames],
+            "first": [1] * len(frames),
+        }
+        lines["stacks"] = {"parent": [parent for parent, _ in nodes], "frame": [frame for _, frame in nodes]}
+        rounded = [round(time) for time in times]
+        since = [0, *(after - before for before, after in itertools.pairwise(rounded))]
+        lines["threads"].append(
+            {
+                "pid": pid, "tid": pid, "training": pid == 1, "start_us": rounded[0], "since_us": since,
+                "stack": ends, "state": list(states) or [0] * len(ends),
+            }
+        )  # fmt: skip
+        lines |= more
+        return self
+
     def next_epoch(self) -> TraceBuilder:
         """Later batches are of the next epoch."""
         self.epoch += 1
@@ -187,6 +240,19 @@ class TraceBuilder:
         text = self.json()
         path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
         return path
+
+
+def _no_lines() -> dict[str, Any]:
+    return {
+        "version": 1,
+        "sampler": "outside",
+        "names": [],
+        "frames": {"function": [], "file": [], "line": [], "first": []},
+        "stacks": {"parent": [], "frame": []},
+        "threads": [],
+        "libraries": ["/lib"],
+        "recorder": "/annotate",
+    }
 
 
 def training_run(steps: int = 4) -> TraceBuilder:

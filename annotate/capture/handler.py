@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from annotate.capture import standing
+from annotate.capture import guest, standing
 from annotate.options import absolute
 from annotate.saying import in_short
 from annotate.trace import writer
@@ -22,6 +22,7 @@ class TraceHandler:
 
     def __call__(self, prof: Any) -> None:
         self.trace_files.append(str(writer.pack_trace(prof.export_chrome_trace, self.logdir)))
+        guest.wrote(self.trace_files[-1])
 
     def __repr__(self) -> str:
         return f"annotate.trace_handler({str(self.logdir)!r})"

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 import torch.profiler
 
 from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole
+from annotate.signals import undisturbed
 
 _RECORDING: Final = (torch.profiler.ProfilerAction.RECORD, torch.profiler.ProfilerAction.RECORD_AND_SAVE)
 
@@ -63,11 +64,14 @@ class Profiler(torch.profiler.profile):
         self._export = None
         if not getattr(self, "acc_events", False):  # torch would warn that it drops the events, which are written
             self.profiler = None
-        super().prepare_trace()
-        self._is_open, self._thread = True, get_ident()
+        with undisturbed():
+            super().prepare_trace()
+            self._is_open, self._thread = True, get_ident()
 
     def start_trace(self) -> None:
-        if not self.is_given_up:
+        if self.is_given_up:
+            return
+        with undisturbed():
             super().start_trace()
             self._is_recording = True
             if self.current_action in _RECORDING:  # else it ends at once: the loop ended in the warm-up
@@ -76,8 +80,9 @@ class Profiler(torch.profiler.profile):
     def stop_trace(self) -> None:
         if self.is_given_up:
             return
-        self._is_open = self._is_recording = False
-        super().stop_trace()
+        with undisturbed():
+            self._is_open = self._is_recording = False
+            super().stop_trace()
         if not results_are_whole(self.profiler):
             self._give_up()
 
@@ -91,8 +96,9 @@ class Profiler(torch.profiler.profile):
     def give_way(self) -> None:
         """Another profiler begins: stop, before it destroys what Kineto has of ours. Harmless when not open."""
         if self._is_open:
-            self.abandon()
-            self._give_up()
+            with undisturbed():
+                self.abandon()
+                self._give_up()
 
     def abandon(self) -> None:
         """Stop, and keep nothing. Harmless when not open."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from annotate.capture import sentences, standing
+from annotate.capture import guest, sentences, standing
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
@@ -18,7 +18,8 @@ from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
-from annotate.saying import came_by_a_signal, deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
+from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
+from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def profile(
     active: int = 10,
     repeat: int = 1,
     host_sample_ms: int = 100,
+    lines: bool = True,
     workers: WorkerLimits | None = None,
     **torch_profiler_keywords: Any,
 ) -> Profile:
@@ -54,6 +56,8 @@ def profile(
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
             while a window is open; 0: none, and none of what threads wait for. Linux only.
+        lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
+            while a window is open, so that the report names the lines that take the time. Linux only.
         workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
@@ -74,6 +78,7 @@ def profile(
         active=active,
         repeat=repeat,
         host_sample_ms=host_sample_ms,
+        lines=lines,
         workers=workers or WorkerLimits(),
     )
     return Profile(options, **torch_profiler_keywords)
@@ -117,7 +122,12 @@ class Profile:
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self._window = Window(
-            self._session, host_sample_ms=options.host_sample_ms, mode=options.mode, notes=notes, loaders=loaders
+            self._session,
+            host_sample_ms=options.host_sample_ms,
+            lines=options.lines,
+            mode=options.mode,
+            notes=notes,
+            loaders=loaders,
         )
         self._has_failed = False
         self._steps = 0
@@ -137,6 +147,7 @@ class Profile:
     def __enter__(self) -> Profile:
         if self._entered:
             raise RuntimeError("this annotate.profile was entered before: create a new one for another capture")
+        guest.give_way(sentences.USES_OURS)
         if is_on() and not standing.is_recording():
             raise RuntimeError(sentences.RECORDING_ALREADY)
         is_other_open = False
@@ -279,9 +290,18 @@ class Profile:
             self._fail(error)
         return Steps(self, loader)
 
-    def leave_out_last_step(self) -> None:
-        """Leave out the step that has just begun: there is no batch left for it."""
-        self._renamed[f"ProfilerStep#{self._torch.step_num}"] = "annotate: end of the data"
+    def follow_all(self) -> None:
+        """Before it is entered: follow every DataLoader that is iterated in the capture, whether annotated or not."""
+        self._session.follows_all = True
+
+    def leave_out_step(self, why: str = "end of the data") -> None:
+        """Leave out the step that has just begun, by default because there is no batch left for it."""
+        self._renamed[f"ProfilerStep#{self._torch.step_num}"] = f"annotate: {why}"
+
+    def step_by(self, loader: object) -> None:
+        """Let `loader`'s batches drive the steps, as `steps` does, where somebody else iterates it."""
+        with guard("annotate.profile does not know which DataLoader the steps are of"):
+            self._session.step_by(loader)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_torch":
@@ -331,6 +351,7 @@ class Profile:
             )
             return None
         self.trace_files.append(str(path))
+        guest.wrote(str(path))
         for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
             warn(f"annotate.profile: {note}")
         return Export(Path(path))

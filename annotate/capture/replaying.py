@@ -95,7 +95,7 @@ def _replay(loader: Any, options: CaptureOptions, progress: bool) -> str:
                 if done == count:  # before the step that would begin one step too many
                     break
             else:
-                prof.leave_out_last_step()
+                prof.leave_out_step()
     finally:
         if done == 0:  # a trace without a batch says nothing
             for path in capture.trace_files:

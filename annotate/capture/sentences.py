@@ -12,6 +12,7 @@ NO_STAGE: Final = (
     "no stage was recorded: no annotated object ran in the window. Pass the loader that you iterate to "
     "annotate.loader, or loop over prof.steps(loader)"
 )
+USES_OURS: Final = "the program uses annotate itself"
 GAVE_WAY: Final = (
     "annotate.profile stopped recording this window: another torch.profiler began, and torch can run one at a time. "
     "Remove one of the two, or let them record different steps"

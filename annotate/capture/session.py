@@ -9,7 +9,7 @@ from multiprocessing.process import BaseProcess
 from typing import Final
 
 from annotate.capture.steadiness import Loop
-from annotate.hooks import marked, patching, readers
+from annotate.hooks import libraries, marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
 from annotate.hooks.loaders import describe, start_method, time_loader, time_marked
@@ -18,8 +18,10 @@ from annotate.hooks.wrappers import path_to_loaders, time_generator, time_wrappe
 from annotate.options import WorkerLimits
 from annotate.passing import pass_over
 from annotate.recording import switch
-from annotate.saying import came_by_a_signal, deliver, forget_reported, guard, in_short, one_line, report_fault
+from annotate.saying import deliver, forget_reported, guard, in_short, one_line, report_fault
+from annotate.signals import came_by_a_signal
 from annotate.trace_format import LoaderMetadata
+from annotate.workers import following
 from annotate.workers.capturing import WorkerCapture
 from annotate.workers.worker_side import WorkerCollate
 
@@ -45,6 +47,8 @@ class Session:
         self.loaders: list[object] = []
         self.stepped: list[object] = []
         """The loaders whose batches drive the steps."""
+        self.follows_all = False
+        """Every DataLoader that is iterated while the session is on, whether it was marked or not."""
         self._lengths: dict[int, int | None] = {}
         """Of the loaders that were iterated, by identity."""
         self._is_alone = workers is None
@@ -67,8 +71,11 @@ class Session:
             pass_over()
             switch.load_marker()
             readers.install(self.patches)
+            libraries.install(self.patches)
             _install_process_start(self.patches)
             self.workers.begin()
+            if self.follows_all or marked.follows_all:
+                following.hook_all_classes()
             for role, obj in marked.objects():
                 self._time(role, obj)
             marked.listener = self._time
@@ -97,6 +104,7 @@ class Session:
         """Hook the libraries that were imported since the session began."""
         readers.install(self.patches)
         self.patches.look_again()
+        libraries.install(self.patches)
 
     def step_by(self, loader: object) -> None:
         """Let a loader's batches drive the steps. What neither is nor holds a DataLoader is only iterated."""
@@ -112,12 +120,13 @@ class Session:
     def time_loader(self, loader: object) -> None:
         """Time a loader for this session only."""
         self._remember(loader)
+        following.hook_class(type(loader))
         time_loader(self.patches, loader, collating=True)
         self.workers.hook_for_the_capture(loader)
 
     def unread(self) -> list[str]:
         """A sentence, if what was given to `annotate.dataset` is read by no loader; for windows without a sample."""
-        read = [ds for loader in self.loaders for ds in datasets_in(getattr(loader, "dataset", None))]
+        read = [ds for loader in self._read_loaders() for ds in datasets_in(getattr(loader, "dataset", None))]
         unread = {
             type(ds).__name__
             for role, ds in marked.objects()
@@ -145,7 +154,7 @@ class Session:
         used = [loader for loader in self.loaders if id(loader) in iterated]
         for loader in used:
             if id(loader) not in self._lengths:
-                self._lengths[id(loader)] = _length_of(loader)
+                self._lengths[id(loader)] = length_of(loader)
         lengths = [length for loader in used if (length := self._lengths[id(loader)]) is not None]
         return Loop(
             prefetched=max((_prefetched(loader) for loader in used), default=0),
@@ -170,12 +179,22 @@ class Session:
         for number, known in enumerate(self.loaders):
             if known is loader:
                 return number
-        if isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate)) or self.patches.has_visited(
-            getattr(loader, "dataset", None)
-        ):
-            self.time_loader(loader)
-            return len(self.loaders) - 1
-        return None
+        if not self._is_wanted(loader):
+            return None
+        self._remember(loader)
+        number = len(self.loaders) - 1
+        self.time_loader(loader)
+        return number
+
+    def _is_wanted(self, loader: object) -> bool:
+        """Whether a loader that was not given to us is followed all the same."""
+        if self.follows_all or marked.follows_all:
+            return not marked.is_skipped(loader)
+        has_collate = isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate))
+        return has_collate or self.patches.has_visited(getattr(loader, "dataset", None))
+
+    def _read_loaders(self) -> list[object]:
+        return self.loaders
 
     def _remember(self, loader: object) -> None:
         if not any(known is loader for known in self.loaders):
@@ -186,7 +205,7 @@ def _prefetched(loader: object) -> int:
     return (getattr(loader, "num_workers", 0) or 0) * (getattr(loader, "prefetch_factor", None) or 0)
 
 
-def _length_of(loader: object) -> int | None:
+def length_of(loader: object) -> int | None:
     """Batches of an epoch. Not asked of iterable datasets: torch warns later, when the answer turns out wrong."""
     from torch.utils.data import IterableDataset
 

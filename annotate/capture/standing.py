@@ -24,14 +24,16 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
-from annotate.capture import session
+from annotate.capture import guest, session
 from annotate.capture.session import Session
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
+from annotate.hooks import marked
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from annotate.recording.boundaries import remove_hooks
-from annotate.saying import came_by_a_signal, guard, one_line, report_fault
+from annotate.saying import guard, one_line, report_fault
+from annotate.signals import came_by_a_signal, undisturbed
 from annotate.trace import writer
 from annotate.trace_format import LoaderMetadata
 from annotate.workers import following, worker_side
@@ -52,6 +54,8 @@ class StandingSession(Session):
         super().begin()
         for loader in self._standing.loaders.alive():
             self.time_loader(loader)
+        for ds in self._standing.loaders.datasets_alone():
+            self._time("dataset", ds)
         self._standing.on_loader = self.time_loader
 
     def time_loader(self, loader: object) -> None:
@@ -60,6 +64,12 @@ class StandingSession(Session):
 
     def describe_loaders(self) -> list[LoaderMetadata]:
         return self._standing.describe()
+
+    def _remember(self, loader: object) -> None:
+        """Loaders are known weakly: a program lets go of its own when it likes."""
+
+    def _read_loaders(self) -> list[object]:
+        return self._standing.loaders.alive()
 
 
 class Standing:
@@ -136,8 +146,8 @@ class Standing:
         self._session = StandingSession(self.workers)
         self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
         try:
-            if self.workers.loaders.follows_all:
-                follow_all_classes()
+            if marked.follows_all or self.workers.loaders.may_run_stages:
+                following.hook_all_classes()
             self._session.begin()
             for note in self._patches.notes:
                 self._session.patches.note(note)
@@ -201,6 +211,7 @@ class Standing:
         self._kept = self._kept_of = None
         try:
             writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
+            guest.wrote(path)
         except Exception as error:
             if came_by_a_signal(error):
                 raise
@@ -209,6 +220,14 @@ class Standing:
     @property
     def is_on(self) -> bool:
         return self._session is not None
+
+    @property
+    def window(self) -> Window | None:
+        return self._window
+
+    @property
+    def kept(self) -> Recorded | None:
+        return self._kept
 
     def give_up(self) -> None:
         """End the session, whatever of it is on. Harmless when none is."""
@@ -244,7 +263,7 @@ def _prepare_trace(standing: Standing, original: Callable[..., Any]) -> Callable
     @wraps(original)
     def _prepare_trace(self: Any, *args: Any, **kwargs: Any) -> Any:
         if standing is _standing:
-            with guard(_LOST):
+            with guard(_LOST), undisturbed():
                 standing.prepare(self)
         return original(self, *args, **kwargs)
 
@@ -256,7 +275,7 @@ def _start_trace(standing: Standing, original: Callable[..., Any]) -> Callable[.
     def _start_trace(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
         if standing is _standing:
-            with guard(_LOST):
+            with guard(_LOST), undisturbed():
                 standing.start(self)
         return result
 
@@ -268,12 +287,18 @@ def _exit(standing: Standing, original: Callable[..., Any]) -> Callable[..., Any
     def __exit__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
         if standing is not _standing or standing._session is None:
             return original(self, *args, **kwargs)
-        with guard(_LOST):
-            standing.stop(self)
+        try:
+            with guard(_LOST), undisturbed():
+                standing.stop(self)
+        finally:
+            result = stopped(self, *args, **kwargs)
+        return result
+
+    def stopped(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(self, *args, **kwargs)
         finally:
-            with guard(_LOST):
+            with guard(_LOST), undisturbed():
                 try:
                     standing.keep(self)
                 finally:
@@ -337,23 +362,19 @@ def stand_for_a_stage() -> None:
     All loaders are followed from then on, since any of them may run it in its workers.
     """
     ours = _standing or (None if _is_off else install())
-    if ours is not None and not ours.workers.loaders.follows_all:
-        _follow_all(ours)
-
-
-def _follow_all(ours: Standing) -> None:
-    with guard("annotate does not follow all DataLoaders"):
-        ours.workers.loaders.follows_all = True
-        follow_all_classes()
+    if ours is not None and not ours.workers.loaders.may_run_stages:
+        with guard("annotate does not follow all DataLoaders"):
+            ours.workers.loaders.may_run_stages = True
+            following.hook_all_classes()
 
 
 def follow_everything(skipped: Iterable[object]) -> None:
     """As `annotate.auto`."""
     ours = _standing or install()
     if ours is not None:
-        for loader in skipped:
-            ours.workers.loaders.skip(loader)
-        _follow_all(ours)
+        with guard("annotate.auto does not follow DataLoaders"):
+            marked.follow_all(skipped)
+            following.hook_all_classes()
 
 
 def off() -> None:
@@ -363,7 +384,9 @@ def off() -> None:
     `auto` or `trace_handler` puts the hooks in again.
     """
     global _standing, _is_off
+    guest.give_way("the program called annotate.off")
     ours, _standing, _is_off = _standing, None, True
+    marked.follow_marked_only()
     if ours is not None:
         ours.remove()
 
@@ -383,17 +406,6 @@ def give_way() -> None:
     stand()
     if _standing is not None:
         _standing.give_up()
-
-
-def follow_all_classes() -> None:
-    """Look at every class of loaders that there is by now."""
-    from torch.utils.data import DataLoader
-
-    waiting: list[type] = [DataLoader]
-    while waiting:
-        cls = waiting.pop()
-        following.hook_class(cls)
-        waiting += type.__subclasses__(cls)
 
 
 def _after_fork() -> None:

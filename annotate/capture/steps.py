@@ -44,7 +44,7 @@ class Steps(Generic[B]):
         first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
         if prof.is_broken_off:
             prof.advance()
-        with _span(first):
+        with _waiting(first):
             iterator = iter(self._loader)
             batch: Any = next(iterator, _END)
         while batch is not _END:
@@ -58,8 +58,29 @@ class Steps(Generic[B]):
                 prof.loops -= 1
             prof.advance()
             del batch  # the loader may reuse its memory
-            with _span(later):
+            with _waiting(later):
                 batch = next(iterator, _END)
+
+
+class _waiting:  # noqa: N801
+    """The loop waits for a batch: a `wait` span while something records."""
+
+    __slots__ = ("_before", "_name", "_span")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        thread = switch.thread.open
+        self._before, thread.waiting = thread.waiting, True
+        self._span = _span(self._name)
+        self._span.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        try:
+            self._span.__exit__(*exc)
+        finally:
+            switch.thread.open.waiting = self._before
 
 
 def _span(name: str) -> AbstractContextManager[object]:

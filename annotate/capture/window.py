@@ -11,15 +11,27 @@ from annotate.capture.session import Session
 from annotate.hooks.loaders import describe
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
+from annotate.host.stack_thread import StackThread
 from annotate.host.watching import States, Watch
 from annotate.recording import switch
 from annotate.recording.boundaries import Boundaries
+from annotate.recording.definitions import places
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
+from annotate.saying import guard
 from annotate.trace import writer
 from annotate.trace.clock import Anchors
 from annotate.trace.merge import WorkerRows
+from annotate.trace.stacks import line_samples
 from annotate.trace.thread_states import thread_records
-from annotate.trace_format import FORMAT_VERSION, LoaderMetadata, Mode, PipelineMetadata, StepRecords, StepSource
+from annotate.trace_format import (
+    FORMAT_VERSION,
+    LineSamples,
+    LoaderMetadata,
+    Mode,
+    PipelineMetadata,
+    StepRecords,
+    StepSource,
+)
 from annotate.workers.capturing import Snapshot
 
 
@@ -31,6 +43,7 @@ class Window:
         session: Session,
         *,
         host_sample_ms: int,
+        lines: bool = True,
         mode: Mode = "train",
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
@@ -38,6 +51,7 @@ class Window:
     ) -> None:
         """
         Args:
+            lines: sample the stacks of threads.
             counts_steps: the profiler is a user's, who may never call its ``step``.
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
@@ -47,7 +61,9 @@ class Window:
         self._notes = notes
         self._loaders = loaders
         self._host = HostSampler(host_sample_ms, session.workers.pids)
-        self._watch = Watch(is_wanted=host_sample_ms > 0)
+        self._watch = Watch(is_wanted=host_sample_ms > 0, with_stacks=lines)
+        self._lines, self._stack_thread = lines and host_sample_ms > 0, StackThread()
+        """The thread samples stacks in windows in which the watcher cannot."""
         self._ledger = Ledger()
         self._boundaries = Boundaries() if counts_steps else None
         self._anchors = Anchors()
@@ -67,6 +83,9 @@ class Window:
         self._marker_us = cost_of_a_marker_us()
         self._host.start()
         self._watch.open()
+        if self._lines and not self._watch.reads_stacks:
+            with guard("annotate does not sample stacks"):
+                self._stack_thread.open(self._watch.why_no_stacks)
         self.look_around()
         if self._boundaries is not None:
             self._boundaries.open()
@@ -82,6 +101,10 @@ class Window:
         self._session.patches.look_again()
         self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
 
+    def boundaries(self) -> int:
+        """Of the steps in the window that is open, so far."""
+        return 0 if self._boundaries is None else len(self._boundaries.found()[1])
+
     def close(self, *, is_last: bool = False) -> None:
         """Harmless when it is not open. torch's profiler must still be recording.
 
@@ -92,6 +115,7 @@ class Window:
             self._boundaries.close()
         self._host.stop()
         self._watch.close()
+        self._stack_thread.close()
         self._ledger.close()
         if self._session.workers.window is not None and not self._session.workers.window[1]:
             self._anchors.end()
@@ -100,7 +124,7 @@ class Window:
     @property
     def ends(self) -> tuple[Callable[[], None], ...]:
         """What ends the recorders where a window is given up; each may be called again."""
-        ends = self._host.stop, self._watch.end, self._ledger.close
+        ends = self._host.stop, self._watch.end, self._stack_thread.close, self._ledger.close
         return ends if self._boundaries is None else (*ends, self._boundaries.close)
 
     def recorded(self, *, is_kept: bool = False) -> Recorded:
@@ -114,6 +138,7 @@ class Window:
             rows=WorkerRows(workers, self._anchors, self._host.samples, self._ledger),
             ledger=self._ledger,
             states=self._watch.states,
+            stacks=self._stack_thread.take(),
             mode=self._mode,
             marker_us=self._marker_us,
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
@@ -130,6 +155,8 @@ class Recorded:
     rows: WorkerRows
     ledger: Ledger
     states: States
+    stacks: States | None
+    """Where the watcher could not read any."""
     mode: Mode
     marker_us: float
     loaders: list[LoaderMetadata]
@@ -144,7 +171,8 @@ class Recorded:
     def metadata(self, written: writer.Written) -> PipelineMetadata:
         rows = self.rows
         workers, costs = rows.workers(), rows.batch_costs()
-        self.missing = what_is_missing(self.unread, self.ledger, rows, written.names | rows.names())
+        names = written.names | rows.names()
+        self.missing = what_is_missing(self.unread, self.ledger, rows, names)
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.mode,
@@ -165,7 +193,16 @@ class Recorded:
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()
+        with guard("annotate lost the lines that take the time"):
+            metadata["stages_at"] = places(names)
+            metadata["lines"] = self._lines()
         return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
+
+    def _lines(self) -> LineSamples:
+        elsewhere = {span.thread for span in self.ledger.elsewhere}
+        if self.stacks is None:
+            return line_samples(self.states, self.rows.clock, elsewhere)
+        return line_samples(self.stacks, self.rows.clock, elsewhere, "inside")
 
     def _steps(self) -> StepRecords:
         if self.rows.has_steps or self.boundaries is None:

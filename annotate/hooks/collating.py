@@ -7,6 +7,7 @@ from typing import Any
 
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
+from annotate.recording.definitions import define
 
 CollateFunction = Callable[[Any], Any]
 
@@ -22,6 +23,7 @@ class Collate:
     def __init__(self, function: CollateFunction) -> None:
         self.function = function
         self._name = switch.hand_out("collate", callable_label(function))
+        define(switch.HANDED_OUT[self._name], function)
 
     def __call__(self, batch: Any) -> Any:
         if not switch.RECORDING:

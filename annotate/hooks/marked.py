@@ -7,7 +7,7 @@ on; an object marked during a session is timed at once.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal
 
 from annotate.saying import guard, in_short
@@ -24,6 +24,31 @@ listener: Callable[[Role, object], None] | None = None
 
 on_stage: Callable[[], None] | None = None
 """Called when the user makes a stage; set with the first of annotate's names for users."""
+
+follows_all = False
+"""DataLoaders that nobody marked are followed too (`annotate.auto`). Read as ``marked.follows_all``."""
+
+_skipped: Final[dict[int, weakref.ref[object]]] = {}
+
+
+def follow_all(skipped: Iterable[object] = ()) -> None:
+    """From now on follow every DataLoader but these."""
+    global follows_all
+    follows_all = True
+    for loader in skipped:
+        _skipped[id(loader)] = weakref.ref(loader)
+
+
+def follow_marked_only() -> None:
+    """Take `follow_all` back."""
+    global follows_all
+    follows_all = False
+    _skipped.clear()
+
+
+def is_skipped(loader: object) -> bool:
+    known = _skipped.get(id(loader))
+    return known is not None and known() is loader
 
 
 def remember(role: Role, obj: object) -> None:

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from annotate.hooks.stand_ins import Followed, Make, Method, original_of, replacement
 from annotate.recording import switch
+from annotate.recording.definitions import define
 from annotate.saying import guard
 from annotate.trace_format import StageKind
 
@@ -136,7 +137,8 @@ class Patches:
                 continue
             replaced = self._replace(*method, cls, name, timing.make)
             if replaced is not None:
-                replaced.followed[id(obj)] = switch.hand_out(timing.kind, cls.__name__ + timing.suffix)
+                marker = replaced.followed[id(obj)] = switch.hand_out(timing.kind, cls.__name__ + timing.suffix)
+                define(switch.HANDED_OUT[marker], method[1])
                 is_followed = True
         if is_followed:
             self._kept_alive.append(obj)

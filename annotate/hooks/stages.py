@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, cast
 from annotate.hooks import marked
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
+from annotate.recording.definitions import define, define_here
 from annotate.saying import in_short, report_error
 from annotate.trace_format import STAGE_KINDS, StageKind
 
@@ -46,6 +47,7 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
         self.kind: Final = kind
         self.label: Final = label
         self._name = switch.hand_out(kind, label or kind)
+        define_here(switch.HANDED_OUT[self._name], 1)
         if marked.on_stage is not None:
             marked.on_stage()
 
@@ -87,9 +89,10 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
                 f"annotate.stage decorates functions, not {in_short(function)}. Use `with annotate.stage(...)` "
                 "inside it"
             )
-        label = self.label or callable_label(function)
+        name = switch.hand_out(self.kind, self.label or callable_label(function))
+        define(switch.HANDED_OUT[name], function)
         timed = _timed_generator if inspect.isgeneratorfunction(function) else _timed_function
-        return cast(F, timed(function, switch.hand_out(self.kind, label)))
+        return cast(F, timed(function, name))
 
     def __reduce__(self) -> tuple[type[stage], tuple[StageKind, str | None]]:
         return stage, (self.kind, self.label)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from annotate.hooks.patching import Patches, Timing, own_method
 from annotate.hooks.stand_ins import READER_HOOK, TimedCallable, callable_label, timed_method
 from annotate.recording import switch
+from annotate.recording.definitions import define
 
 Transform = Callable[..., Any]
 
@@ -163,7 +164,12 @@ def proxy_of(patches: Patches, target: Transform) -> object:
     patches.add_home(home_of(target))
     for inner in _referred_to(target):
         time_transform(patches, inner)
-    return patches.stand_in_of(target) or TimedCallable(target, switch.hand_out("transform", callable_label(target)))
+    stand_in = patches.stand_in_of(target)
+    if stand_in is not None:
+        return stand_in
+    name = switch.hand_out("transform", callable_label(target))
+    define(switch.HANDED_OUT[name], target)
+    return TimedCallable(target, name)
 
 
 def _referred_to(function: object) -> Iterator[object]:

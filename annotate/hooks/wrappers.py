@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import wraps
 from types import GeneratorType
 from typing import Any, Final, NamedTuple
@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method
 from annotate.recording import switch
+from annotate.recording.definitions import define_code
+from annotate.trace_format import FIRST_BATCH
 
 _DEEPEST: Final = 4
 """Wrappers inside wrappers that are looked through."""
@@ -107,7 +109,9 @@ def time_generator(patches: Patches, held: HeldGenerator) -> None:
     if not patches.first_visit(held.generator):
         return
     attributes = vars(held.holder)
-    stand_in = TimedGenerator(held.generator, switch.hand_out("wrapper", label_of(held.generator)))
+    name = switch.hand_out("wrapper", label_of(held.generator))
+    define_code(switch.HANDED_OUT[name], held.generator.gi_code)
+    stand_in = TimedGenerator(held.generator, name)
 
     def back() -> None:
         for name in [name for name, value in attributes.items() if value is stand_in]:
@@ -175,6 +179,34 @@ def timed_next(name: str | None, iterator: Iterator[Any]) -> Any:
         return next(iterator)
     step: Callable[[Iterator[Any]], Any] = next
     return switch.call(name, step, (iterator,), {})
+
+
+def timed_wait(name: str, function: Callable[..., Any], *args: Any) -> Any:
+    """A call in a `wait` span while something records, unless the loop waits in an iterator around this one."""
+    thread = switch.thread.open
+    if not switch.RECORDING or thread.waiting:
+        return function(*args)
+    thread.waiting = True
+    try:
+        return switch.call(name, function, args, {})
+    finally:
+        thread.waiting = False
+
+
+def waited_for(batches: Generator[Any, Any, Any], label: str) -> Generator[Any, None, Any]:
+    """A generator of batches, each ``next()`` of which is a `wait` while something records."""
+    name, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
+    try:
+        while True:
+            try:
+                batch = timed_wait(name, next, batches)
+            except StopIteration as end:
+                return end.value
+            name = later
+            yield batch
+            del batch  # the loader may reuse its memory
+    finally:
+        batches.close()
 
 
 def _timed_own_next(method: Method, followed: Followed) -> Method:

@@ -4,26 +4,31 @@ Run as a script, with nothing but the standard library: ``python -I -S -E watche
 It forks once and goes on in the child, so that it is nobody's child whom the training process might wait for. Commands
 come on standard input, a line each; answers leave on standard error; samples on standard output, a file without a name.
 
+    l                     stacks are wanted as well   answer: why they cannot be read, or nothing
     t N PID TID LOCK ...  watch a thread, which gets this number; LOCKs: addresses of its lock, less `WORD` bits
                           answer, for a thread of the training process: errno, or 0
     p TID ...             these threads of the training process run Python
     o                     a window opens: samples from now on, from the beginning of the file
-    c                     it closes   answer: CPU time in ns, then "TID=name" of those that held the lock
+    c                     it closes   answer: CPU time in ns, bytes of samples (behind them are the stacks, as JSON),
+                          then "TID=name" of those that held the lock
     q                     end; so does the end of the input, or of the training process
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import select
 import struct
 import sys
 from os import pread
 from time import perf_counter_ns, process_time_ns
+from typing import Any
 
-RECORD = struct.Struct("<qHHiqq")
-"""When, number of the thread, state, who held the lock (TID; 0: unknown; -1: not asked), ns on a CPU, in line."""
+RECORD = struct.Struct("<qHHiqqi")
+"""When, number of the thread, state, who held the lock (TID; 0: unknown; -1: not asked), ns on a CPU, in line, stack
+(-1: not read)."""
 
 RUNNING, BLOCKED, LOCKED = 0, 1, 2
 """Running or waiting for a CPU; waiting for anything else; waiting for Python's lock."""
@@ -32,14 +37,24 @@ WORD = 3
 """Bits of an address that do not matter: glibc's condition variable waits at either half of a word of 8 bytes."""
 
 SHARE = 0.004
-"""Of one CPU: what watching may use in the long run."""
+SHARE_WITH_STACKS = 0.03
+SHARE_WHERE_CROWDED = 0.015
+"""Of one CPU: what watching may use in the long run; with stacks; and with stacks where no CPU is free."""
 
 SHORTEST_NS = 5_000_000
+SHORTEST_WHERE_CROWDED_NS = 10_000_000
 LONGEST_NS = 100_000_000
 """Between two samples."""
 
+CROWDED_NS = 2_000_000
+"""No CPU is free where a sample comes so late, on average."""
+
 SAVED_NS = 8_000_000
+SAVED_WITH_STACKS_NS = 60_000_000
 """CPU time that was not used before a window, and may be used in it: a short window is sampled more often."""
+
+MOST_TIMES = 10_000
+"""Stacks of which it is remembered how long reading them took."""
 
 MOST_RECORDS = 400_000
 """Of one window: 13 MB."""
@@ -61,6 +76,8 @@ class Thread:
     def __init__(self, number: int, pid: int, tid: int, locks: frozenset[int]) -> None:
         """Raises: OSError: this system does not tell."""
         self.number, self.pid, self.locks = number, pid, locks
+        self.process: Any = None
+        """A `stack_reader.Process`, where stacks are read."""
         self.tid = tid
         folder = f"/proc/{pid}/task/{tid}"
         self.waits = 0
@@ -93,6 +110,9 @@ class Watcher:
         self.used = process_time_ns()
         self.cpu_at_open = 0
         self.random = os.getpid()
+        self.stacks: Stacks | None = None
+        self.late_ns = 0.0
+        self.due = 0
 
     def run(self) -> None:
         poll = select.poll()
@@ -131,6 +151,8 @@ class Watcher:
             failed = self.watch(numbers[0], numbers[1], numbers[2], frozenset(numbers[3:]))
             if numbers[1] == self.pid:
                 answer(str(failed))
+        elif word == "l":
+            self.read_stacks()
         elif word == "p":
             self.python = frozenset(numbers)
         elif word == "o":
@@ -141,18 +163,37 @@ class Watcher:
     def watch(self, number: int, pid: int, tid: int, locks: frozenset[int]) -> int:
         """The number of the error, 0 without one."""
         try:
-            self.threads.append(Thread(number, pid, tid, locks))
+            thread = Thread(number, pid, tid, locks)
         except OSError as error:
             return error.errno or -1
+        if self.stacks is not None:
+            thread.process = self.stacks.process(pid)
+        self.threads.append(thread)
         return 0
+
+    def read_stacks(self) -> None:
+        """From now on, as well. Threads that are watched by then have none."""
+        why = ""
+        try:
+            self.stacks = Stacks()
+        except Exception as error:
+            why = " ".join(str(error).split()) or type(error).__name__
+        self.used = process_time_ns()
+        answer(why)
 
     def open(self) -> None:
         os.ftruncate(1, 0)
         os.lseek(1, 0, os.SEEK_SET)
         self.written, self.records, self.holders = 0, [], {}
+        if self.stacks is not None:
+            self.stacks.begin()
         self.cpu_at_open = self.used = process_time_ns()
         self.seen = perf_counter_ns()
-        self.credit = min(SAVED_NS, SHARE * (self.seen - self.began))
+        if self.stacks is None:
+            self.credit = min(SAVED_NS, SHARE * (self.seen - self.began))
+        else:
+            self.credit = SAVED_WITH_STACKS_NS
+        self.late_ns, self.due = 0.0, self.seen
         self.is_open = True
 
     def close(self) -> None:
@@ -161,8 +202,11 @@ class Watcher:
             self.flush()
             self.is_open = False
         self.began = perf_counter_ns()
+        cpu, size = process_time_ns() - self.cpu_at_open, self.written * RECORD.size
+        if self.stacks is not None:
+            write(self.stacks.as_json())
         names = (f"{tid}={name}" for tid, name in self.holders.items())
-        answer("\t".join((str(process_time_ns() - self.cpu_at_open), *names)))
+        answer("\t".join((str(cpu), str(size), *names)))
 
     def sample(self) -> None:
         if self.written >= MOST_RECORDS:
@@ -170,6 +214,7 @@ class Watcher:
         for thread in list(self.threads):
             try:
                 now = perf_counter_ns()
+                stack = -1 if thread.process is None or self.stacks is None else self.stacks.stack(thread, now)
                 state = thread.state()
                 cpu, delay, _ = pread(thread.stat, 100, 0).split()
                 holder = 0
@@ -178,14 +223,16 @@ class Watcher:
                     holder = self.holder(thread) if thread.waits % _ASK_EVERY == 1 else -1
             except (OSError, ValueError):  # it has ended
                 self.threads.remove(thread)
+                if self.stacks is not None and thread.process is not None:
+                    self.stacks.leave(thread)
                 continue
-            self.records.append(RECORD.pack(now, thread.number, state, holder, int(cpu), int(delay)))
+            self.records.append(RECORD.pack(now, thread.number, state, holder, int(cpu), int(delay), stack))
         if len(self.records) >= 256:
             self.flush()
 
     def flush(self) -> None:
         if self.records:
-            os.write(1, b"".join(self.records))
+            write(b"".join(self.records))
             self.written += len(self.records)
             self.records = []
 
@@ -213,12 +260,75 @@ class Watcher:
         """Until the next sample; of random length, so that nothing periodic in the program is always, or never, met."""
         now, used = perf_counter_ns(), process_time_ns()
         cost = used - self.used
-        self.credit += SHARE * (now - self.seen) - cost
+        share, shortest = SHARE if self.stacks is None else SHARE_WITH_STACKS, SHORTEST_NS
+        if self.stacks is not None:
+            self.late_ns += 0.1 * (max(0, now - cost - self.due) - self.late_ns)
+            if self.late_ns > CROWDED_NS:
+                share, shortest = SHARE_WHERE_CROWDED, SHORTEST_WHERE_CROWDED_NS
+        self.credit += share * (now - self.seen) - cost
         self.used, self.seen = used, now
-        self.credit = min(self.credit, SAVED_NS)
-        mean = SHORTEST_NS if self.credit > 0 else SHORTEST_NS - self.credit / SHARE
+        self.credit = min(self.credit, SAVED_NS if self.stacks is None else SAVED_WITH_STACKS_NS)
+        mean = shortest if self.credit > 0 else shortest - self.credit / share
         self.random = (self.random * 1103515245 + 12345) % 2**31
-        return int(min(LONGEST_NS, mean) * (0.5 + self.random / 2**31))
+        wait = int(min(LONGEST_NS, mean) * (0.5 + self.random / 2**31))
+        self.due = now + wait
+        return wait
+
+
+class Stacks:
+    """Stacks of the threads that are watched."""
+
+    def __init__(self) -> None:
+        """Raises: Exception: they cannot be read here."""
+        sys.path.append(__file__.rpartition("/annotate/")[0])  # behind all others
+        from annotate.host import stack_reader
+
+        self.reader = stack_reader
+        self.layout = stack_reader.prepare()
+        self.table = stack_reader.Table()
+        self.processes: dict[int, Any] = {}
+        self.blind: dict[int, str] = {}
+        """Process -> why its stacks cannot be read."""
+        self.took: list[int] = []
+        self.unread = 0
+
+    def process(self, pid: int) -> Any:
+        if self.processes.get(pid) is None:
+            try:
+                self.processes[pid] = self.reader.Process(pid, self.layout, self.table)
+                self.blind.pop(pid, None)
+            except Exception as error:
+                self.processes[pid] = None
+                self.blind[pid] = " ".join(str(error).split()) or type(error).__name__
+        return self.processes[pid]
+
+    def leave(self, thread: Thread) -> None:
+        """It has ended; with its process, where it was the main thread."""
+        if thread.pid == thread.tid and self.processes.pop(thread.pid, None) is not None:
+            thread.process.close()
+
+    def begin(self) -> None:
+        self.table = self.reader.Table()
+        for process in self.processes.values():
+            if process is not None:
+                process.begin(self.table)
+        self.took, self.unread = [], 0
+
+    def stack(self, thread: Thread, now: int) -> int:
+        stack: int = thread.process.stack(thread.tid)
+        self.unread += stack < 0
+        if len(self.took) < MOST_TIMES:
+            self.took.append(perf_counter_ns() - now)
+        return stack
+
+    def as_json(self) -> bytes:
+        took = sorted(self.took)
+        facts = {
+            "took_ns": took[len(took) * 99 // 100] if took else 0,
+            "unread": self.unread,
+            "blind": self.blind,
+        }
+        return json.dumps({**self.table.columns(), **facts}, separators=(",", ":")).encode()
 
 
 def read(path: str) -> bytes:
@@ -227,6 +337,12 @@ def read(path: str) -> bytes:
         return os.read(file, 200)
     finally:
         os.close(file)
+
+
+def write(text: bytes) -> None:
+    """All of it, to standard output."""
+    while text:
+        text = text[os.write(1, text) :]
 
 
 def answer(text: str) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from annotate.host import interpreter_lock, watcher
 from annotate.saying import guard
@@ -29,9 +29,15 @@ _PATIENCE_S: Final = 2.0
 """For an answer; the watcher gives one within 0.1 s."""
 _SET_TRACER: Final = 0x59616D61
 """prctl: whom Linux's Yama lets look at this process."""
+_YAMA: Final = Path("/proc/sys/kernel/yama/ptrace_scope")
+_ONLY_WHO_IS_ALLOWED: Final = b"1"
 _DENIED: Final = (1, 13)
 _MOST_WORKERS: Final = 64
 """DataLoader workers that are watched of those that come up at once: the latest."""
+MOST_BESIDE: Final = 8
+"""Threads of this process that are sampled beside the training thread."""
+OURS: Final = "annotate:"
+"""Begins the names of threads of ours."""
 _ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH")
 """What Python may need to start; nothing else of the user's environment is for it."""
 
@@ -42,6 +48,9 @@ class WatchedThread:
     tid: int
     lock_known: bool
     """Whether a wait for Python's lock can be told from other waits."""
+    training: bool = False
+    beside: bool = False
+    """It is another thread of the training process: only its stacks are of interest."""
 
 
 @dataclass
@@ -59,19 +68,23 @@ class States:
     """Why nothing was seen, as a clause."""
     why_no_lock: str = ""
     """Why a wait for the lock cannot be told."""
+    stacks: bytes = b""
+    """JSON of what `watcher.Stacks` knows."""
+    why_no_stacks: str = ""
 
 
 class Watch:
     """One per capture. A fault of ours in it is one warning, and costs the samples."""
 
-    def __init__(self, *, is_wanted: bool = True) -> None:
+    def __init__(self, *, is_wanted: bool = True, with_stacks: bool = False) -> None:
         self.states = States()
         """Of the window that was closed last."""
-        self._is_wanted = is_wanted
+        self._is_wanted, self._with_stacks = is_wanted, with_stacks
         self._owner = os.getpid()
         self._is_open = False
         self._process: _Process | None = None
         self._why_not = ""
+        self._why_no_stacks = "" if with_stacks else "lines=False"
         self._lock: int | str = "not tried"
         self._threads: list[WatchedThread] = []
         self._workers: set[int] = set()
@@ -85,6 +98,19 @@ class Watch:
         with self._guard():
             self._lock = interpreter_lock.address()
             self._process = _Process()
+            _watchers[self._owner] = self._process.pid
+            if self._with_stacks:
+                self._why_no_stacks = self._process.ask("l")
+
+    @property
+    def why_no_stacks(self) -> str:
+        """As a clause; "" where it reads them."""
+        return self._why_not or self._why_no_stacks
+
+    @property
+    def reads_stacks(self) -> bool:
+        """In the window that is open."""
+        return self._is_open and self._with_stacks and not self._why_no_stacks
 
     def open(self) -> None:
         """A window opens; the calling thread is the training thread."""
@@ -95,6 +121,7 @@ class Watch:
         with self._guard():
             self._look_for_names(process)
             if self._can_look(process, threading.get_native_id()):
+                self._watch_beside(process)
                 process.send("o")
                 self._is_open = True
 
@@ -122,11 +149,14 @@ class Watch:
         self._is_open = False
         with self._guard():
             self._look_for_names(process)
-            cpu, *holders = process.ask("c").split("\t")
+            cpu, size, *holders = process.ask("c").split("\t")
+            written = process.written()
             known = {int(tid): name for tid, _, name in (holder.partition("=") for holder in holders)}
             self.states = States(
                 threads=list(self._threads),
-                records=process.records(),
+                records=written[: int(size)],
+                stacks=written[int(size) :],
+                why_no_stacks=self._why_no_stacks,
                 names={**known, **{tid: name for tid, name in self._names.items() if tid in known}},
                 cpu_ns=int(cpu),
                 why_no_lock=self._lock if isinstance(self._lock, str) else "",
@@ -136,6 +166,7 @@ class Watch:
         """End the watcher. Harmless when there is none."""
         process, self._process = self._process, None
         self._is_open = False
+        _watchers.pop(os.getpid(), None)
         if process is not None and os.getpid() == self._owner:
             with guard("annotate could not end the process that watches threads"):
                 process.end()
@@ -154,10 +185,20 @@ class Watch:
         self.states = States(why_not=self._why_not)
         self.end()
 
-    def _next(self, pid: int, tid: int, lock: int | str) -> tuple[object, ...]:
+    def _next(self, pid: int, tid: int, lock: int | str, *, beside: bool = False) -> tuple[object, ...]:
         """The command to watch a thread; it has the next number."""
-        self._threads.append(WatchedThread(pid, tid, isinstance(lock, int)))
+        training = pid == self._owner and not beside
+        self._threads.append(WatchedThread(pid, tid, isinstance(lock, int), training, beside))
         return ("t", len(self._threads) - 1, pid, tid, *((lock,) if isinstance(lock, int) else ()))
+
+    def _watch_beside(self, process: _Process) -> None:
+        """Other threads of this process that run Python: one of them may load the data."""
+        if not self._with_stacks or self._why_no_stacks:
+            return
+        known = {thread.tid for thread in self._threads}
+        others = [tid for tid, name in self._names.items() if tid not in known and not name.startswith(OURS)]
+        for tid in others[: max(0, MOST_BESIDE - sum(thread.beside for thread in self._threads))]:
+            process.ask(*self._next(self._owner, tid, self._lock, beside=True))
 
     def _can_look(self, process: _Process, tid: int) -> bool:
         """Watch the training thread. Where Yama denies that, allow it."""
@@ -197,7 +238,7 @@ class _Process:
     def __init__(self) -> None:
         """Raises: OSError, ValueError, RuntimeError, SubprocessError: it could not be started."""
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `end`)
-        self._lets_look: Any = None
+        self._lets_look = False
         self._rest = b""
         try:
             started = self._start()
@@ -208,8 +249,8 @@ class _Process:
             raise RuntimeError("no pipes")
         self._commands, self._answers = started.stdin, started.stderr
         try:
-            self._pid = int(self._answer())
-            self._since = _started_at(self._pid)
+            self.pid = int(self._answer())
+            self._since = _started_at(self.pid)
             started.wait(_PATIENCE_S)  # it has forked, and is gone
         except BaseException:
             started.kill()
@@ -255,7 +296,7 @@ class _Process:
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode("utf-8", "replace")
 
-    def records(self) -> bytes:
+    def written(self) -> bytes:
         """Raises: OSError."""
         size = os.fstat(self._file.fileno()).st_size
         parts, at = [], 0
@@ -266,13 +307,8 @@ class _Process:
 
     def let_look(self) -> bool:
         """Where Yama allows only one's own children to look at a process: allow this one as well, until it ends."""
-        try:
-            import ctypes
-
-            self._lets_look = ctypes.CDLL(None).prctl
-            return bool(self._lets_look(_SET_TRACER, self._pid, 0, 0, 0) == 0)
-        except (ImportError, OSError, AttributeError):
-            return False
+        self._lets_look = let_look(self.pid)
+        return self._lets_look
 
     def end(self) -> None:
         with contextlib.suppress(OSError):
@@ -280,8 +316,8 @@ class _Process:
         try:
             self._wait()
         finally:
-            if self._lets_look is not None:
-                self._lets_look(_SET_TRACER, 0, 0, 0, 0)
+            if self._lets_look:
+                let_look(0)
             for each in (self._commands, self._answers, self._file):
                 with contextlib.suppress(OSError):
                     each.close()
@@ -291,18 +327,40 @@ class _Process:
         with contextlib.suppress(OSError):
             while True:
                 self._answer()
-        if self._since and _started_at(self._pid) == self._since and not self._has_closed():
+        if self._since and _started_at(self.pid) == self._since and not self._has_closed():
             with contextlib.suppress(OSError):
-                os.kill(self._pid, signal.SIGKILL)
+                os.kill(self.pid, signal.SIGKILL)
         until = monotonic() + _PATIENCE_S
         with contextlib.suppress(OSError):  # a process with number 1 gets all orphans, this one as well
-            while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and monotonic() < until:
+            while os.waitpid(self.pid, os.WNOHANG) == (0, 0) and monotonic() < until:
                 sleep(0.001)
 
     def _has_closed(self) -> bool:
         poll = select.poll()
         poll.register(self._answers, 0)
         return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+_watchers: Final[dict[int, int]] = {}
+"""Process -> its watcher."""
+
+
+def tracer() -> int:
+    """The watcher of this process, where DataLoader workers have to allow that it looks at them; else 0."""
+    try:
+        return _watchers.get(os.getpid(), 0) if _YAMA.read_bytes().strip() == _ONLY_WHO_IS_ALLOWED else 0
+    except OSError:  # a kernel without it
+        return 0
+
+
+def let_look(pid: int) -> bool:
+    """Allow a process to look at this one; 0: nobody any more. False where that is not possible."""
+    try:
+        import ctypes
+
+        return bool(ctypes.CDLL(None).prctl(_SET_TRACER, pid, 0, 0, 0) == 0)
+    except (ImportError, OSError, AttributeError):
+        return False
 
 
 def _started_at(pid: int) -> bytes:

@@ -146,7 +146,7 @@ _UNSAFE: Final = frozenset('"\\')
 class Open:
     """What is open on a thread while recording."""
 
-    __slots__ = ("batch_sample", "items", "reading", "sample", "stages")
+    __slots__ = ("batch_sample", "items", "reading", "sample", "stages", "waiting")
 
     def __init__(self) -> None:
         self.sample = ""
@@ -158,6 +158,8 @@ class Open:
         self.reading = ""
         """Kind of the library's reading function that is open; empty outside of one."""
         self.stages: list[tuple[object, AbstractContextManager[object]]] = []
+        self.waiting = False
+        """The loop waits in an iterator that is recorded; iterators inside it make no wait of their own."""
 
 
 class _Thread(threading.local):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -27,18 +26,14 @@ def thread_samples(states: States, clock: Clock | None) -> ThreadSamples:
         return {"why_not": states.why_not or "torch's profiler recorded no CPU activity, so its clock is unknown"}
     if states.why_not or not states.records:
         return {"why_not": states.why_not or "the window was too short for a sample"}
-    import numpy as np
-
-    kinds = [("time", "<i8"), ("thread", "<i2"), ("state", "<i2"), ("holder", "<i4"), ("cpu", "<i8"), ("delay", "<i8")]
-    size = watcher.RECORD.size
-    rows = np.frombuffer(states.records[: len(states.records) // size * size], dtype=np.dtype(kinds))
+    rows = sample_rows(states)
     left_out, rows = max(0, len(rows) - MOST_SAMPLES), rows[:MOST_SAMPLES]
     holders: list[str] = []
     found: ThreadSamples = {
         "threads": [
             _columns(thread, rows[rows["thread"] == number], clock, states.names, holders)
             for number, thread in enumerate(states.threads)
-            if (rows["thread"] == number).any()
+            if not thread.beside and (rows["thread"] == number).any()
         ],
         "holders": holders,
         "cpu_us": round(states.cpu_ns / 1000, 3),
@@ -49,6 +44,23 @@ def thread_samples(states: States, clock: Clock | None) -> ThreadSamples:
     return found
 
 
+def sample_rows(states: States) -> Any:
+    """An array with the columns of `watcher.RECORD`."""
+    import numpy as np
+
+    kinds = [
+        ("time", "<i8"),
+        ("thread", "<u2"),
+        ("state", "<u2"),
+        ("holder", "<i4"),
+        ("cpu", "<i8"),
+        ("delay", "<i8"),
+        ("stack", "<i4"),
+    ]
+    size = watcher.RECORD.size
+    return np.frombuffer(states.records[: len(states.records) // size * size], dtype=np.dtype(kinds))
+
+
 def _columns(thread: Any, rows: Any, clock: Clock, names: dict[int, str], holders: list[str]) -> SampledThread:
     import numpy as np
 
@@ -57,7 +69,7 @@ def _columns(thread: Any, rows: Any, clock: Clock, names: dict[int, str], holder
     return {
         "pid": thread.pid,
         "tid": thread.tid,
-        "training": thread.pid == os.getpid(),
+        "training": thread.training,
         "lock_known": thread.lock_known,
         "start_us": round(first / 1000, 3),
         "after_us": np.rint((times - first) / 1000).astype(int).tolist(),

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Protocol
 
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers.registered import all_registered
+from annotate.host.watching import tracer
 from annotate.options import WorkerLimits
 from annotate.saying import guard
 from annotate.workers import following, spans_content
@@ -269,7 +270,13 @@ class WorkerCapture:
         self.lost.pop(number, None)
         limits = self._limits
         return Place(
-            os.getpid(), number, str(spool.folder), limits.spool_bytes, limits.buffered_spans, all_registered()
+            os.getpid(),
+            number,
+            str(spool.folder),
+            limits.spool_bytes,
+            limits.buffered_spans,
+            tracer=tracer(),
+            readers=all_registered(),
         )
 
     def accepts(self, loader: Any, place: Place | None) -> bool:

@@ -22,6 +22,8 @@ class Place(NamedTuple):
     """Of the spool; empty when no capture is on, and no spans are recorded."""
     spool_bytes: int = 0
     buffered_spans: int = 0
+    tracer: int = 0
+    """A process that the worker has to allow to look at it; 0: none."""
     readers: tuple[Registered, ...] = ()
     """The user's own, which a spawned worker has not been told of."""
 

@@ -21,8 +21,10 @@ from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
 from typing import Any, Final, Literal, Protocol
 
+from annotate.hooks import marked
 from annotate.hooks.collating import Collate
 from annotate.hooks.patching import Patches
+from annotate.hooks.wrappers import waited_for
 from annotate.saying import guard
 from annotate.workers import transport
 from annotate.workers.batches import Iteration, Listener, SamplerProxy
@@ -71,6 +73,10 @@ _making: Final[set[tuple[int, int]]] = set()
 METHODS: Final = ("__iter__", "_get_iterator")
 """Of DataLoader classes: what makes an iterator, or has a persistent one begin again."""
 _OURS: Final = "_annotate_follows"
+_ASLEEP: Final = "annotate_asleep"
+"""Of a method that waits for the first iteration (`annotate.launch`): puts the original back, and returns what is to be
+called at that iteration."""
+_waking: Final[list[Callable[[], None]]] = []
 
 
 def add(follower: Follower) -> None:
@@ -138,6 +144,17 @@ def hook_class(cls: type) -> None:
                 _hook_methods(base)
 
 
+def hook_all_classes() -> None:
+    """`hook_class` for every class of loaders that there is by now."""
+    from torch.utils.data import DataLoader
+
+    waiting: list[type] = [DataLoader]
+    while waiting:
+        cls = waiting.pop()
+        hook_class(cls)
+        waiting += type.__subclasses__(cls)
+
+
 def _install() -> None:
     from torch.utils.data import DataLoader
 
@@ -151,6 +168,9 @@ def _install() -> None:
 def _hook_methods(cls: type) -> None:
     for name in METHODS:
         method = vars(cls).get(name)
+        if hasattr(method, _ASLEEP):
+            _waking.append(getattr(method, _ASLEEP)())
+            method = vars(cls).get(name)
         if isfunction(method) and not hasattr(method, _OURS):
             _patches.set_attribute(cls, name, _followed(method))
 
@@ -163,6 +183,8 @@ def _followed(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def make_iterator(self: Any, *args: Any, **kwargs: Any) -> Any:
         key = (get_ident(), id(self))
+        if makes_it_later and _followers and os.getpid() == pid and not marked.is_skipped(self):
+            return waited_for(original(self, *args, **kwargs), type(self).__name__)
         if makes_it_later or not _followers or key in _making or os.getpid() != pid:
             return original(self, *args, **kwargs)
         _making.add(key)
@@ -182,6 +204,8 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
     iteration: Iteration | None = None
     with ExitStack() as hooks:
         with guard(f"annotate cannot follow the batches of a {type(loader).__name__}"):
+            while _waking:
+                _waking.pop()()
             followers = [follower for follower in _followers if follower.wants(loader)]  # asking may add one
             if followers:
                 iteration = _follow(loader, followers, hooks)
@@ -281,6 +305,7 @@ def _after_fork() -> None:
     """A forked child follows nobody's loaders."""
     _followers.clear()
     _making.clear()
+    _waking.clear()
     _patches.undo()
 
 

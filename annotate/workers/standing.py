@@ -11,9 +11,10 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, ClassVar, Final
 
+from annotate.ending import at_end
 from annotate.hooks import marked
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in, follow_iteration
@@ -63,19 +64,16 @@ class Loaders:
     """All loaders that are followed, by number."""
 
     def __init__(self) -> None:
-        self.follows_all = False
-        """Those that nobody annotated too."""
         self.settings: Final[list[LoaderMetadata]] = []
         """By number, as they were at the latest ``iter(loader)``."""
         self.in_use: Final[dict[int, int]] = {}
         """Number -> iterations of it that gave batches in the session that is on, or was on last."""
         self.has_too_many = False
+        self.may_run_stages = False
+        """A stage was made: any loader may run it in its workers, and all are followed."""
         self._numbers: Final[dict[int, tuple[weakref.ref[Any], int]]] = {}
-        self._skipped: Final[dict[int, weakref.ref[Any]]] = {}
-
-    def skip(self, loader: object) -> None:
-        """Never follow this one."""
-        self._skipped[id(loader)] = weakref.ref(loader)
+        self._datasets: Final[dict[int, weakref.ref[Any]]] = {}
+        """By number: an iterator keeps its dataset, and not its loader."""
 
     def number_of(self, loader: object) -> int | None:
         known = self._numbers.get(id(loader))
@@ -88,7 +86,7 @@ class Loaders:
     def alive(self) -> list[object]:
         return [loader for reference, _ in list(self._numbers.values()) if (loader := reference()) is not None]
 
-    def iterated(self, loader: object) -> int | None:
+    def iterated(self, loader: Any) -> int | None:
         """The number of a loader that is about to be iterated; None for one that is not to be followed."""
         number = self.number_of(loader)
         if number is None:
@@ -100,22 +98,29 @@ class Loaders:
             number = len(self.settings)
             self._numbers[id(loader)] = weakref.ref(loader, self._forget), number
             self.settings.append({})
-        elif self._is_skipped(loader):
+        elif marked.is_skipped(loader):
             return None
         self.settings[number] = describe(loader)
+        with suppress(TypeError, AttributeError):  # a list, for one
+            self._datasets[number] = weakref.ref(loader.dataset)
         return number
+
+    def datasets_alone(self) -> list[object]:
+        """Those whose loaders are gone (``for batch in DataLoader(...)``)."""
+        there = {number for reference, number in list(self._numbers.values()) if reference() is not None}
+        found = [(number, reference()) for number, reference in list(self._datasets.items())]
+        for number, dataset in found:
+            if dataset is None:
+                del self._datasets[number]
+        return [dataset for number, dataset in found if dataset is not None and number not in there]
 
     def _forget(self, dead: weakref.ref[Any]) -> None:
         for key, (reference, _) in list(self._numbers.items()):
             if reference is dead:
                 del self._numbers[key]
 
-    def _is_skipped(self, loader: object) -> bool:
-        skipped = self._skipped.get(id(loader))
-        return skipped is not None and skipped() is loader
-
     def _is_wanted(self, loader: object) -> bool:
-        return not self._is_skipped(loader) and (self.follows_all or is_annotated(loader))
+        return not marked.is_skipped(loader) and (marked.follows_all or self.may_run_stages or is_annotated(loader))
 
 
 def is_annotated(loader: object) -> bool:
@@ -146,12 +151,18 @@ class StandingEpoch(Epoch):
         if self.iteration.has_workers:
             batch.loader, batch.epoch = self.loader, self.epoch
             self._batches.kept.append(batch)
-        elif self._workers.is_armed:
-            self._note(batch.drawn or 0)
+        else:
+            self._handed_out(batch.drawn or 0)
 
     def consumed(self, batch: Batch) -> None:
-        if self._workers.is_armed:
-            self._note(batch.consumed or 0)
+        self._handed_out(batch.consumed or 0)
+
+    def _handed_out(self, now: int) -> None:
+        workers = self._workers
+        if workers.is_armed:
+            self._note(now)
+        if workers.on_any_batch is not None:
+            workers.on_any_batch(self)
 
     def _note(self, now: int) -> None:
         """A batch is handed out, or with zero workers about to be made, while a profiler is at work."""
@@ -178,6 +189,10 @@ class StandingWorkers(WorkerCapture):
         """Called with every loader that is iterated while armed."""
         self.on_batch: Callable[[int], None] | None = None
         """Called with the moment (``perf_counter_ns``) of each batch that is handed out while armed."""
+        self.on_any_batch: Callable[[StandingEpoch], None] | None = None
+        """Called for each batch that is handed out, or with zero workers about to be made, armed or not."""
+        self.on_exit: Callable[[], None] | None = None
+        """Called when the process ends, while what the workers have recorded is still there."""
         self._pid = os.getpid()
         super().__init__(self.loaders.number_of, Patches(), WorkerLimits(spool_bytes=_SPOOL_BYTES))
 
@@ -187,7 +202,7 @@ class StandingWorkers(WorkerCapture):
 
     def remove(self) -> None:
         """Let go of everything."""
-        self.on_loader = self.on_batch = None
+        self.on_loader = self.on_batch = self.on_any_batch = None
         self.is_armed = False
         atexit.unregister(self._at_exit)
         super().end()
@@ -270,13 +285,15 @@ class StandingWorkers(WorkerCapture):
             except OSError as error:
                 self._failed = str(error)
                 return None
-            atexit.register(self._at_exit)
+            at_end(self._at_exit)
             if self.window is not None and not self.window[1]:
                 self.spool.open_window()
         return self.spool
 
     def _at_exit(self) -> None:
         if os.getpid() == self._pid and self.spool is not None:
+            if self.on_exit is not None:
+                self.on_exit()
             with guard("annotate left a folder for temporary files behind"):
                 self.spool.remove()
 

@@ -12,12 +12,13 @@ from multiprocessing.util import Finalize
 from time import perf_counter_ns
 from typing import Any, Final
 
-from annotate.hooks import marked, patching, readers
+from annotate.hooks import libraries, marked, patching, readers
 from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers import registered
 from annotate.hooks.stand_ins import callable_label
+from annotate.host.watching import let_look
 from annotate.passing import pass_over
 from annotate.recording import span_recorder, switch
 from annotate.saying import guard, send_faults_by
@@ -168,12 +169,15 @@ def begin(place: Place, worker: int, began: int) -> None:
     pass_over()
     patches = _inherited_patches()
     contents: list[Content] = []
+    if place.tracer:
+        let_look(place.tracer)
     if place.folder:
         contents.append(SpansContent(place, worker, os.getpid(), began, patches))
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)
     sums = SumsContent(patches)
     registered.adopt(place.readers)
     readers.install(patches)
+    libraries.install(patches)
     for role, obj in marked.objects():
         time_marked(patches, role, obj)
     info = _worker_info()

@@ -6,10 +6,12 @@ import { EMBEDDED_ID, embeddedSource } from "./data/embedded";
 import { browserTimers, poll } from "./data/poll";
 import { source, useSource } from "./data/source";
 import { refreshRuns } from "./state/actions";
-import { captureId, report, runs, runsError, theme, view } from "./state/atoms";
-import { readPlace, writePlace } from "./state/location";
+import { report, runs, runsError, theme } from "./state/atoms";
+import { keepPlace } from "./state/location";
+import { loadAhead } from "./state/timeline-loader";
 import { applyTheme, watchTheme } from "./theme/theme";
 import { App } from "./views/app";
+import { watchPrinting } from "./views/shared/printing";
 
 const IDLE_POLL_MS = 5000;
 const BUSY_POLL_MS = 1000;
@@ -42,13 +44,6 @@ function pollDelay(): number {
   return waiting ? BUSY_POLL_MS : IDLE_POLL_MS;
 }
 
-function restorePlace(): void {
-  const place = readPlace();
-  view.value = place.view;
-  captureId.value = place.capture;
-  writePlace(place);
-}
-
 /** Draws the page into the document's body. Never throws: an error is shown instead. */
 export async function render(): Promise<void> {
   try {
@@ -60,13 +55,16 @@ export async function render(): Promise<void> {
     const carried = embeddedSource(document);
     if (carried === null) await loadStyles();
     else useSource(carried);
-    restorePlace();
-    window.addEventListener("hashchange", restorePlace);
+    keepPlace();
+    watchPrinting();
     const root = document.createElement("div");
     document.body.append(root);
     draw(<App />, root);
     if (source().live) poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
-    else await refreshRuns();
+    else {
+      await refreshRuns();
+      loadAhead();
+    }
   } catch (error) {
     const line = document.createElement("p");
     line.dataset.testid = "error-state";

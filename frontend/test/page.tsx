@@ -22,12 +22,14 @@ function reset(): void {
   atoms.view.value = "overview";
   atoms.timeline.value = { ...atoms.EMPTY_TIMELINE, error: "not in this test" };
   atoms.range.value = null;
+  atoms.isLedAbove.value = false;
   atoms.deviceIndex.value = 0;
   atoms.selectedGapUs.value = null;
   atoms.chainLink.value = null;
   atoms.causeFilter.value = null;
   atoms.loaderNumber.value = 0;
   atoms.selectedBatch.value = null;
+  atoms.markedSpan.value = null;
   atoms.batchRows.value = atoms.FIRST_ROWS;
   atoms.batchSort.value = { column: "wait_us", descending: true };
   atoms.lanesTurned.value = new Set();
@@ -37,6 +39,7 @@ function reset(): void {
   atoms.stagesFlat.value = false;
   atoms.stagesFolded.value = new Set();
   atoms.comparison.value = { kind: "none" };
+  atoms.suggestion.value = null;
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -20,18 +21,44 @@ from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
+TORCHS_WAIT = "enumerate("
+"""Begins the names of torch's own waits."""
 PROMPT_NS = 1_000_000
 """A batch that lay in the queue for longer was not waited for: no thread starts that slowly."""
 
 
 def waits_around_loaders(trace: Trace) -> Iterator[tuple[Stage, Int64Array, Int64Array]]:
     """The training thread's waits in iterators that are no recorded loader, by stage: starts and ends."""
+    loaders = _names_of_loaders(trace)
+    for stage, start, end in _waits_of_iterators(trace) if loaders or threads_beside(trace) else ():
+        if stage.label.removesuffix(FIRST_BATCH) not in loaders:
+            yield stage, start, end
+
+
+def _waits_in_loaders_with_a_thread(trace: Trace) -> Iterator[tuple[Stage, Int64Array, Int64Array]]:
+    """The same in recorded loaders, where another thread makes their batches (MONAI's ThreadDataLoader, SPDL)."""
+    spans = trace.stage_spans
+    beside = np.isin(trace.events.track[spans.row], threads_beside(trace))
+    is_building = np.logical_or.reduce([spans.is_kind(kind) for kind in ("sample", "transform", "collate")])
+    loaders = _names_of_loaders(trace) if (beside & is_building).any() else set()
+    for stage, start, end in _waits_of_iterators(trace) if loaders else ():
+        if stage.label.removesuffix(FIRST_BATCH) in loaders:
+            yield stage, start, end
+
+
+def _names_of_loaders(trace: Trace) -> set[str]:
+    names = {loader.name for loader in trace.info.pipeline.loaders} if trace.info.pipeline else set()
+    return names - {""}
+
+
+def _waits_of_iterators(trace: Trace) -> Iterator[tuple[Stage, Int64Array, Int64Array]]:
+    """All waits of the training thread but torch's own spans: those are a loader's, whatever class it has."""
     spans, events = trace.stage_spans, trace.events
-    loaders = {loader.name for loader in trace.info.pipeline.loaders} if trace.info.pipeline else set()
-    loaders.discard("")
-    for number, stage in enumerate(spans.stages if loaders else ()):
-        if stage.kind == "wait" and stage.label.removesuffix(FIRST_BATCH) not in loaders:
+    is_torchs = np.array([name.startswith(TORCHS_WAIT) for name in trace.names], dtype=np.bool_)
+    for number, stage in enumerate(spans.stages):
+        if stage.kind == "wait":
             rows = spans.row[(spans.stage == number) & (events.track[spans.row] == trace.training_track)]
+            rows = rows[~is_torchs[events.name[rows]]]
             yield stage, events.start_ns[rows], events.end_ns[rows]
 
 
@@ -39,12 +66,13 @@ def find_fed_waits(trace: Trace) -> dict[str, Intervals]:
     """By the label of their iterator."""
     found: dict[str, list[Intervals]] = {}
     may_be_fed = bool(threads_beside(trace)) or bool(trace.info.pipeline and trace.info.pipeline.workers)
-    for stage, start, end in waits_around_loaders(trace) if may_be_fed else ():
+    waits = chain(waits_around_loaders(trace), _waits_in_loaders_with_a_thread(trace))
+    for stage, start, end in waits if may_be_fed else ():
         alone = trace.stage_spans.inner_waits.overlap(start, end) == 0
         label = stage.label.removesuffix(FIRST_BATCH)
         found.setdefault(label, []).append(Intervals.union(start[alone], end[alone]))
-    waits = {label: Intervals.union_of(sets) for label, sets in found.items()}
-    return {label: time for label, time in waits.items() if len(time)}
+    by_label = {label: Intervals.union_of(sets) for label, sets in found.items()}
+    return {label: time for label, time in by_label.items() if len(time)}
 
 
 def threads_beside(trace: Trace) -> list[int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -39,7 +40,19 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
             yield missing["load"].as_diagnostic()
         yield from _cost_notes(results, missing.get("costs"))
         yield from _sample_notes(results, missing.get("limits"))
+    yield from _line_notes(results.lines)
     yield from _trace_notes(trace, results.tree)
+
+
+def _line_notes(lines: HotLines | None) -> Iterator[Diagnostic]:
+    check = lines.check if lines else None
+    if check is not None and not check.agrees:
+        message = (
+            f"Sampled lines: the share of {check.stage} by samples differs by {abs(check.difference) * 100:.1f} points "
+            "from its share by spans, so take the shares of lines as rough. The sampler was kept from its CPU, or some "
+            "code hides from it"
+        )
+        yield Diagnostic("capture", "lines_disagree", 1, message)
 
 
 def _trace_notes(trace: Trace, tree: StageTree) -> Iterator[Diagnostic]:

@@ -11,6 +11,7 @@ from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.gaps import Gap
 from tb_dataplugin.analyses.host_load import HostLoad
+from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.samples import SlowSample
@@ -67,3 +68,4 @@ class Results:
     steady: SteadyState | None = None
     doubts: tuple[Doubt, ...] = ()
     limits: ThreadLimits | None = None
+    lines: HotLines | None = None

@@ -16,6 +16,7 @@ from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.flow import find_flow
 from tb_dataplugin.analyses.gaps import list_gaps
 from tb_dataplugin.analyses.host_load import find_host_load
+from tb_dataplugin.analyses.hot_lines import find_hot_lines
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
@@ -106,6 +107,7 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         load=load,
         operators=find_operators(trace, window, loader),
         limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
+        lines=reasons.known("lines", find_hot_lines(trace, tree, window, loader, devices, attribution)),
     )
     results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
     return replace(results, doubts=find_doubts(results))

@@ -18,6 +18,7 @@ class SlowSample:
     """`index` is -1 for iterable datasets. `stage` has the most self time in the sample, `stage_ns` of it."""
 
     index: int
+    start_ns: int
     duration_ns: int
     loader: int
     worker: int
@@ -55,6 +56,7 @@ def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess) -
     facts = trace.span_facts
     return SlowSample(
         index=int(facts.index[row]),
+        start_ns=start,
         duration_ns=end - start,
         loader=process.loader,
         worker=process.worker,

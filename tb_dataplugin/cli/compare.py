@@ -14,13 +14,13 @@ from tb_dataplugin.cli.inputs import (
     add_links_argument,
     analyse_all,
     check_output,
-    complain,
     expand,
     is_folder,
     open_one,
     stores_for,
     write_text,
 )
+from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json

@@ -6,18 +6,17 @@ import argparse
 import contextlib
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
+from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, NothingToReport, UnreadableTrace
 from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.shown import shown
 
 
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
@@ -90,16 +89,6 @@ def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tu
     """The reports of `open_all`."""
     kept, status = open_all(traces, stores)
     return [capture.capture for capture in kept], status
-
-
-def complain(message: str) -> None:
-    """One line on stderr; names in it are escaped."""
-    print(f"tb-dataplugin: {shown(message)}", file=sys.stderr)
-
-
-def forget_output() -> None:
-    """Nobody reads standard output any longer; what is still to be flushed goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_text(text: str, output: Path | None) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Sequence
-from typing import ClassVar, NoReturn, Protocol
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import ClassVar, Final, NoReturn, Protocol
 
-from tb_dataplugin.cli.compare import CompareCommand
-from tb_dataplugin.cli.inputs import complain, forget_output
-from tb_dataplugin.cli.report import ReportCommand
+from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.shown import shown
 from tb_dataplugin.version import VERSION
@@ -28,12 +27,28 @@ class Command(Protocol):
     def run(arguments: argparse.Namespace) -> int: ...
 
 
-COMMANDS: tuple[type[Command], ...] = (ReportCommand, CompareCommand)
+COMMANDS: Final = {
+    "report": ("tb_dataplugin.cli.report", "ReportCommand"),
+    "compare": ("tb_dataplugin.cli.compare", "CompareCommand"),
+    "export": ("tb_dataplugin.cli.export", "ExportCommand"),
+    "run": ("tb_dataplugin.cli.run", "RunCommand"),
+    "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
+}
+"""Module and class, imported when it is asked for: `run` waits beside a training program, and must have no threads of
+numpy's, which would get the signals that are meant for it.
+"""
+
+
+def _asked_for(argv: Sequence[str]) -> Iterable[type[Command]]:
+    for name, (module, cls) in COMMANDS.items():
+        if not argv or argv[0] not in COMMANDS or argv[0] == name:
+            yield getattr(import_module(module), cls)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error (see `compare`)."""
-    arguments = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    arguments = build_parser(words).parse_args(words)
     if isinstance(sys.stdout, io.TextIOWrapper):  # do not stop for a name that the terminal cannot show
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -63,20 +78,26 @@ def _fail(error: DataPipelineError) -> int:
 class _Parser(argparse.ArgumentParser):
     """Its errors quote what was typed, which may come from a script's file names."""
 
+    bad_usage = 2
+    """Exit status; `run` leaves 2 to the programs that it runs."""
+
     def error(self, message: str) -> NoReturn:
-        super().error(shown(message))
+        self.print_usage(sys.stderr)
+        self.exit(self.bad_usage, shown(f"{self.prog}: error: {message}") + "\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """For a command line: with the subcommand that it begins with, or with all."""
     parser = _Parser(
         prog="tb-dataplugin",
         description="Shows which stage of your PyTorch data pipeline the device waits for.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
+    for command in _asked_for(argv):
         text = (command.__doc__ or "").strip()
         sub = subcommands.add_parser(command.name, help=text.splitlines()[0], description=text)
         command.add_arguments(sub)
+        sub.bad_usage = getattr(command, "bad_usage", 2)
         sub.set_defaults(run=command.run, command=command.name)
     return parser

@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from tb_dataplugin.cli.inputs import (
     add_cache_argument,
     add_links_argument,
     check_output,
-    complain,
     expand,
     open_all,
     stores_for,
     write_text,
 )
+from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
@@ -24,6 +24,8 @@ from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size
+
+PAGE: Final = "tb-dataplugin-report"
 
 
 class ReportCommand:
@@ -39,7 +41,8 @@ class ReportCommand:
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
         add_cache_argument(parser)
         add_links_argument(parser)
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
+        help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_output)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
@@ -50,11 +53,18 @@ class ReportCommand:
         return status
 
 
+def _free_file() -> Path:
+    """Where a page goes that would flood the terminal: into the working folder, in place of no other file."""
+    names = (f"{PAGE}{number}.html" for number in ("", *(f"-{count}" for count in range(2, 1000))))
+    return next((path for name in names if not (path := Path(name)).exists()), Path(f"{PAGE}.html"))
+
+
 def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
     report, output = as_report([capture.capture for capture in kept]), arguments.output
     if arguments.format == "html":
         title = shown(", ".join(map(str, arguments.paths)))
         page = as_html(report, [timeline_of(capture) for capture in kept], title)
+        output = _free_file() if output is None and sys.stdout.isatty() else output
         write_text(page, output)
         size = len(page.encode())
         if output is not None:

@@ -41,6 +41,13 @@ def why_not_comparable(before: Sequence[Run], after: Sequence[Run]) -> str:
     return ""
 
 
+def are_same_program(one: pb.Capture, other: pb.Capture) -> bool:
+    """Whether the strongest evidence that both have speaks for one program; without any nothing is known."""
+    if (one.mode == "replay") != (other.mode == "replay"):
+        return False
+    return next(_opinions([[one], [other]]), "nothing to go by") == ""
+
+
 def are_identical(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> bool:
     """Whether the reports say the same, whatever their files are called: so they do of traces with the same bytes."""
     return Counter(map(_content, before)) == Counter(map(_content, after))

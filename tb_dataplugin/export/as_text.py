@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
 from tb_dataplugin.export.harmless import harmless
+from tb_dataplugin.export.lines_text import line_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
@@ -41,7 +42,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
             yield from _wrap(fact.text, "  ")
     yield ""
     yield from _numbers(capture)
-    for section in (_idle_causes, _steps, _stages, _workers, _slow_samples, _gaps, _findings):
+    for section in (_idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, _findings):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
 
@@ -221,6 +222,12 @@ def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:
     ratios = sorted((row for row in rows if row.HasField("replay_ratio")), key=lambda row: -row.self_us)[:3]
     slower = ", ".join(f"{row.path[-1]} {ratio(row.replay_ratio)}" for row in ratios)
     yield from _wrap(f"cost of contention, time per call in training over that in the replay: {slower}", "  ")
+
+
+def _lines(capture: pb.Capture, style: Style) -> Iterator[str]:
+    if capture.lines.samples:
+        yield from _heading("Hottest lines   share of the time inside the stage", style)
+        yield from line_lines(capture)
 
 
 def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:

@@ -6,7 +6,7 @@ This is the only place in `findings/` that knows nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
@@ -212,6 +212,18 @@ class SlowSampleSignal:
 
 
 @dataclass(frozen=True, slots=True)
+class HotLine:
+    """The line of the user's code that takes most of a stage, or of a part of the training thread's time."""
+
+    text: str
+    """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``."""
+    place: str
+    """``train.py:41``."""
+    share: float
+    """Of the stage's time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Signals:
     """None: not known from this capture. Devices: the first one."""
 
@@ -285,6 +297,10 @@ class Signals:
     """What makes the whole capture doubtful, the worst first."""
     lock: LockSignals | None = None
     """None where waiting for Python's lock was not recorded, or too few samples were taken."""
+    stage_lines: Mapping[str, HotLine] = field(default_factory=dict)
+    """By the stage's name; without those of which too few samples were taken."""
+    training_lines: Mapping[str, HotLine] = field(default_factory=dict)
+    """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock."""
 
     @property
     def lock_limits_wait(self) -> bool:

@@ -136,6 +136,9 @@ twice: some collecting is never got rid of)."""
 LIMIT_WORTH_A_WORD: Final = 0.05
 """Share of a part of the time, from which a limit of it is named: a smaller one may be chance in a hundred samples."""
 
+HOT_LINE: Final = 0.2
+"""Share of a stage's time that one line has, from which a finding names it: below, the stage has no line that leads."""
+
 LOCK: Final = 0.05
 """Share of the window that the training thread waits for Python's lock, from which that is worth a change (as
 INPUT_BOUND). The lower end of its 95% interval must be above half of it: a few samples may meet short waits."""

@@ -12,6 +12,7 @@ from annotate.trace_format import Stage, StepSource
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.model.line_samples import LineSamples
 from tb_dataplugin.model.thread_samples import ThreadSamples
 
 Mode = Literal["train", "replay", "unannotated"]
@@ -151,7 +152,9 @@ class ThreadCosts:
 
 @dataclass(frozen=True, slots=True)
 class PipelineInfo:
-    """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread."""
+    """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread. `stages_at`:
+    span name and place in the code, ``file:line``.
+    """
 
     mode: Mode
     loaders: tuple[LoaderInfo, ...] = ()
@@ -168,6 +171,8 @@ class PipelineInfo:
     training_thread: ThreadCosts | None = None
     thread_samples: ThreadSamples | None = None
     collections: Intervals | None = None
+    lines: LineSamples | None = None
+    stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     step_source: StepSource = "profiler"
     step_boundaries_ns: Int64Array | None = None

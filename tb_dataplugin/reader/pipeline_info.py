@@ -9,7 +9,7 @@ import numpy as np
 
 from annotate.trace_format import FORMAT_VERSION, METADATA_KEY, Mode, StepSource
 from tb_dataplugin.diagnostics import DiagnosticsCollector
-from tb_dataplugin.limits import MOST_SETTINGS, MOST_STEPS, MOST_WORKERS, over
+from tb_dataplugin.limits import MOST_SETTINGS, MOST_STAGES, MOST_STEPS, MOST_WORKERS, over
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
@@ -22,6 +22,7 @@ from tb_dataplugin.model.trace import (
     WorkerProcess,
 )
 from tb_dataplugin.reader.decimals import LONGEST_NS
+from tb_dataplugin.reader.line_samples import Lines, read_line_samples
 from tb_dataplugin.reader.thread_samples import Collections, Samples, read_collections, read_thread_samples
 
 MOST_US: Final = 9e15
@@ -107,6 +108,8 @@ class _Metadata(msgspec.Struct):
     training_thread: _ThreadCosts | None = None
     thread_samples: Samples | None = None
     collections: Collections | None = None
+    lines: Lines | None = None
+    stages_at: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     steps: _Steps | None = None
 
@@ -152,6 +155,8 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         if metadata.thread_samples
         else None,
         collections=read_collections(metadata.collections, origin_ns) if metadata.collections else None,
+        lines=read_line_samples(metadata.lines, origin_ns, diagnostics) if metadata.lines else None,
+        stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),
         notes=metadata.notes,
         step_source=metadata.steps.source if metadata.steps else "profiler",
         step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,

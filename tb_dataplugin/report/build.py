@@ -16,6 +16,7 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
 from tb_dataplugin.report.build_limits import limited_by, thread_samples_report
+from tb_dataplugin.report.build_lines import lines_report
 from tb_dataplugin.report.build_stages import stage_reports, stage_summary_report
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.report.build_workers import cost_report, load_report, load_row_report, worker_fields
@@ -52,6 +53,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         operators=results.operators,
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
+        lines=lines_report(results.lines) if results.lines else None,
     )
 
 

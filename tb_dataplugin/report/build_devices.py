@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from tb_dataplugin.analyses.chains import Chain, Span
 from tb_dataplugin.analyses.copies import CopyFigures
@@ -14,13 +15,22 @@ from tb_dataplugin.limits import MOST_LABEL
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_limits import limited_by
 from tb_dataplugin.report.build_units import maybe_us, us
+from tb_dataplugin.timeline.calls import call_lane_ids
 from tb_dataplugin.timeline.lanes import lane_ids, worker_lane_id
 
 LaneIds = Mapping[int, str]
+"""Row of the trace -> id of the lane that shows it."""
+
+
+class _Lanes(NamedTuple):
+    """Where stages are shown, and where calls are."""
+
+    stages: LaneIds
+    calls: LaneIds
 
 
 def device_reports(results: Results, sentences: Sentences) -> Iterator[pb.Device]:
-    lanes = lane_ids(results.trace, results.tree)
+    lanes = _Lanes(lane_ids(results.trace, results.tree), call_lane_ids(results))
     columns = zip(
         results.devices, results.attribution.devices, results.gaps, results.copies, sentences.devices, strict=True
     )
@@ -48,7 +58,7 @@ def idle_by_cause(times_ns: Mapping[Cause, int]) -> pb.IdleByCause:
     return pb.IdleByCause(**{cause: us(time) for cause, time in times_ns.items()})
 
 
-def _gap(gap: Gap, lanes: LaneIds) -> pb.Gap:
+def _gap(gap: Gap, lanes: _Lanes) -> pb.Gap:
     return pb.Gap(
         start_us=us(gap.start_ns),
         duration_us=us(gap.duration_ns),
@@ -61,13 +71,13 @@ def _gap(gap: Gap, lanes: LaneIds) -> pb.Gap:
     )
 
 
-def _chain(chain: Chain, lanes: LaneIds) -> pb.Chain:
+def _chain(chain: Chain, lanes: _Lanes) -> pb.Chain:
     report = pb.Chain(
-        launch=_link(chain.launch, lanes),
-        wait=_link(chain.wait, lanes),
-        sample=_link(chain.sample, lanes),
+        launch=_link(chain.launch, lanes.calls),
+        wait=_link(chain.wait, lanes.stages),
+        sample=_link(chain.sample, lanes.stages),
         sample_index=chain.index if chain.index >= 0 else None,
-        stage=_link(chain.stage, lanes),
+        stage=_link(chain.stage, lanes.stages),
     )
     batch = chain.batch
     if batch is not None:

@@ -15,9 +15,12 @@ from tb_dataplugin.report.build_units import maybe_us, us
 
 
 def stage_reports(results: Results, sentences: Sentences) -> Iterator[pb.Stage]:
+    pipeline = results.trace.info.pipeline
+    places = dict(pipeline.stages_at) if pipeline else {}
     for row in results.stages:
         stage = _stage(row, results.occupancy.get(row.path))
         stage.limited_by_text = sentences.limits.get(row.path, "")
+        stage.defined_at = places.get(row.stage.name, "")
         stage.MergeFrom(_blocks(results.stage_blocks[row.path]))
         yield stage
 

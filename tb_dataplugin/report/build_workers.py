@@ -137,6 +137,7 @@ def _slow_sample(sample: SlowSample) -> pb.SlowSample:
     return pb.SlowSample(
         index=sample.index,
         loader=sample.loader,
+        start_us=us(sample.start_ns),
         duration_us=us(sample.duration_ns),
         worker=sample.worker,
         batch=sample.batch,

@@ -98,6 +98,7 @@ class Capture(_message.Message):
     DOUBTS_FIELD_NUMBER: _builtins.int
     OPERATORS_FIELD_NUMBER: _builtins.int
     THREAD_SAMPLES_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -205,6 +206,10 @@ class Capture(_message.Message):
         absent where what threads wait for was not recorded
         """
 
+    @_builtins.property
+    def lines(self) -> Global___Lines:
+        """absent where no stacks were sampled"""
+
     def __init__(
         self,
         *,
@@ -241,10 +246,11 @@ class Capture(_message.Message):
         doubts: _abc.Iterable[Global___Doubt] | None = ...,
         operators: _abc.Iterable[_builtins.str] | None = ...,
         thread_samples: Global___ThreadSamples | None = ...,
+        lines: Global___Lines | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "lines", b"lines", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -1301,6 +1307,7 @@ class Stage(_message.Message):
     LIMITED_BY_FIELD_NUMBER: _builtins.int
     BLOCKED_US_FIELD_NUMBER: _builtins.int
     LIMITED_BY_TEXT_FIELD_NUMBER: _builtins.int
+    DEFINED_AT_FIELD_NUMBER: _builtins.int
     BLOCK_COUNT_FIELD_NUMBER: _builtins.int
     BLOCK_SELF_US_FIELD_NUMBER: _builtins.int
     BLOCK_CPU_US_FIELD_NUMBER: _builtins.int
@@ -1341,13 +1348,16 @@ class Stage(_message.Message):
     """
     limited_by_text: _builtins.str
     """how self_us divides, as a sentence; "" when unknown"""
+    defined_at: _builtins.str
+    """"file:line" of the class, function or annotate.stage call that it is named for; "" """
     @_builtins.property
     def path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """enclosing stages, outermost first, ending with this one"""
 
     @_builtins.property
     def block_count(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
+        """when unknown
+        What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
         workers: of steps), by time; about 64 of them.
         calls
         """
@@ -1387,6 +1397,7 @@ class Stage(_message.Message):
         limited_by: _builtins.str = ...,
         blocked_us: _builtins.float | None = ...,
         limited_by_text: _builtins.str = ...,
+        defined_at: _builtins.str = ...,
         block_count: _abc.Iterable[_builtins.int] | None = ...,
         block_self_us: _abc.Iterable[_builtins.float] | None = ...,
         block_cpu_us: _abc.Iterable[_builtins.float] | None = ...,
@@ -1394,7 +1405,7 @@ class Stage(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015
@@ -2018,6 +2029,7 @@ class SlowSample(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     STAGE_US_FIELD_NUMBER: _builtins.int
     LOADER_FIELD_NUMBER: _builtins.int
+    START_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2028,6 +2040,7 @@ class SlowSample(_message.Message):
     """the stage with most self time in it"""
     stage_us: _builtins.float
     loader: _builtins.int
+    start_us: _builtins.float
     def __init__(
         self,
         *,
@@ -2039,10 +2052,11 @@ class SlowSample(_message.Message):
         stage: _builtins.str = ...,
         stage_us: _builtins.float = ...,
         loader: _builtins.int = ...,
+        start_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2505,7 +2519,7 @@ class Timeline(_message.Message):
 
     @_builtins.property
     def colors(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an"""
+        """per name, its theme token: a stage kind, "operator", "runtime", "kernel", "copy", "step", "batch", or an"""
 
     def __init__(
         self,
@@ -2556,9 +2570,11 @@ class Lane(_message.Message):
     LOADER_TITLE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     kind: _builtins.str
-    """steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches"""
+    """steps | stages | calls | worker | counter | device | gaps; row 0 of a worker are its batches,"""
     title: _builtins.str
-    """what to write beside the lane; ends in `worker` or `device` where the lane has one"""
+    """of calls a thread's outermost operators, and row 1 its runtime calls
+    what to write beside the lane; ends in `worker` or `device` where the lane has one
+    """
     unit: _builtins.str
     """of a counter: "%", "bytes", "bytes/s", "us/s" """
     top: _builtins.float
@@ -2976,3 +2992,324 @@ class SettingChange(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SettingChange: _TypeAlias = SettingChange  # noqa: Y015
+
+@_typing.final
+class Lines(_message.Message):
+    """Which lines of the code take the time: stacks of the training thread, of threads that run stages and of DataLoader
+    workers were sampled while the window was recorded, and joined to the spans.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGES_FIELD_NUMBER: _builtins.int
+    TRAINING_FIELD_NUMBER: _builtins.int
+    CHECK_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    THREADS_FIELD_NUMBER: _builtins.int
+    INTERVAL_US_FIELD_NUMBER: _builtins.int
+    SAMPLER_FIELD_NUMBER: _builtins.int
+    CLOCK_ERROR_US_FIELD_NUMBER: _builtins.int
+    COST_US_FIELD_NUMBER: _builtins.int
+    UNREAD_FIELD_NUMBER: _builtins.int
+    UNSEEN_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    samples: _builtins.int
+    """in the window, of all threads"""
+    threads: _builtins.int
+    interval_us: _builtins.float
+    """mean time between two samples of a thread"""
+    sampler: _builtins.str
+    """"outside": a separate process; "inside": a thread of each sampled process"""
+    clock_error_us: _builtins.float
+    """a sample's time is known to within it (p99)"""
+    cost_us: _builtins.float
+    """CPU time that sampling took"""
+    unread: _builtins.int
+    """samples whose stack could not be read"""
+    sentence: _builtins.str
+    """who sampled, how often, at what cost, and whether the check agrees"""
+    @_builtins.property
+    def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartLines]:
+        """by stage, wherever it is called; most time first. Named "<kind>::<label>" """
+
+    @_builtins.property
+    def training(self) -> _containers.RepeatedCompositeFieldContainer[Global___PartLines]:
+        """of the training thread, by cause of the first device's idle time: host, launch, sync,"""
+
+    @_builtins.property
+    def check(self) -> Global___LineCheck:
+        """h2d; without a device "host" is all outside the data wait. "gil": waiting for
+        Python's lock there
+        absent with fewer than 500 samples in stages
+        """
+
+    @_builtins.property
+    def unseen(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """what the sampler could not see, sentences"""
+
+    def __init__(
+        self,
+        *,
+        stages: _abc.Iterable[Global___PartLines] | None = ...,
+        training: _abc.Iterable[Global___PartLines] | None = ...,
+        check: Global___LineCheck | None = ...,
+        samples: _builtins.int = ...,
+        threads: _builtins.int = ...,
+        interval_us: _builtins.float = ...,
+        sampler: _builtins.str = ...,
+        clock_error_us: _builtins.float = ...,
+        cost_us: _builtins.float | None = ...,
+        unread: _builtins.int = ...,
+        unseen: _abc.Iterable[_builtins.str] | None = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "cost_us", b"cost_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "clock_error_us", b"clock_error_us", "cost_us", b"cost_us", "interval_us", b"interval_us", "sampler", b"sampler", "samples", b"samples", "sentence", b"sentence", "stages", b"stages", "threads", b"threads", "training", b"training", "unread", b"unread", "unseen", b"unseen"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__cost_us: _TypeAlias = _typing.Literal["cost_us"]  # noqa: Y015
+    _WhichOneofArgType__cost_us: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cost_us) -> _WhichOneofReturnType__cost_us | None: ...
+
+Global___Lines: _TypeAlias = Lines  # noqa: Y015
+
+@_typing.final
+class PartLines(_message.Message):
+    """The lines of one stage, or of one part of the training thread's time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    TIME_US_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    OTHERS_FIELD_NUMBER: _builtins.int
+    TREE_FIELD_NUMBER: _builtins.int
+    RECORDER_US_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    samples: _builtins.int
+    time_us: _builtins.float
+    """that the samples stand for, all threads together"""
+    others: _builtins.int
+    """lines beyond those"""
+    recorder_us: _builtins.float
+    """time in the recorder's own code, not in time_us"""
+    @_builtins.property
+    def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___Line]:
+        """most time first; empty where there are too few samples for a guess"""
+
+    @_builtins.property
+    def tree(self) -> Global___LineTree:
+        """absent where there are too few samples"""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        samples: _builtins.int = ...,
+        time_us: _builtins.float = ...,
+        lines: _abc.Iterable[Global___Line] | None = ...,
+        others: _builtins.int = ...,
+        tree: Global___LineTree | None = ...,
+        recorder_us: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tree", b"tree"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PartLines: _TypeAlias = PartLines  # noqa: Y015
+
+@_typing.final
+class Line(_message.Message):
+    """One line: the innermost of the user's own code in the stacks that have it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FUNCTION_FIELD_NUMBER: _builtins.int
+    FILE_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    IS_USER_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    TIME_US_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    WAITED_SHARE_FIELD_NUMBER: _builtins.int
+    IDLE_SHARE_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    CALLS_SHARE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    function: _builtins.str
+    """its qualified name, without what it is local to"""
+    file: _builtins.str
+    line: _builtins.int
+    """0 when unknown"""
+    place: _builtins.str
+    """short: "train.py:41", "torchvision/transforms/transforms.py:950" """
+    is_user: _builtins.bool
+    """false: no frame is the user's own, and the line is in the package that runs there"""
+    samples: _builtins.int
+    time_us: _builtins.float
+    share: _builtins.float
+    """of PartLines.time_us"""
+    error: _builtins.float
+    """half of its 95% interval"""
+    waited_share: _builtins.float
+    """of the data wait that the stage caused"""
+    idle_share: _builtins.float
+    """of the stage's time while a device was idle"""
+    calls: _builtins.str
+    """what it mostly calls: "scipy.signal.convolve2d"; "" where it runs itself"""
+    calls_share: _builtins.float
+    """part of the line's time in it"""
+    source: _builtins.str
+    """the line's text; "" where it was not recorded"""
+    text: _builtins.str
+    """"scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" """
+    def __init__(
+        self,
+        *,
+        function: _builtins.str = ...,
+        file: _builtins.str = ...,
+        line: _builtins.int = ...,
+        place: _builtins.str = ...,
+        is_user: _builtins.bool = ...,
+        samples: _builtins.int = ...,
+        time_us: _builtins.float = ...,
+        share: _builtins.float = ...,
+        error: _builtins.float = ...,
+        waited_share: _builtins.float | None = ...,
+        idle_share: _builtins.float | None = ...,
+        calls: _builtins.str = ...,
+        calls_share: _builtins.float = ...,
+        source: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "idle_share", b"idle_share", "waited_share", b"waited_share"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
+    _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015
+    _WhichOneofReturnType__waited_share: _TypeAlias = _typing.Literal["waited_share"]  # noqa: Y015
+    _WhichOneofArgType__waited_share: _TypeAlias = _typing.Literal["_waited_share", b"_waited_share"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idle_share) -> _WhichOneofReturnType__idle_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__waited_share) -> _WhichOneofReturnType__waited_share | None: ...
+
+Global___Line: _TypeAlias = Line  # noqa: Y015
+
+@_typing.final
+class LineTree(_message.Message):
+    """A tree of functions and lines for a flame graph: equally long columns, depth first, the largest first among siblings.
+    What takes less than 0.2% is left out and counts as its caller's own.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMES_FIELD_NUMBER: _builtins.int
+    FUNCTION_FIELD_NUMBER: _builtins.int
+    FILE_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    TOTAL_US_FIELD_NUMBER: _builtins.int
+    SELF_US_FIELD_NUMBER: _builtins.int
+    WAITED_US_FIELD_NUMBER: _builtins.int
+    IDLE_US_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def function(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names"""
+
+    @_builtins.property
+    def file(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names"""
+
+    @_builtins.property
+    def line(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def depth(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """callers above it"""
+
+    @_builtins.property
+    def total_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def self_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """total less what it calls"""
+
+    @_builtins.property
+    def waited_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """part of the data wait that total_us caused"""
+
+    @_builtins.property
+    def idle_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """part of total_us while a device was idle"""
+
+    @_builtins.property
+    def origin(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """"user" | "library" | "recorder" """
+
+    def __init__(
+        self,
+        *,
+        names: _abc.Iterable[_builtins.str] | None = ...,
+        function: _abc.Iterable[_builtins.int] | None = ...,
+        file: _abc.Iterable[_builtins.int] | None = ...,
+        line: _abc.Iterable[_builtins.int] | None = ...,
+        depth: _abc.Iterable[_builtins.int] | None = ...,
+        total_us: _abc.Iterable[_builtins.float] | None = ...,
+        self_us: _abc.Iterable[_builtins.float] | None = ...,
+        waited_us: _abc.Iterable[_builtins.float] | None = ...,
+        idle_us: _abc.Iterable[_builtins.float] | None = ...,
+        origin: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["depth", b"depth", "file", b"file", "function", b"function", "idle_us", b"idle_us", "line", b"line", "names", b"names", "origin", b"origin", "self_us", b"self_us", "total_us", b"total_us", "waited_us", b"waited_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LineTree: _TypeAlias = LineTree  # noqa: Y015
+
+@_typing.final
+class LineCheck(_message.Message):
+    """Shares of stages by samples against those by spans, on the same threads and times."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGE_FIELD_NUMBER: _builtins.int
+    DIFFERENCE_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    STAGES_FIELD_NUMBER: _builtins.int
+    AGREES_FIELD_NUMBER: _builtins.int
+    stage: _builtins.str
+    """that differs most"""
+    difference: _builtins.float
+    """by samples less by spans, a fraction"""
+    samples: _builtins.int
+    stages: _builtins.int
+    """that were compared"""
+    agrees: _builtins.bool
+    """to within 3 points"""
+    def __init__(
+        self,
+        *,
+        stage: _builtins.str = ...,
+        difference: _builtins.float = ...,
+        samples: _builtins.int = ...,
+        stages: _builtins.int = ...,
+        agrees: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agrees", b"agrees", "difference", b"difference", "samples", b"samples", "stage", b"stage", "stages", b"stages"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LineCheck: _TypeAlias = LineCheck  # noqa: Y015

@@ -19,6 +19,7 @@ ROUTES: dict[str, Route] = {
     "/runs": routes.runs_route,
     "/report": routes.report_route,
     "/compare": routes.compare_route,
+    "/suggestion": routes.suggestion_route,
     "/timeline": routes.timeline_route,
     "/trace": routes.trace_route,
     "/index.js": routes.bundle_route,

@@ -23,6 +23,7 @@ from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
+from tb_dataplugin.tb.suggesting import suggest_before
 
 MIN_WIDTH, MAX_WIDTH = 100, 8000
 MAX_RUNS = 32
@@ -94,6 +95,17 @@ def compare_route(request: Request, library: CaptureLibrary) -> Response:
             return _not_ready(request, waiting)
         sides.append([capture for capture in captures if isinstance(capture, Capture)])
     return _respond(request, as_json(compare(*sides)), JSON)
+
+
+def suggestion_route(request: Request, library: CaptureLibrary) -> Response:
+    entry = library.entry(_capture_id(request))
+    capture = library.capture(entry.id)
+    if isinstance(capture, Entry):
+        return _not_ready(request, capture)
+    found = suggest_before(library, entry, capture)
+    if found.id is None and found.waiting:
+        return _json(request, {"state": "loading"}, 202)
+    return _json(request, {"before": found.id})
 
 
 def timeline_route(request: Request, library: CaptureLibrary) -> Response:

@@ -22,6 +22,7 @@ from tb_dataplugin.limits import MOST_ROWS
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import BatchTable, Trace, WorkerProcess
+from tb_dataplugin.timeline.calls import OPERATOR_TOKEN, RUNTIME_TOKEN, ThreadCalls, call_lane_id, calls_by_thread
 from tb_dataplugin.timeline.counters import CounterChart, CounterLine, counter_charts
 from tb_dataplugin.timeline.pyramid import Int32Array, Row, build_row
 from tb_dataplugin.words import cause_label
@@ -130,6 +131,7 @@ def build_timeline_source(results: Results) -> TimelineSource:
     lives = {} if workers is None else {times.process.pid: times.alive for times in workers.times}
     spans = _spans_by_track(tree)
     lanes = [*_step_lane(trace, labels), *_stage_lanes(trace, tree, spans, labels)]
+    lanes += (_call_lane(trace, calls, labels) for calls in calls_by_thread(results))
     lanes += _worker_lanes(trace, tree, spans, made, lives, labels)
     lanes += map(_counter_lane, counter_charts(trace.counters))
     for device, attributed in zip(results.devices, results.attribution.devices, strict=True):
@@ -181,6 +183,18 @@ def _stage_lanes(
         label = labels.of_stages(stages, tree.node[here])
         rows = _rows(tree.start_ns[here], tree.end_ns[here], tree.depth[here], label)
         yield LaneSource(thread_lane_id(track), "stages", title, rows, owner=LaneOwner(training_thread=training))
+
+
+def _call_lane(trace: Trace, calls: ThreadCalls, labels: _Labels) -> LaneSource:
+    """A row of operators above one of runtime calls."""
+    events = trace.events
+    rows = []
+    for here, token in ((calls.operators, OPERATOR_TOKEN), (calls.runtime, RUNTIME_TOKEN)):
+        names, which = np.unique(events.name[here], return_inverse=True)
+        table = np.array([labels.number(trace.names[name], token) for name in names.tolist()], dtype=np.int32)
+        rows.append(build_row(events.start_ns[here], events.end_ns[here], table[which]))
+    owner = LaneOwner(training_thread=calls.track == trace.training_track)
+    return LaneSource(call_lane_id(calls.track), "calls", calls.title, tuple(rows), owner=owner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader
 
 import annotate
 from annotate.recording import switch
-from annotate.saying import came_by_a_signal, forget_reported, guard
+from annotate.saying import forget_reported, guard
+from annotate.signals import came_by_a_signal, undisturbed
 from annotate.workers import batches
 
 
@@ -46,6 +47,13 @@ def handler(request: pytest.FixtureRequest) -> Iterator[None]:
     signal.signal(signal.SIGUSR1, before)
 
 
+@pytest.fixture(autouse=True)
+def reports_again() -> Iterator[None]:
+    forget_reported()
+    yield
+    forget_reported()
+
+
 def strike(*args: object) -> None:
     signal.raise_signal(signal.SIGUSR1)
 
@@ -56,10 +64,18 @@ def test_a_guard_lets_it_through(handler: None) -> None:
 
 
 def test_an_error_of_ours_is_not_taken_for_it(handler: None) -> None:
-    forget_reported()
     with pytest.warns(RuntimeWarning, match="Internal error: KeyError"), guard("annotate does nothing here"):
         raise KeyError
     assert not came_by_a_signal(KeyError())
+
+
+def test_where_breaking_off_would_be_fatal_it_waits(handler: None) -> None:
+    before, done = signal.getsignal(signal.SIGUSR1), []
+    with pytest.raises(TimeLimitError), undisturbed():
+        strike()
+        done.append(1)
+    assert done
+    assert signal.getsignal(signal.SIGUSR1) is before
 
 
 def test_it_reaches_the_loop_out_of_the_sampler(handler: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -226,6 +226,27 @@ def test_iterable_datasets_whose_loop_had_begun(tmp_path: Path, workers: int) ->
     assert stages(read(path))["transform::Work"] >= 10
 
 
+def test_the_dataset_of_a_loader_that_nobody_keeps(tmp_path: Path) -> None:
+    """Its loader is gone when the profiler begins; its iterator keeps the dataset."""
+    annotate.auto()
+    path = f"{tmp_path}/a.json"
+    with scheduled(lambda prof: prof.export_chrome_trace(path)) as prof:
+        for _ in DataLoader(Numbers(), batch_size=BATCH):
+            prof.step()
+    found = stages(read(path))
+    assert found["sample::Numbers"] == found["transform::Work"] >= 5 * BATCH
+
+
+def test_a_loader_of_a_window_is_let_go_when_the_program_does(tmp_path: Path) -> None:
+    loader: Any = annotate.loader(DataLoader(Numbers(), batch_size=BATCH))
+    gone = weakref.ref(loader)
+    with cpu():
+        loop(loader)
+        del loader
+        gc.collect()
+        assert gone() is None
+
+
 def test_persistent_workers_followed_since_their_start_are_recorded(tmp_path: Path) -> None:
     loader = annotate.loader(DataLoader(Numbers(), batch_size=BATCH, num_workers=2, persistent_workers=True))
     assert loop(loader) == ALL

@@ -15,14 +15,14 @@ def plain(text: str) -> str:
 
 
 class Tab:
-    """Opens the tab; collects the errors of its page."""
+    """Opens the tab, or a link to a place in it; collects the errors of its page."""
 
     def __init__(self, page: Any, url: str) -> None:
         self.page = page
         self.errors: list[str] = []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda entry: self._hear(entry))
-        page.goto(f"{url}/#data_pipeline")
+        page.goto(url if "#" in url else f"{url}/#data_pipeline")
         page.wait_for_selector("iframe", timeout=TIMEOUT_MS)
         self.frame = page.frame_locator("iframe")
 

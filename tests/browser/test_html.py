@@ -49,10 +49,49 @@ def test_every_view_of_a_file_that_lies_on_disk(page: Any, tmp_path: Path) -> No
     page.get_by_test_id("verdict").wait_for()
     assert plain(page.get_by_test_id("verdict").inner_text()) == report["verdict"]["sentence"]
     assert float(page.get_by_test_id("number-idle").get_attribute("data-value")) == report["devices"][0]["idle_us"]
-    for view in ("stages", "workers", "compare", "trace"):
+    tabs = [tab.get_attribute("id") for tab in page.get_by_role("tab").all()]
+    assert tabs == ["tab-overview", "tab-findings", "tab-stages", "tab-workers", "tab-gaps"]  # no dead ones
+    for view in ("stages", "workers"):
         page.get_by_test_id(f"tab-{view}").click()
         page.get_by_test_id("unavailable-state").wait_for()
     assert page.get_by_test_id("refresh").count() == 0
+    assert "12:00" not in page.get_by_test_id("capture-option").inner_text()
+
+
+PRINTED = """() => {
+    window.dispatchEvent(new Event("beforeprint"));
+    const views = [...document.querySelectorAll(".printed")].map((view) => view.dataset.testid);
+    const canvas = document.querySelector(".printed canvas");
+    const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    const theme = document.documentElement.dataset.theme;
+    window.dispatchEvent(new Event("afterprint"));
+    const after = document.querySelectorAll(".printed").length;
+    return { views, theme, inked: pixels.some((value) => value > 0), after };
+}"""
+
+
+def test_all_views_are_printed_with_their_pictures_on_white_paper(page: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", V100)
+    page.emulate_media(color_scheme="dark")
+    page.goto((tmp_path / "report.html").as_uri())
+    page.get_by_test_id("verdict").wait_for()
+    told = page.evaluate(PRINTED)
+    assert told["views"] == [f"printed-{view}" for view in ("overview", "findings", "stages", "workers", "gaps")]
+    assert (told["theme"], told["inked"], told["after"]) == ("light", True, 0)
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert len(page.pdf()) > 20_000
+
+
+def test_a_link_to_a_place_in_a_file_opens_there(page: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", V100)
+    page.goto((tmp_path / "report.html").as_uri() + "#view=gaps&capture=0&from_us=1000&to_us=2000")
+    canvas = page.locator('[data-testid="timeline-canvas"][data-end-us]')
+    canvas.wait_for()
+    assert float(canvas.get_attribute("data-start-us")) == pytest.approx(1000)
+    page.get_by_test_id("tab-stages").click()
+    assert page.url.endswith("#view=stages&capture=0&from_us=1000&to_us=2000")
+    page.go_back()
+    canvas.wait_for()
 
 
 def test_the_carried_timeline_zooms(page: Any, tmp_path: Path) -> None:

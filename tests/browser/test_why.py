@@ -230,3 +230,26 @@ def test_evidence_that_the_overview_shows_elsewhere_is_not_listed(tab: Tab, host
     lines.nth(len(news) - 1).wait_for()
     shown = [plain(line) for line in lines.all_inner_texts()]
     assert shown == [plain(one["text"]) for one in news]
+
+
+def test_a_slow_sample_leads_to_its_span_also_where_its_batch_was_never_finished(tab: Tab, host: Host) -> None:
+    name, report = next((name, one) for name, one in host.reports.items() if one.get("slow_samples"))
+    tab.open(name, "workers")
+    rows = tab.find("slow-sample-row")
+    rows.first.wait_for(timeout=TIMEOUT_MS)
+    finished = {(one["number"], one["worker"], one["epoch"]) for one in report["batches"] if "finished_us" in one}
+    samples = report["slow_samples"]
+    unfinished = [n for n, one in enumerate(samples) if (one["batch"], one["worker"], one["epoch"]) not in finished]
+    for number in {0, *unfinished[:1]}:
+        sample = samples[number]
+        rows.nth(number).locator('[data-column="index"] button').click()
+        end = sample["start_us"] + sample["duration_us"]
+        wait_until(
+            lambda sample=sample, end=end: tab.shown_range()[0] <= sample["start_us"] < end <= tab.shown_range()[1],
+            "the timeline shows the sample",
+            seconds=10,
+        )
+        start, stop = tab.shown_range()
+        assert stop - start <= 2.1 * sample["duration_us"]
+        marked = tab.find("timeline-canvas").get_attribute("data-marked")
+        assert marked == f"worker:{sample['loader']}.{sample['worker']}"

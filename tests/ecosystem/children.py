@@ -8,10 +8,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-PRELOADED = ["tests.ecosystem.test_lightning", "tests.ecosystem.test_transformers"]
+PRELOADED = [f"tests.ecosystem.test_{name}" for name in ("integrations", "lightning", "pipelines", "transformers")]
 
 
-def in_child(function: Callable[..., Any], *args: Any, seconds: float = 50) -> Any:
+def in_child(function: Callable[..., Any], *args: Any, seconds: float = 90) -> Any:
     """What `function` returns, from a child that was forked from a process with the libraries imported and nothing
     else done.
 

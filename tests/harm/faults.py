@@ -30,6 +30,8 @@ PARTS: Final = Cell("map", "ours", "after", marks="parts")
 STANDING: Final = Cell("map", "user", marks="loader")
 STANDING_WORKERS: Final = Cell("map_workers", "user", marks="loader")
 AUTO: Final = Cell("map", "user", marks="auto")
+LAUNCHED: Final = Cell("map", "none", marks="run")
+LAUNCHED_BESIDE: Final = Cell("map", "user", marks="run")
 MONITOR: Final = Cell("map", "monitor", marks="steps")
 MONITORED_WORKERS: Final = Cell("map_workers", "monitor", marks="steps")
 
@@ -85,10 +87,14 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "host.watching:_Process.__init__",
             "host.watching:Watch._next",
             "host.watching:_Process.ask",
-            "host.watching:_Process.records",
+            "host.watching:_Process.written",
+            "host.watching:Watch._watch_beside",
             "host.watching:_Process._start",
             "host.watching:_Process.end",
             "trace.thread_states:thread_samples",
+            "trace.stacks:line_samples",
+            "recording.definitions:places",
+            "recording.definitions:_code_of",
             "trace.counters:counter_events",
             "host.facts:describe_host",
             "trace.writer:check_writable",
@@ -129,6 +135,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.capturing:WorkerCapture.place",
             "workers.capturing:WorkerCapture.accepts",
             "workers.capturing:WorkerCapture.listener",
+            "host.watching:tracer",
             "workers.capturing:WorkerCapture.begun",
             "workers.capturing:WorkerCapture.pids",
             "capture.session:Session.forks_workers",
@@ -240,7 +247,27 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "workers.transport:LeanParcel.__init__",
         ),
     ),
-    "annotate.auto": (AUTO, ("capture.standing:follow_all_classes",)),
+    "annotate.auto": (AUTO, ("workers.following:hook_all_classes",)),
+    "under `tb-dataplugin run`": (
+        LAUNCHED,
+        (
+            "launch.begin:_begin",
+            "launch.begin:read_order",
+            "launch.notes:Notes.write",
+            "launch.waiting:Waiting.warm_up",
+            "launch.recording:Recording._taken",
+            "launch.recording:Recording._prepare",
+            "launch.recording:Recording._warm_up",
+            "launch.recording:Recording._is_enough",
+            "launch.recording:_activities",
+            "launch.recording:settled",
+            "trace.writer:pack_trace",
+        ),
+    ),
+    "under `tb-dataplugin run`, beside a profiler of the program's": (
+        LAUNCHED_BESIDE,
+        ("launch.recording:Recording.window_lost", "launch.recording:Recording.wrote"),
+    ),
     "monitor": (
         MONITOR,
         (
@@ -293,6 +320,8 @@ INTERRUPTED: Final = (
     "workers.following:_follow",
     "workers.capturing:WorkerCapture.open_window",
     "workers.spool:Spool.__init__",
+    "launch.waiting:Waiting.warm_up",
+    "launch.recording:Recording._is_enough",
     "monitoring.monitor:Monitor.listener",
     "monitoring.lines:Lines.add",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +50,7 @@ class With:
 
     def __init__(self, annotated: Annotated, folder: str, log: Log) -> None:
         self._annotated = annotated
+        self._folder = Path(folder)
         self._logdir = os.path.join(folder, "runs")  # noqa: PTH118
         self._log = log
         self._prof: Any = None
@@ -70,11 +72,30 @@ class With:
             loader.collate_fn = annotate.collate(loader.collate_fn)
         if self._annotated.marks == "auto":
             annotate.auto()
+        if self._annotated.marks == "run":
+            self._launch()
         if self._annotated.marks == "loader" and annotate.loader(loader) is not loader:
             self._log("another loader")
         if self._annotated.monitor:
             annotate.monitor(loader, every=2, file=self._lines)
         return loader
+
+    def _launch(self) -> None:
+        """What sitecustomize does in each process of `tb-dataplugin run`."""
+        from annotate.launch.site import _annotate_watch
+
+        order = {"logdir": self._logdir, "wait": 0, "active": 2, "standby": False}
+        (self._folder / "order.json").write_text(json.dumps(order))
+        os.environ[_annotate_watch.FOLDER] = str(self._folder)
+        _annotate_watch.install()
+
+    def _take_out_launch(self) -> None:
+        from annotate.launch.site import _annotate_watch
+
+        _annotate_watch.disarm()
+        del os.environ[_annotate_watch.FOLDER]
+        notes = self._folder / f"{os.getpid()}.json"
+        self._log("launched", json.loads(notes.read_text())["state"] if notes.exists() else "asleep")
 
     def batches(self, loader: Any) -> Any:
         stays = self.ours is not None and self.ours.leave is None
@@ -128,3 +149,5 @@ class With:
 
         if not self._annotated.stays:
             annotate.off()
+        if self._annotated.marks == "run":
+            self._take_out_launch()

@@ -28,6 +28,12 @@ export abstract class CanvasView {
     if (this.pendingFrame === 0) this.pendingFrame = requestAnimationFrame(() => this.paint());
   }
 
+  /** Draws without waiting for a frame: there is none while a page is printed. */
+  protected paintNow(): void {
+    cancelAnimationFrame(this.pendingFrame);
+    this.paint();
+  }
+
   dispose(): void {
     cancelAnimationFrame(this.pendingFrame);
     this.observer.disconnect();

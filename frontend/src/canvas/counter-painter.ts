@@ -1,12 +1,16 @@
 // Draws a counter's lane: a line per series, and the range of the values that each point merges as a band.
 
-import { valueWords } from "../model/counters";
+import { lineLabels, valueWords } from "../model/counters";
 import { type PlacedLane, ROW_PX } from "../model/lane-layout";
 import type { Chart, CounterLine, LaneRows } from "../model/lanes";
 import { usToPx } from "../model/time-scale";
 import type { Frame } from "./frame";
 
 const PAD_PX = 3;
+const KEY_PX = 28;
+const BETWEEN_PX = 12;
+/** Labels of one lane: a host may have a line per disk. */
+const MOST_LABELS = 3;
 /** Lines of one counter differ by their dashes. */
 const DASHES: ReadonlyArray<readonly number[]> = [[], [4, 3], [1, 3]];
 
@@ -28,26 +32,67 @@ export function paintCounter(
     paintBand(context, xs, line, yOf, palette.rule);
     context.strokeStyle = palette["ink-muted"];
     context.lineWidth = 1.25;
-    context.setLineDash([...(DASHES[number % DASHES.length] ?? [])]);
+    context.setLineDash([...dashOf(number)]);
     trace(context, xs, line.mean.map(yOf));
     context.stroke();
     context.setLineDash([]);
   });
   if (hover !== null && hover.laneId === lane.id) paintCursor(context, frame, placed, chart, hover.index);
-  const top = valueWords(chart.top, chart.unit);
+  paintLabels(context, frame, placed, chart);
+}
+
+/** At the right, above the lines: each line's dashes, what it is and its mean on screen; then what the lane's height stands for. */
+function paintLabels(
+  context: CanvasRenderingContext2D,
+  { scale, palette }: Frame,
+  placed: PlacedLane,
+  chart: Chart,
+): void {
   const middle = placed.topPx + ROW_PX / 2 - 2;
+  const axis = `top ${valueWords(chart.top, chart.unit)}`;
+  const several = chart.lines.length > 1;
+  const items = lineLabels(chart, scale.range).map((words, number) => ({ words, dash: dashOf(number) }));
+  const shown = items.slice(0, MOST_LABELS);
+  const rest = items.length > shown.length ? [{ words: `and ${items.length - shown.length} more`, dash: null }] : [];
+  const all = [...shown, ...rest, { words: axis, dash: null }].map(({ words, dash }) => {
+    const keyPx = several && dash !== null ? KEY_PX : 0;
+    return { words, dash, keyPx, widthPx: keyPx + context.measureText(words).width + BETWEEN_PX };
+  });
+  const room = scale.rightPx - scale.leftPx;
+  // Where there is no room for all, the axis goes first, then the lines from the last.
+  while (all.length > 1 && all.reduce((sum, { widthPx }) => sum + widthPx, 0) > room) all.pop();
+  let x = scale.rightPx - all.reduce((sum, { widthPx }) => sum + widthPx, 0);
   // A line may run where the words stand: their ground is cleared first.
   context.fillStyle = palette.paper;
-  context.fillRect(
-    scale.rightPx - context.measureText(top).width - 6,
-    middle - 7,
-    context.measureText(top).width + 6,
-    14,
-  );
-  context.fillStyle = palette["ink-faint"];
-  context.textAlign = "right";
-  context.fillText(top, scale.rightPx - 2, middle);
+  context.fillRect(x, middle - 7, scale.rightPx - x, 14);
   context.textAlign = "left";
+  for (const { words, dash, keyPx, widthPx } of all) {
+    if (keyPx > 0 && dash !== null) paintKey(context, palette["ink-muted"], dash, x + BETWEEN_PX, middle);
+    context.fillStyle = words === axis ? palette["ink-faint"] : palette.ink;
+    context.fillText(words, x + BETWEEN_PX + keyPx, middle);
+    x += widthPx;
+  }
+}
+
+function paintKey(
+  context: CanvasRenderingContext2D,
+  stroke: string,
+  dash: readonly number[],
+  x: number,
+  middle: number,
+): void {
+  context.strokeStyle = stroke;
+  context.lineWidth = 1.25;
+  context.setLineDash([...dash]);
+  context.beginPath();
+  context.moveTo(x, middle);
+  context.lineTo(x + KEY_PX - 6, middle);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+function dashOf(number: number): readonly number[] {
+  return DASHES[number % DASHES.length] ?? [];
 }
 
 function trace(context: CanvasRenderingContext2D, xs: readonly number[], ys: readonly number[]): void {

@@ -22,6 +22,8 @@ export type Frame = {
   readonly only: string | null;
   readonly link: Link | null;
   readonly hover: BoxAddress | null;
+  /** What is being selected on the ruler. */
+  readonly selecting: TimeRange | null;
 };
 
 export type Extent = { readonly left: number; readonly right: number };

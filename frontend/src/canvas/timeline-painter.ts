@@ -1,9 +1,9 @@
 // Draws one frame of the timeline. Knows nothing of events or state.
 
-import { formatTick } from "../model/format";
+import { formatDuration, formatTick } from "../model/format";
 import { AXIS_PX, type PlacedLane, ROW_PX } from "../model/lane-layout";
 import type { LaneRows } from "../model/lanes";
-import { lengthUs, niceStep, ticks, usToPx } from "../model/time-scale";
+import { lengthUs, niceStep, type TimeRange, ticks, usToPx } from "../model/time-scale";
 import { paintBoxes, paintGaps, paintHover } from "./box-painter";
 import { paintCounter } from "./counter-painter";
 import type { Frame } from "./frame";
@@ -30,8 +30,26 @@ export function paintTimeline(context: CanvasRenderingContext2D, frame: Frame): 
   }
   if (frame.marked !== null) paintPlace(context, frame, frame.marked);
   if (frame.link !== null) paintLink(context, frame, frame.link);
+  if (frame.selecting !== null) paintSelecting(context, frame, frame.selecting);
   context.restore();
   paintTitles(context, frame);
+}
+
+/** The stretch that is being selected, and on the ruler how long it is. */
+function paintSelecting(context: CanvasRenderingContext2D, frame: Frame, range: TimeRange): void {
+  const { scale, palette } = frame;
+  const [left, right] = [usToPx(scale, range.startUs), usToPx(scale, range.endUs)];
+  context.fillStyle = palette.accent;
+  context.globalAlpha = 0.15;
+  context.fillRect(left, 0, right - left, frame.heightPx);
+  context.globalAlpha = 1;
+  for (const x of [left, right - 1]) context.fillRect(Math.round(x), 0, 1, frame.heightPx);
+  const words = formatDuration(lengthUs(range));
+  const width = context.measureText(words).width + 8;
+  const x = Math.max(scale.leftPx, Math.min(scale.rightPx - width, (left + right - width) / 2));
+  context.fillRect(x, 2, width, AXIS_PX - 5);
+  context.fillStyle = palette.paper;
+  context.fillText(words, x + 4, AXIS_PX / 2);
 }
 
 function paintGrid(context: CanvasRenderingContext2D, frame: Frame): void {

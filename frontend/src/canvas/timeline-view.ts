@@ -1,9 +1,9 @@
-// The timeline: what is on screen, and how wheel, drag and keys change it.
+// The timeline: what is on screen, and how wheel, hands (`hands.ts`) and keys change it.
 
 import type { Link } from "../model/batches";
 import type { Place } from "../model/chain";
 import { addressAt, type BoxAddress, type BoxInfo, boxAt, buildHover, type HoverInfo } from "../model/hover";
-import { gutterPx, type Layout, placeLanes, rowAt } from "../model/lane-layout";
+import { AXIS_PX, gutterPx, type Layout, placeLanes, rowAt } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
 import {
   clampRange,
@@ -18,6 +18,7 @@ import {
 import type { Palette } from "../theme/tokens";
 import { CanvasView } from "./canvas-view";
 import type { Frame } from "./frame";
+import { type Ground, Hands, type PxExtent } from "./hands";
 import { paintTimeline } from "./timeline-painter";
 
 export type TimelineInput = {
@@ -46,68 +47,67 @@ export type TimelineEvents = {
   readonly onPick: (box: BoxInfo | null) => void;
   /** A click on the title of a lane that can be folded. */
   readonly onTitle: (laneId: string) => void;
+  /** The wheel was turned without Ctrl or Cmd: the page scrolls. */
+  readonly onPlainWheel: () => void;
 };
 
 const WHEEL_ZOOM_PER_PX = 0.002;
+/** A trackpad's pinch comes in many small steps. */
+const PINCH_ZOOM_PER_PX = 0.01;
+const PINCH_STEP = 30;
 const KEY_ZOOM = 0.7;
 const KEY_PAN = 0.15;
-/** A hand that clicks moves a little. */
-const CLICK_SLACK_PX = 3;
 /** Left free around a lane that is scrolled to. */
 const REVEAL_PX = 32;
+/** Height of the tabs, which stay at the top of the page. */
+const TABS_PX = 48;
 
 export class TimelineView extends CanvasView {
   private input: TimelineInput | null = null;
   private layout: Layout = { lanes: [], heightPx: 0 };
   private hover: BoxAddress | null = null;
-  private dragFromPx: number | null = null;
-  private draggedPx = 0;
+  private selecting: TimeRange | null = null;
+  private readonly hands = new Hands({
+    pan: (byPx) => this.change((range, bounds) => panBy(range, (-byPx * lengthUs(range)) / this.plotPx, bounds)),
+    pinch: (factor, aroundPx) => this.zoom(factor, aroundPx),
+    select: (extent) => this.select(extent),
+    selected: (extent) => this.change((_, __, scale) => rangeOf(scale, extent)),
+  });
 
   constructor(
     canvas: HTMLCanvasElement,
     private readonly events: TimelineEvents,
   ) {
     super(canvas);
-    canvas.addEventListener("wheel", this.onWheel, { passive: false });
-    canvas.addEventListener("pointerdown", this.onPointerDown);
-    canvas.addEventListener("pointermove", this.onPointerMove);
-    canvas.addEventListener("pointerup", this.onPointerUp);
-    canvas.addEventListener("pointercancel", this.onPointerUp);
-    canvas.addEventListener("pointerleave", this.onPointerLeave);
-    canvas.addEventListener("click", this.onClick);
-    canvas.addEventListener("keydown", this.onKey);
+    for (const [name, listener] of this.listeners) canvas.addEventListener(name, listener, { passive: false });
   }
 
   override dispose(): void {
     super.dispose();
-    const { canvas } = this;
-    canvas.removeEventListener("wheel", this.onWheel);
-    canvas.removeEventListener("pointerdown", this.onPointerDown);
-    canvas.removeEventListener("pointermove", this.onPointerMove);
-    canvas.removeEventListener("pointerup", this.onPointerUp);
-    canvas.removeEventListener("pointercancel", this.onPointerUp);
-    canvas.removeEventListener("pointerleave", this.onPointerLeave);
-    canvas.removeEventListener("click", this.onClick);
-    canvas.removeEventListener("keydown", this.onKey);
+    for (const [name, listener] of this.listeners) this.canvas.removeEventListener(name, listener);
   }
 
   update(input: TimelineInput): void {
+    const isFirst = this.input === null;
     this.input = input;
     this.layout = placeLanes(input.whole, input.detail === null ? [] : [input.detail], input.folded);
     this.canvas.style.height = `${this.layout.heightPx}px`;
     const { startUs, endUs } = this.shown(input);
     this.canvas.dataset.startUs = String(startUs);
     this.canvas.dataset.endUs = String(endUs);
-    this.invalidate();
+    if (isFirst) this.paintNow();
+    else this.invalidate();
   }
 
-  /** Scrolls the page no further than it takes to see a lane. */
+  /** Scrolls the page no further than it takes to see a lane; not at all where the timeline is out of sight. */
   revealLane(laneId: string): void {
     const placed = this.layout.lanes.find(({ lane }) => lane.id === laneId);
     if (placed === undefined) return;
-    const top = this.canvas.getBoundingClientRect().top + placed.topPx;
+    const canvas = this.canvas.getBoundingClientRect();
+    if (canvas.bottom < REVEAL_PX || canvas.top > window.innerHeight) return;
+    const top = canvas.top + placed.topPx;
     const below = top + placed.heightPx + REVEAL_PX - window.innerHeight;
-    const above = top - REVEAL_PX;
+    const above = top - REVEAL_PX - TABS_PX;
     if (above < 0) window.scrollBy(0, above);
     else if (below > 0) window.scrollBy(0, below);
   }
@@ -147,7 +147,7 @@ export class TimelineView extends CanvasView {
   }
 
   private frame(widthPx: number, heightPx: number): Frame | null {
-    const { input, layout, hover } = this;
+    const { input, layout, hover, selecting } = this;
     if (input === null) return null;
     const { palette, selected, marked, only, link } = input;
     return {
@@ -162,6 +162,7 @@ export class TimelineView extends CanvasView {
       only,
       link,
       hover,
+      selecting,
     };
   }
 
@@ -174,38 +175,57 @@ export class TimelineView extends CanvasView {
     this.events.onRange(lengthUs(range) >= lengthUs(bounds) * (1 - 1e-9) ? null : range);
   }
 
+  private zoom(factor: number, aroundPx: number): void {
+    this.change((range, bounds, scale) => zoomAround(range, factor, pxToUs(scale, aroundPx), bounds));
+  }
+
+  private select(extent: PxExtent | null): void {
+    const { input } = this;
+    this.selecting = extent === null || input === null ? null : rangeOf(this.scale(input), extent);
+    this.canvas.dataset.selectingUs = this.selecting === null ? "" : String(lengthUs(this.selecting));
+    this.invalidate();
+  }
+
+  /** A pinch on a trackpad arrives as a wheel with Ctrl. Without Ctrl or Cmd the page scrolls, and sideways the timeline. */
   private readonly onWheel = (event: WheelEvent): void => {
-    // Over the lane titles the page scrolls: a tall timeline must not trap the wheel.
     if (event.offsetX < this.gutterPx) return;
-    event.preventDefault();
     const perLine = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
     const sideways = event.shiftKey ? event.deltaX + event.deltaY : event.deltaX;
-    if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      const turned = Math.max(-200, Math.min(200, event.deltaY * perLine));
+      this.zoom(
+        Math.exp(turned * (Math.abs(turned) < PINCH_STEP ? PINCH_ZOOM_PER_PX : WHEEL_ZOOM_PER_PX)),
+        event.offsetX,
+      );
+    } else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+      event.preventDefault();
       this.change((range, bounds) => panBy(range, (sideways * perLine * lengthUs(range)) / this.plotPx, bounds));
-      return;
+    } else {
+      this.events.onPlainWheel();
     }
-    const factor = Math.exp(Math.max(-200, Math.min(200, event.deltaY * perLine)) * WHEEL_ZOOM_PER_PX);
-    this.change((range, bounds, scale) => zoomAround(range, factor, pxToUs(scale, event.offsetX), bounds));
   };
 
+  private groundAt({ offsetX, offsetY, button }: PointerEvent): Ground {
+    if (button !== 0 || offsetX < this.gutterPx) return "other";
+    return offsetY < AXIS_PX ? "ruler" : "plot";
+  }
+
   private readonly onPointerDown = (event: PointerEvent): void => {
-    this.draggedPx = 0;
-    if (event.button !== 0 || event.offsetX < this.gutterPx) return;
-    this.dragFromPx = event.offsetX;
+    const ground = this.groundAt(event);
+    this.hands.down(event.pointerId, event.offsetX, ground);
+    if (ground === "other") return;
     this.canvas.setPointerCapture(event.pointerId);
-    this.canvas.classList.add("dragging");
+    this.canvas.classList.toggle("dragging", ground === "plot");
   };
 
   private readonly onPointerMove = (event: PointerEvent): void => {
-    if (this.dragFromPx !== null) {
-      const movedPx = event.offsetX - this.dragFromPx;
-      this.draggedPx = Math.max(this.draggedPx, Math.abs(movedPx));
-      if (this.draggedPx <= CLICK_SLACK_PX) return;
-      this.dragFromPx = event.offsetX;
-      this.change((range, bounds) => panBy(range, (-movedPx * lengthUs(range)) / this.plotPx, bounds));
+    if (this.hands.busy) {
+      this.hands.move(event.pointerId, event.offsetX);
       return;
     }
     this.canvas.classList.toggle("on-title", this.foldableAt(event) !== null);
+    this.canvas.classList.toggle("on-ruler", event.offsetX >= this.gutterPx && event.offsetY < AXIS_PX);
     this.setHover(this.hitOf(event), event.clientX, event.clientY);
   };
 
@@ -224,22 +244,23 @@ export class TimelineView extends CanvasView {
 
   private readonly onClick = (event: MouseEvent): void => {
     const { input } = this;
-    if (input === null || this.draggedPx > CLICK_SLACK_PX) return;
+    if (input === null || this.hands.dragged) return;
     const laneId = this.foldableAt(event);
     if (laneId !== null) this.events.onTitle(laneId);
-    if (event.offsetX < this.gutterPx) return;
+    if (event.offsetX < this.gutterPx || event.offsetY < AXIS_PX) return;
     const found = this.hitOf(event);
     this.events.onPick(found === null ? null : boxAt(this.modelFor(input), found));
   };
 
   private readonly onPointerUp = (event: PointerEvent): void => {
-    this.dragFromPx = null;
+    if (event.type === "pointerup") this.hands.up(event.pointerId);
+    else this.hands.cancel(event.pointerId);
     this.canvas.classList.remove("dragging");
     if (this.canvas.hasPointerCapture(event.pointerId)) this.canvas.releasePointerCapture(event.pointerId);
   };
 
   private readonly onPointerLeave = (): void => {
-    if (this.dragFromPx === null) this.setHover(null, 0, 0);
+    if (!this.hands.busy) this.setHover(null, 0, 0);
   };
 
   private setHover(next: BoxAddress | null, clientX: number, clientY: number): void {
@@ -253,11 +274,26 @@ export class TimelineView extends CanvasView {
 
   private readonly onKey = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && this.hands.cancelSelection()) event.stopPropagation();
     const action = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (action === undefined) return;
     event.preventDefault();
     this.act(action);
   };
+
+  private get listeners(): ReadonlyArray<readonly [name: string, listener: EventListener]> {
+    const all: ReadonlyArray<readonly [string, (event: never) => void]> = [
+      ["wheel", this.onWheel],
+      ["pointerdown", this.onPointerDown],
+      ["pointermove", this.onPointerMove],
+      ["pointerup", this.onPointerUp],
+      ["pointercancel", this.onPointerUp],
+      ["pointerleave", this.onPointerLeave],
+      ["click", this.onClick],
+      ["keydown", this.onKey],
+    ];
+    return all as ReadonlyArray<readonly [string, EventListener]>;
+  }
 
   /** Also what the buttons beside the timeline do. */
   act(action: TimelineAction): void {
@@ -271,6 +307,13 @@ export class TimelineView extends CanvasView {
       this.change((range, bounds) => zoomAround(range, factor, (range.startUs + range.endUs) / 2, bounds));
     }
   }
+}
+
+function rangeOf(scale: TimeScale, { fromPx, toPx }: PxExtent): TimeRange {
+  return {
+    startUs: pxToUs(scale, Math.max(scale.leftPx, fromPx)),
+    endUs: pxToUs(scale, Math.min(scale.rightPx, toPx)),
+  };
 }
 
 export type TimelineAction = "in" | "out" | "left" | "right" | "whole";

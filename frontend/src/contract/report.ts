@@ -92,7 +92,11 @@ export interface Capture {
   /** what `compare` knows the program by: outermost operators outside the data wait, by */
   operators: string[];
   /** name, without the numbers of backward functions; at most 200 */
-  thread_samples: ThreadSamples | undefined;
+  thread_samples:
+    | ThreadSamples
+    | undefined;
+  /** absent where no stacks were sampled */
+  lines: Lines | undefined;
 }
 
 /**
@@ -525,7 +529,10 @@ export interface Stage {
     | undefined;
   /** how self_us divides, as a sentence; "" when unknown */
   limited_by_text: string;
+  /** "file:line" of the class, function or annotate.stage call that it is named for; "" */
+  defined_at: string;
   /**
+   * when unknown
    * What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
    * workers: of steps), by time; about 64 of them.
    */
@@ -787,6 +794,7 @@ export interface SlowSample {
   stage: string;
   stage_us: number;
   loader: number;
+  start_us: number;
 }
 
 /** Samples per second. A rate that is not known is absent. */
@@ -959,7 +967,7 @@ export interface Timeline {
   lanes: Lane[];
   /** device its streams and its gaps */
   names: string[];
-  /** per name, its theme token: a stage kind, "kernel", "copy", "step", "batch", or an */
+  /** per name, its theme token: a stage kind, "operator", "runtime", "kernel", "copy", "step", "batch", or an */
   colors: string[];
 }
 
@@ -971,9 +979,9 @@ export interface Timeline {
  */
 export interface Lane {
   id: string;
-  /** steps | stages | worker | counter | device | gaps; row 0 of a worker are its batches */
+  /** steps | stages | calls | worker | counter | device | gaps; row 0 of a worker are its batches, */
   kind: string;
-  /** what to write beside the lane; ends in `worker` or `device` where the lane has one */
+  /** of calls a thread's outermost operators, and row 1 its runtime calls */
   title: string;
   /** per row, outermost first, how many boxes it has */
   boxes: number[];
@@ -1126,6 +1134,133 @@ export interface SettingChange {
   title: string;
 }
 
+/**
+ * Which lines of the code take the time: stacks of the training thread, of threads that run stages and of DataLoader
+ * workers were sampled while the window was recorded, and joined to the spans.
+ */
+export interface Lines {
+  /** by stage, wherever it is called; most time first. Named "<kind>::<label>" */
+  stages: PartLines[];
+  /** of the training thread, by cause of the first device's idle time: host, launch, sync, */
+  training: PartLines[];
+  /**
+   * h2d; without a device "host" is all outside the data wait. "gil": waiting for
+   * Python's lock there
+   */
+  check:
+    | LineCheck
+    | undefined;
+  /** in the window, of all threads */
+  samples: number;
+  threads: number;
+  /** mean time between two samples of a thread */
+  interval_us: number;
+  /** "outside": a separate process; "inside": a thread of each sampled process */
+  sampler: string;
+  /** a sample's time is known to within it (p99) */
+  clock_error_us: number;
+  /** CPU time that sampling took */
+  cost_us?:
+    | number
+    | undefined;
+  /** samples whose stack could not be read */
+  unread: number;
+  /** what the sampler could not see, sentences */
+  unseen: string[];
+  /** who sampled, how often, at what cost, and whether the check agrees */
+  sentence: string;
+}
+
+/** The lines of one stage, or of one part of the training thread's time. */
+export interface PartLines {
+  name: string;
+  samples: number;
+  /** that the samples stand for, all threads together */
+  time_us: number;
+  /** most time first; empty where there are too few samples for a guess */
+  lines: Line[];
+  /** lines beyond those */
+  others: number;
+  /** absent where there are too few samples */
+  tree:
+    | LineTree
+    | undefined;
+  /** time in the recorder's own code, not in time_us */
+  recorder_us: number;
+}
+
+/** One line: the innermost of the user's own code in the stacks that have it. */
+export interface Line {
+  /** its qualified name, without what it is local to */
+  function: string;
+  file: string;
+  /** 0 when unknown */
+  line: number;
+  /** short: "train.py:41", "torchvision/transforms/transforms.py:950" */
+  place: string;
+  /** false: no frame is the user's own, and the line is in the package that runs there */
+  is_user: boolean;
+  samples: number;
+  time_us: number;
+  /** of PartLines.time_us */
+  share: number;
+  /** half of its 95% interval */
+  error: number;
+  /** of the data wait that the stage caused */
+  waited_share?:
+    | number
+    | undefined;
+  /** of the stage's time while a device was idle */
+  idle_share?:
+    | number
+    | undefined;
+  /** what it mostly calls: "scipy.signal.convolve2d"; "" where it runs itself */
+  calls: string;
+  /** part of the line's time in it */
+  calls_share: number;
+  /** the line's text; "" where it was not recorded */
+  source: string;
+  /** "scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" */
+  text: string;
+}
+
+/**
+ * A tree of functions and lines for a flame graph: equally long columns, depth first, the largest first among siblings.
+ * What takes less than 0.2% is left out and counts as its caller's own.
+ */
+export interface LineTree {
+  names: string[];
+  /** index into names */
+  function: number[];
+  /** index into names */
+  file: number[];
+  line: number[];
+  /** callers above it */
+  depth: number[];
+  total_us: number[];
+  /** total less what it calls */
+  self_us: number[];
+  /** part of the data wait that total_us caused */
+  waited_us: number[];
+  /** part of total_us while a device was idle */
+  idle_us: number[];
+  /** "user" | "library" | "recorder" */
+  origin: string[];
+}
+
+/** Shares of stages by samples against those by spans, on the same threads and times. */
+export interface LineCheck {
+  /** that differs most */
+  stage: string;
+  /** by samples less by spans, a fraction */
+  difference: number;
+  samples: number;
+  /** that were compared */
+  stages: number;
+  /** to within 3 points */
+  agrees: boolean;
+}
+
 export const Report: MessageFns<Report> = {
   fromJSON(object: any): Report {
     return {
@@ -1247,6 +1382,7 @@ export const Capture: MessageFns<Capture> = {
         : isSet(object.thread_samples)
         ? ThreadSamples.fromJSON(object.thread_samples)
         : undefined,
+      lines: isSet(object.lines) ? Lines.fromJSON(object.lines) : undefined,
     };
   },
 };
@@ -1956,6 +2092,11 @@ export const Stage: MessageFns<Stage> = {
         : isSet(object.limited_by_text)
         ? globalThis.String(object.limited_by_text)
         : "",
+      defined_at: isSet(object.definedAt)
+        ? globalThis.String(object.definedAt)
+        : isSet(object.defined_at)
+        ? globalThis.String(object.defined_at)
+        : "",
       block_count: globalThis.Array.isArray(object?.blockCount)
         ? object.blockCount.map((e: any) => globalThis.Number(e))
         : globalThis.Array.isArray(object?.block_count)
@@ -2320,6 +2461,11 @@ export const SlowSample: MessageFns<SlowSample> = {
         ? globalThis.Number(object.stage_us)
         : 0,
       loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
     };
   },
 };
@@ -2733,6 +2879,152 @@ export const SettingChange: MessageFns<SettingChange> = {
       before: isSet(object.before) ? globalThis.String(object.before) : "",
       after: isSet(object.after) ? globalThis.String(object.after) : "",
       title: isSet(object.title) ? globalThis.String(object.title) : "",
+    };
+  },
+};
+
+export const Lines: MessageFns<Lines> = {
+  fromJSON(object: any): Lines {
+    return {
+      stages: globalThis.Array.isArray(object?.stages) ? object.stages.map((e: any) => PartLines.fromJSON(e)) : [],
+      training: globalThis.Array.isArray(object?.training)
+        ? object.training.map((e: any) => PartLines.fromJSON(e))
+        : [],
+      check: isSet(object.check) ? LineCheck.fromJSON(object.check) : undefined,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      threads: isSet(object.threads) ? globalThis.Number(object.threads) : 0,
+      interval_us: isSet(object.intervalUs)
+        ? globalThis.Number(object.intervalUs)
+        : isSet(object.interval_us)
+        ? globalThis.Number(object.interval_us)
+        : 0,
+      sampler: isSet(object.sampler) ? globalThis.String(object.sampler) : "",
+      clock_error_us: isSet(object.clockErrorUs)
+        ? globalThis.Number(object.clockErrorUs)
+        : isSet(object.clock_error_us)
+        ? globalThis.Number(object.clock_error_us)
+        : 0,
+      cost_us: isSet(object.costUs)
+        ? globalThis.Number(object.costUs)
+        : isSet(object.cost_us)
+        ? globalThis.Number(object.cost_us)
+        : undefined,
+      unread: isSet(object.unread) ? globalThis.Number(object.unread) : 0,
+      unseen: globalThis.Array.isArray(object?.unseen)
+        ? object.unseen.map((e: any) => globalThis.String(e))
+        : [],
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const PartLines: MessageFns<PartLines> = {
+  fromJSON(object: any): PartLines {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      time_us: isSet(object.timeUs)
+        ? globalThis.Number(object.timeUs)
+        : isSet(object.time_us)
+        ? globalThis.Number(object.time_us)
+        : 0,
+      lines: globalThis.Array.isArray(object?.lines)
+        ? object.lines.map((e: any) => Line.fromJSON(e))
+        : [],
+      others: isSet(object.others) ? globalThis.Number(object.others) : 0,
+      tree: isSet(object.tree) ? LineTree.fromJSON(object.tree) : undefined,
+      recorder_us: isSet(object.recorderUs)
+        ? globalThis.Number(object.recorderUs)
+        : isSet(object.recorder_us)
+        ? globalThis.Number(object.recorder_us)
+        : 0,
+    };
+  },
+};
+
+export const Line: MessageFns<Line> = {
+  fromJSON(object: any): Line {
+    return {
+      function: isSet(object.function) ? globalThis.String(object.function) : "",
+      file: isSet(object.file) ? globalThis.String(object.file) : "",
+      line: isSet(object.line) ? globalThis.Number(object.line) : 0,
+      place: isSet(object.place) ? globalThis.String(object.place) : "",
+      is_user: isSet(object.isUser)
+        ? globalThis.Boolean(object.isUser)
+        : isSet(object.is_user)
+        ? globalThis.Boolean(object.is_user)
+        : false,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      time_us: isSet(object.timeUs)
+        ? globalThis.Number(object.timeUs)
+        : isSet(object.time_us)
+        ? globalThis.Number(object.time_us)
+        : 0,
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
+      error: isSet(object.error) ? globalThis.Number(object.error) : 0,
+      waited_share: isSet(object.waitedShare)
+        ? globalThis.Number(object.waitedShare)
+        : isSet(object.waited_share)
+        ? globalThis.Number(object.waited_share)
+        : undefined,
+      idle_share: isSet(object.idleShare)
+        ? globalThis.Number(object.idleShare)
+        : isSet(object.idle_share)
+        ? globalThis.Number(object.idle_share)
+        : undefined,
+      calls: isSet(object.calls) ? globalThis.String(object.calls) : "",
+      calls_share: isSet(object.callsShare)
+        ? globalThis.Number(object.callsShare)
+        : isSet(object.calls_share)
+        ? globalThis.Number(object.calls_share)
+        : 0,
+      source: isSet(object.source) ? globalThis.String(object.source) : "",
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+    };
+  },
+};
+
+export const LineTree: MessageFns<LineTree> = {
+  fromJSON(object: any): LineTree {
+    return {
+      names: globalThis.Array.isArray(object?.names) ? object.names.map((e: any) => globalThis.String(e)) : [],
+      function: globalThis.Array.isArray(object?.function) ? object.function.map((e: any) => globalThis.Number(e)) : [],
+      file: globalThis.Array.isArray(object?.file) ? object.file.map((e: any) => globalThis.Number(e)) : [],
+      line: globalThis.Array.isArray(object?.line) ? object.line.map((e: any) => globalThis.Number(e)) : [],
+      depth: globalThis.Array.isArray(object?.depth) ? object.depth.map((e: any) => globalThis.Number(e)) : [],
+      total_us: globalThis.Array.isArray(object?.totalUs)
+        ? object.totalUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.total_us)
+        ? object.total_us.map((e: any) => globalThis.Number(e))
+        : [],
+      self_us: globalThis.Array.isArray(object?.selfUs)
+        ? object.selfUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.self_us)
+        ? object.self_us.map((e: any) => globalThis.Number(e))
+        : [],
+      waited_us: globalThis.Array.isArray(object?.waitedUs)
+        ? object.waitedUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.waited_us)
+        ? object.waited_us.map((e: any) => globalThis.Number(e))
+        : [],
+      idle_us: globalThis.Array.isArray(object?.idleUs)
+        ? object.idleUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.idle_us)
+        ? object.idle_us.map((e: any) => globalThis.Number(e))
+        : [],
+      origin: globalThis.Array.isArray(object?.origin) ? object.origin.map((e: any) => globalThis.String(e)) : [],
+    };
+  },
+};
+
+export const LineCheck: MessageFns<LineCheck> = {
+  fromJSON(object: any): LineCheck {
+    return {
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      difference: isSet(object.difference) ? globalThis.Number(object.difference) : 0,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      stages: isSet(object.stages) ? globalThis.Number(object.stages) : 0,
+      agrees: isSet(object.agrees) ? globalThis.Boolean(object.agrees) : false,
     };
   },
 };

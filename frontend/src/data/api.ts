@@ -79,6 +79,11 @@ export function fetchComparison(before: readonly string[], after: readonly strin
   return get(routeUrl("compare", { before, after }), readComparison);
 }
 
+/** Id of the older capture of the same program that `id` suggests itself to be compared with; null: none is known. */
+export function fetchSuggestion(id: string): Promise<Answer<string | null>> {
+  return get(routeUrl("suggestion", { id }), (value) => textIn(value, "before") || null);
+}
+
 export type TimelineQuery = {
   readonly id: string;
   readonly width: number;

@@ -49,6 +49,7 @@ export function sourceOf({ captures, timelines, title }: Embedded): DataSource {
         : ready(slice);
     },
     comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
+    suggestion: () => ready(null),
     trace: () => failed("This page does not include the trace itself."),
   };
 }

@@ -6,6 +6,7 @@ import {
   fetchComparison,
   fetchReport,
   fetchRuns,
+  fetchSuggestion,
   fetchTimeline,
   fetchTrace,
   type TimelineQuery,
@@ -21,6 +22,8 @@ export interface DataSource {
   /** Rejects with an AbortError when `signal` says so. */
   timeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<TimelineSlice>>;
   comparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>>;
+  /** Id of the capture to compare with; null where none is known to be of the same program. */
+  suggestion(id: string): Promise<Answer<string | null>>;
   trace(id: string): Promise<Answer<ArrayBuffer>>;
 }
 
@@ -30,6 +33,7 @@ export const httpSource: DataSource = {
   report: fetchReport,
   timeline: fetchTimeline,
   comparison: fetchComparison,
+  suggestion: fetchSuggestion,
   trace: fetchTrace,
 };
 

@@ -92,10 +92,12 @@ function laneOfBatch(batch: Batch, lanes: readonly LaneRows[]): LaneRows | null 
   return own.find(({ rows: [row] }) => row !== undefined && hit(row, atUs, 1) >= 0) ?? own[0] ?? null;
 }
 
-/** All that belongs to a batch: built, waited for, received. */
-export function batchExtent(batch: Batch): TimeRange | null {
+/** All that belongs to a batch: built, waited for, received. One that was not finished lasts to the window's end, as it is drawn. */
+export function batchExtent(batch: Batch, window: TimeRange): TimeRange | null {
   const { started_us, finished_us, consumed_us, wait_us = 0 } = batch;
+  const isUnfinished = finished_us === undefined && consumed_us === undefined;
   const points = [
+    isUnfinished && started_us !== undefined ? window.endUs : undefined,
     started_us,
     finished_us,
     consumed_us,

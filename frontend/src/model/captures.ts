@@ -24,6 +24,27 @@ export function fullName({ run, name }: Pick<CaptureEntry, "run" | "name">): str
   return run === "." ? name : `${run} / ${name}`;
 }
 
+export type ShortName = {
+  /** What fits a narrow column. The end stays where the start is cut. */
+  readonly start: string;
+  readonly end: string;
+  /** When its window was written, by its name; else when the file was changed. */
+  readonly unixMs: number | null;
+  /** Whether the name says when: only then seconds tell captures apart. */
+  readonly isStamped: boolean;
+};
+
+/** `<host>_<process>.<nanoseconds>`, as annotate names its captures. */
+const STAMPED = /^(.+)\.(1\d{18})$/;
+const END_LETTERS = 12;
+
+export function shortName({ name, modified }: Pick<CaptureEntry, "name" | "modified">): ShortName {
+  const [, stem = name, stamp] = STAMPED.exec(name) ?? [];
+  const cut = Math.max(0, stem.length - END_LETTERS);
+  const unixMs = stamp !== undefined ? Number(stamp) / 1e6 : modified > 0 ? modified * 1000 : null;
+  return { start: stem.slice(0, cut), end: stem.slice(cut), unixMs, isStamped: stamp !== undefined };
+}
+
 export function modeLabel(mode: string | null): string {
   return mode === null ? "" : labelOf(MODES, mode);
 }

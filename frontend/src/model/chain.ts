@@ -9,7 +9,8 @@ import { hit, type LaneRows, type TimelineModel } from "./lanes";
 import type { TimeRange } from "./time-scale";
 import { stageLabel } from "./words";
 
-export type ChainKey = "gap" | "launch" | "wait" | "batch" | "worker" | "sample" | "stage";
+export const CHAIN_KEYS = ["gap", "launch", "wait", "batch", "worker", "sample", "stage"] as const;
+export type ChainKey = (typeof CHAIN_KEYS)[number];
 
 /** A span of one lane. `name` is "" where the whole lane is meant. */
 export type Place = TimeRange & { readonly laneId: string; readonly name: string };

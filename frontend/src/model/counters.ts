@@ -4,6 +4,7 @@ import type { CounterLine } from "../data/timeline";
 import { exactUs, formatBytes, formatDuration, formatPercent, significant } from "./format";
 import type { HoverInfo } from "./hover";
 import type { Chart, LaneRows } from "./lanes";
+import type { TimeRange } from "./time-scale";
 
 const NBSP = "\u00a0";
 
@@ -13,6 +14,25 @@ export function valueWords(value: number, unit: string): string {
   if (unit === "us/s") return `${formatDuration(value)} per s`;
   if (unit === "%") return formatPercent(value / 100);
   return unit === "" ? significant(value) : `${significant(value, 2)}${NBSP}${unit}`;
+}
+
+/** Mean of the points within a range; of the nearest one where none is. */
+export function meanIn({ time_us, mean }: CounterLine, { startUs, endUs }: TimeRange): number | undefined {
+  const inside = mean.filter((_, point) => {
+    const us = time_us[point] ?? Number.NaN;
+    return us >= startUs && us <= endUs;
+  });
+  if (inside.length === 0) return mean[nearest(time_us, (startUs + endUs) / 2)];
+  return inside.reduce((sum, value) => sum + value, 0) / inside.length;
+}
+
+/** What each line says of the time on screen: its name, where there are several, and its mean. */
+export function lineLabels({ lines, unit }: Chart, range: TimeRange): string[] {
+  return lines.map((line) => {
+    const mean = meanIn(line, range);
+    const words = mean === undefined ? "" : `mean ${valueWords(mean, unit)}`;
+    return lines.length === 1 || line.name === "" ? words : `${line.name}: ${words}`;
+  });
 }
 
 /** The point of the first line that is nearest to `us`; -1 where there is none. */

@@ -114,7 +114,7 @@ export function exactUs(us: number): string {
 
 /** For hover over values other than times. */
 export function exactNumber(value: number): string {
-  return grouped(value, 0, 6);
+  return grouped(value, 0, Math.abs(value) < 1 ? 6 : 3);
 }
 
 /** Label of a grid line, with its unit. */

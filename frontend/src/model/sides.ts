@@ -23,14 +23,3 @@ export function sidesOf(captures: readonly CaptureEntry[]): Side[] {
 export function sideOfCapture(id: string): string {
   return `capture:${id}`;
 }
-
-/** What a capture suggests itself to be compared with: the next older one of its kind, of another run if there is one. */
-export function suggestBefore(captures: readonly CaptureEntry[], after: CaptureEntry): string | null {
-  const alike = captures.filter(
-    (item) => item.state !== "error" && item.id !== after.id && (item.mode === null || item.mode === after.mode),
-  );
-  const older = alike.filter((item) => item.modified <= after.modified);
-  const pool = older.length > 0 ? older : alike;
-  const found = pool.find((item) => item.run !== after.run) ?? pool[0];
-  return found === undefined ? null : sideOfCapture(found.id);
-}

@@ -16,6 +16,7 @@ import {
   goneId,
   lanesTurned,
   loaderNumber,
+  markedSpan,
   type ReportState,
   range,
   reports,
@@ -25,17 +26,18 @@ import {
   selectedGapUs,
   shownStage,
   sideAfter,
+  sideBefore,
   stagesFolded,
   timeline,
   type View,
   versionOf,
   view,
+  viewsFor,
 } from "./atoms";
-import { writePlace } from "./location";
+import type { Place } from "./place";
 
 export function selectView(next: View): void {
   view.value = next;
-  writePlace({ view: next, capture: captureId.value });
 }
 
 /** Goes to the Stages view and points out one stage there. */
@@ -52,8 +54,44 @@ export function selectCapture(id: string): void {
     if (captureId.value !== id) forgetCaptureState();
     captureId.value = id;
   });
-  writePlace({ view: view.value, capture: id });
   void loadReport();
+}
+
+/** What is on screen, as a link names it. */
+export function currentPlace(): Place {
+  return {
+    view: view.value,
+    capture: captureId.value,
+    range: range.value,
+    gapUs: selectedGapUs.value,
+    link: chainLink.value,
+    cause: causeFilter.value,
+    device: deviceIndex.value || null,
+    loader: loaderNumber.value || null,
+    batch: selectedBatch.value,
+    stage: shownStage.value,
+    before: sideBefore.value,
+    after: sideAfter.value,
+  };
+}
+
+/** Goes to a place that a link names. One without a capture keeps the one on screen. */
+export function showPlace(place: Place): void {
+  const capture = place.capture ?? captureId.value;
+  batch(() => {
+    if (capture !== null && capture !== captureId.value) selectCapture(capture);
+    view.value = viewsFor(source().live).includes(place.view) ? place.view : "overview";
+    range.value = place.range;
+    selectedGapUs.value = place.gapUs;
+    chainLink.value = place.link;
+    causeFilter.value = place.cause;
+    deviceIndex.value = place.device ?? 0;
+    loaderNumber.value = place.loader ?? 0;
+    selectedBatch.value = place.batch;
+    shownStage.value = place.stage;
+    sideBefore.value = place.before;
+    sideAfter.value = place.after;
+  });
 }
 
 function forgetCaptureState(): void {
@@ -68,6 +106,7 @@ function forgetCaptureState(): void {
   shownStage.value = null;
   loaderNumber.value = 0;
   selectedBatch.value = null;
+  markedSpan.value = null;
   batchRows.value = FIRST_ROWS;
   lanesTurned.value = new Set();
   sideAfter.value = null;
@@ -83,9 +122,11 @@ function settleSelection(): void {
   if (entry.value !== null || runs.value?.scanning === true) return;
   const newest = list.find((item) => item.state !== "error") ?? list[0];
   if (newest === undefined) return;
-  const gone = captureId.value;
-  selectCapture(newest.id);
-  goneId.value = gone;
+  batch(() => {
+    const gone = captureId.value;
+    selectCapture(newest.id);
+    goneId.value = gone;
+  });
 }
 
 export async function refreshRuns(): Promise<void> {

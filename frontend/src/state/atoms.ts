@@ -5,7 +5,7 @@ import type { Capture, Comparison } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
-import type { ChainKey } from "../model/chain";
+import type { ChainKey, Place } from "../model/chain";
 import type { TimelineModel } from "../model/lanes";
 import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
@@ -13,6 +13,12 @@ import type { ThemeName } from "../theme/theme";
 
 export const VIEWS = ["overview", "findings", "stages", "workers", "gaps", "compare", "trace"] as const;
 export type View = (typeof VIEWS)[number];
+/** What needs a server: an HTML report does without. */
+const SERVED: ReadonlySet<View> = new Set<View>(["compare", "trace"]);
+
+export function viewsFor(isLive: boolean): readonly View[] {
+  return isLive ? VIEWS : VIEWS.filter((name) => !SERVED.has(name));
+}
 
 /** `version` is the file's size and time stamp: a report of an older version is fetched again. */
 export type ReportState =
@@ -34,6 +40,14 @@ export type ComparisonState =
   | { readonly kind: "ready"; readonly key: string; readonly value: Comparison }
   | { readonly kind: "failed"; readonly key: string; readonly message: string };
 
+/** What the capture `id`, in that version, suggests itself to be compared with. */
+export type SuggestionState = {
+  readonly id: string;
+  readonly version: string;
+  readonly before: string | null;
+  readonly pending: boolean;
+};
+
 export const EMPTY_TIMELINE: TimelineState = { whole: null, detail: null, error: null };
 
 // --- what the server said ---
@@ -49,6 +63,9 @@ export const timeline = signal<TimelineState>(EMPTY_TIMELINE);
 
 /** The comparison on screen, and what it is of. */
 export const comparison = signal<ComparisonState>({ kind: "none" });
+
+/** Of the capture that Compare was last opened for. */
+export const suggestion = signal<SuggestionState | null>(null);
 
 // --- what the user chose (view and capture are mirrored in location.hash) ---
 
@@ -71,6 +88,8 @@ export const stagesFolded = signal<ReadonlySet<string>>(new Set());
 export const deviceIndex = signal(0);
 /** What the timeline shows; null = the whole window. */
 export const range = signal<TimeRange | null>(null);
+/** Whether the timeline shows what was just chosen, out of sight above. */
+export const isLedAbove = signal(false);
 /** Start of the gap that was chosen; null = the longest of those listed. */
 export const selectedGapUs = signal<number | null>(null);
 /** The link of that gap's chain that the timeline frames; null = the gap itself. */
@@ -90,6 +109,8 @@ export const gapRows = signal(FIRST_ROWS);
 export const loaderNumber = signal(0);
 /** Key of the batch whose arrow is drawn; null = none. */
 export const selectedBatch = signal<string | null>(null);
+/** The span that the timeline of the Workers view frames; null = none. */
+export const markedSpan = signal<Place | null>(null);
 export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
 /** Rows of the batch list on screen. */
 export const batchRows = signal(FIRST_ROWS);
@@ -101,6 +122,9 @@ export const sideBefore = signal<string | null>(null);
 export const sideAfter = signal<string | null>(null);
 
 // --- the host ---
+
+/** While the page is printed all views stand one below the other. */
+export const printing = signal(false);
 
 export const theme = signal<ThemeName>("light");
 

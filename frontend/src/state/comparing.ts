@@ -3,22 +3,41 @@
 import { computed } from "@preact/signals";
 import { browserTimers, type Timers } from "../data/poll";
 import { source } from "../data/source";
-import { type Side, sideOfCapture, sidesOf, suggestBefore } from "../model/sides";
-import { comparison, entry, runs, sideAfter, sideBefore, versionOf } from "./atoms";
+import { type Side, sideOfCapture, sidesOf } from "../model/sides";
+import { comparison, entry, runs, sideAfter, sideBefore, suggestion, versionOf } from "./atoms";
 
 const RETRY_MS = 1000;
 
 export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? []));
 
 export const before = computed<Side | null>(() => {
-  const after = entry.value;
-  const suggested = after === null ? null : suggestBefore(runs.value?.captures ?? [], after);
+  const suggested = suggestion.value?.id === entry.value?.id ? suggestion.value?.before : null;
   return (
     sides.value.find((side) => side.key === sideBefore.value) ??
-    sides.value.find((side) => side.key === suggested) ??
+    sides.value.find((side) => side.key === sideOfCapture(suggested ?? "")) ??
     null
   );
 });
+
+/** Asks once per capture and version what to compare it with, until there is an answer. Returns how to stop. */
+export function watchSuggestion(id: string, version: string, timers: Timers = browserTimers): () => void {
+  const known = suggestion.value;
+  if (known !== null && known.id === id && known.version === version && !known.pending) return () => undefined;
+  let stopped = false;
+  let cancel: () => void = () => undefined;
+  suggestion.value = { id, version, before: null, pending: true };
+  const ask = async (): Promise<void> => {
+    const answer = await source().suggestion(id);
+    if (stopped) return;
+    if (answer.kind === "pending") cancel = timers.after(RETRY_MS, () => void ask());
+    else suggestion.value = { id, version, before: answer.kind === "ready" ? answer.value : null, pending: false };
+  };
+  void ask();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}
 
 export const after = computed<Side | null>(() => {
   const own = entry.value === null ? null : sideOfCapture(entry.value.id);

@@ -1,45 +1,117 @@
-// View and capture in the iframe's hash, so that a reload of the frame or a copied address keeps them. TensorBoard builds
-// the frame anew when its own page reloads, so the tab's session storage keeps a second copy.
+// Keeps the address in step with what is on screen, both ways. TensorBoard may forget our part of its address (somebody
+// types the tab's name alone), so the browser tab's session storage keeps a second copy.
 
-import { VIEWS, type View } from "./atoms";
-
-export type Place = { readonly view: View; readonly capture: string | null };
+import { effect } from "@preact/signals";
+import { browserTimers, type Timers } from "../data/poll";
+import { currentPlace, showPlace } from "./actions";
+import { type Address, fieldsOfOwnHash, findAddress, ownHash } from "./address";
+import { goneId } from "./atoms";
+import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "./place";
 
 const STORAGE_KEY = "data-pipeline-place";
+/** Browsers refuse more than some hundred changes in half a minute: a zoom is written when it rests. */
+const REST_MS = 300;
 
-export function parsePlace(hash: string): Place | null {
-  const params = new URLSearchParams(hash.replace(/^#/, ""));
-  const view = VIEWS.find((name) => name === params.get("view"));
-  return view === undefined ? null : { view, capture: params.get("capture") };
+function stored(): Fields {
+  try {
+    return fieldsOfOwnHash(window.sessionStorage.getItem(STORAGE_KEY) ?? "");
+  } catch {
+    return {}; // storage may be forbidden; the address alone will do
+  }
 }
 
-export function formatPlace(place: Place): string {
-  const params = new URLSearchParams({ view: place.view });
-  if (place.capture !== null) params.set("capture", place.capture);
-  return `#${params.toString()}`;
+function store(fields: Fields): void {
+  try {
+    window.sessionStorage.setItem(STORAGE_KEY, ownHash(fields));
+  } catch {
+    // see above
+  }
 }
 
-export function readPlace(): Place {
-  let stored = "";
-  try {
-    stored = window.sessionStorage.getItem(STORAGE_KEY) ?? "";
-  } catch {
-    // storage may be forbidden; the hash alone will do
-  }
-  return parsePlace(window.location.hash) ?? parsePlace(stored) ?? { view: "overview", capture: null };
+function same(a: Place, b: Place): boolean {
+  return ownHash(fieldsOfPlace(a)) === ownHash(fieldsOfPlace(b));
 }
 
-export function writePlace(place: Place): void {
-  const hash = formatPlace(place);
-  // An absolute address: TensorBoard's <base> would bend a bare "#..." to another page.
-  try {
-    if (window.location.hash !== hash) window.history.replaceState(null, "", new URL(hash, window.location.href).href);
-  } catch {
-    // a page that was opened as a file may not: then its address stays
+/** Another view or another capture is somewhere else, where Back leads back from, if the user went there. */
+function isElsewhere(before: Place, after: Place): boolean {
+  if (before.capture === null || before.capture === goneId.peek()) return false;
+  return before.view !== after.view || before.capture !== after.capture;
+}
+
+export class PlaceKeeper {
+  /** What the address says, or will say when the zoom rests. */
+  private written: Place = START;
+  private cancel: () => void = () => undefined;
+
+  constructor(
+    private readonly address: Address,
+    private readonly timers: Timers = browserTimers,
+  ) {}
+
+  /** Shows what the address says, else what was shown last in this browser tab; from then on writes what changes. */
+  start(): () => void {
+    const place = placeOfFields(this.address.read()) ?? placeOfFields(stored()) ?? START;
+    showPlace(place);
+    this.written = currentPlace();
+    this.write(false);
+    const stop = effect(() => this.follow(currentPlace()));
+    return () => {
+      stop();
+      this.cancel();
+    };
   }
-  try {
-    window.sessionStorage.setItem(STORAGE_KEY, hash);
-  } catch {
-    // see readPlace
+
+  /** Back, Forward, or an address typed over ours. */
+  readonly onNavigation = (): void => {
+    const place = placeOfFields(this.address.read());
+    if (place === null) {
+      this.write(false);
+      return;
+    }
+    this.cancel();
+    this.written = place;
+    showPlace(place);
+  };
+
+  link(): string {
+    return this.address.link(fieldsOfPlace(currentPlace()));
   }
+
+  private follow(place: Place): void {
+    if (same(place, this.written)) return;
+    const elsewhere = isElsewhere(this.written, place);
+    // The entry that is left keeps the zoom it was left with.
+    if (elsewhere) this.write(false);
+    this.written = place;
+    this.cancel();
+    if (elsewhere) this.write(true);
+    else this.cancel = this.timers.after(REST_MS, () => this.write(false));
+  }
+
+  private write(push: boolean): void {
+    this.cancel();
+    const fields = fieldsOfPlace(this.written);
+    this.address.write(fields, push);
+    store(fields);
+  }
+}
+
+let keeper: PlaceKeeper | null = null;
+
+/** Called once, before the page is drawn. */
+export function keepPlace(): void {
+  const { address, target } = findAddress();
+  const made = new PlaceKeeper(address);
+  keeper = made;
+  made.start();
+  for (const event of ["popstate", "hashchange"]) target.addEventListener(event, made.onNavigation);
+  // TensorBoard may outlive this frame.
+  window.addEventListener("pagehide", () => {
+    for (const event of ["popstate", "hashchange"]) target.removeEventListener(event, made.onNavigation);
+  });
+}
+
+/** A link to what is on screen. */
+export function linkHere(): string {
+  return keeper?.link() ?? window.location.href;
 }

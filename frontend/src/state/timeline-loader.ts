@@ -1,5 +1,6 @@
 // Keeps the timeline's slices in step with what is on screen: the whole window once, a finer slice after each zoom.
 
+import { effect } from "@preact/signals";
 import type { Answer } from "../data/api";
 import { browserTimers, type Timers } from "../data/poll";
 import { source } from "../data/source";
@@ -23,6 +24,17 @@ export function paddedSlice(range: TimeRange, window: TimeRange): TimeRange {
 /** Whether a slice, fetched at `slicePx` pixels, is fine enough to draw `range` on `widthPx` pixels. */
 export function suffices(slice: TimeRange, slicePx: number, range: TimeRange, widthPx: number): boolean {
   return covers(slice, range) && lengthUs(slice) / slicePx <= (lengthUs(range) / widthPx) * 1.05;
+}
+
+const AHEAD_PX = 1000;
+
+/** Of the selected capture, for a page that carries its data: so that it is there when the page is printed. */
+export function loadAhead(): () => void {
+  return effect(() => {
+    const id = captureId.value;
+    const isMissing = timeline.value.whole === null && timeline.value.error === null;
+    if (id !== null && isMissing) new TimelineLoader().want({ id, range: null, widthPx: AHEAD_PX });
+  });
 }
 
 export class TimelineLoader {

@@ -20,6 +20,8 @@ export const dark: Palette = {
   other: "#5A5A5A",
   kernel: "#9DB0C8",
   copy: "#6F8299",
+  operator: "#4A5578",
+  runtime: "#8A9BD4",
   step: "#34383D",
   batch: "#4C4941",
   process: "#454C56",

@@ -20,6 +20,8 @@ export const light: Palette = {
   other: "#C8C8C8",
   kernel: "#44546A",
   copy: "#7A8CA3",
+  operator: "#B9C4E0",
+  runtime: "#6E7FB3",
   step: "#E6E9EE",
   batch: "#D8D3C8",
   process: "#C9CFD6",

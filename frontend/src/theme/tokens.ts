@@ -15,7 +15,7 @@ const PAGE = [
   "code-paper",
 ] as const;
 
-const ACTIVITY = ["kernel", "copy", "step", "batch", "process"] as const;
+const ACTIVITY = ["operator", "runtime", "kernel", "copy", "step", "batch", "process"] as const;
 
 export type StageKind = (typeof STAGE_KINDS)[number]["id"];
 type NoStage = (typeof NO_STAGES)[number]["id"];

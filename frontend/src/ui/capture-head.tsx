@@ -2,6 +2,7 @@ import type { Capture } from "../contract/report";
 import { modeLabel, modeMeaning } from "../model/captures";
 import { exactUs, formatDuration, plural } from "../model/format";
 import { deviceName } from "../model/parts";
+import { Explained } from "./explained";
 import { Exact } from "./numbers";
 
 /** One quiet line: which capture this is. */
@@ -14,7 +15,8 @@ export function CaptureHead({ capture, name }: { capture: Capture; name: string 
   ].filter((fact) => fact !== "");
   return (
     <p class="capture-head" data-testid="capture-head">
-      <span class="mono">{name}</span> · <span title={modeMeaning(capture.mode)}>{modeLabel(capture.mode)}</span>
+      <span class="mono">{name}</span> ·{" "}
+      <Explained text={modeMeaning(capture.mode)}>{modeLabel(capture.mode)}</Explained>
       {capture.window_us !== undefined && (
         <>
           {" "}

@@ -1,4 +1,5 @@
-import { type CaptureEntry, entryWords, fullName, groupByRun, modeMeaning } from "../model/captures";
+import { useSignal } from "@preact/signals";
+import { type CaptureEntry, entryWords, fullName, groupByRun, modeMeaning, shortName } from "../model/captures";
 
 type Props = {
   readonly captures: readonly CaptureEntry[];
@@ -9,23 +10,50 @@ type Props = {
   readonly choose: (id: string) => void;
 };
 
+const KEYS: Readonly<Record<string, (at: number, last: number) => number>> = {
+  ArrowDown: (at, last) => Math.min(last, at + 1),
+  ArrowUp: (at) => Math.max(0, at - 1),
+  Home: () => 0,
+  End: (_, last) => last,
+};
+
+/** From one capture to another by keys: the list is one tab stop. */
+function walk(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  const options = [...event.currentTarget.querySelectorAll<HTMLElement>("button.capture")];
+  const at = options.indexOf(event.target as HTMLElement);
+  const next = at < 0 ? undefined : options[KEYS[event.key]?.(at, options.length - 1) ?? -1];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}
+
 /** The captures by run, newest first: a column beside the view, a fold above it on narrow screens. */
 export function CaptureList({ captures, current, open, turn, choose }: Props) {
+  const focused = useSignal<string | null>(null);
   if (captures.length === 0) return null;
+  const stop = [focused.value, current?.id, captures[0]?.id].find((id) => captures.some((item) => item.id === id));
   return (
     <nav class="captures" aria-label="Captures" data-open={open}>
       <button type="button" class="captures-toggle" aria-expanded={open} data-testid="captures-toggle" onClick={turn}>
         <span class="muted">Capture</span> {current === null ? "choose one" : fullName(current)}
         <span aria-hidden="true"> {open ? "▴" : "▾"}</span>
       </button>
-      <div class="captures-list">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: keys come from the buttons inside */}
+      <div class="captures-list" onKeyDown={walk}>
         <h2>Captures</h2>
         {groupByRun(captures).map((group) => (
           <section key={group.run}>
             <h3 title={group.run}>{group.run === "." ? "(log directory)" : group.run}</h3>
             <ul>
               {group.captures.map((item) => (
-                <CaptureOption key={item.id} item={item} selected={item.id === current?.id} choose={choose} />
+                <CaptureOption
+                  key={item.id}
+                  item={item}
+                  selected={item.id === current?.id}
+                  isStop={item.id === stop}
+                  choose={choose}
+                  onFocus={() => (focused.value = item.id)}
+                />
               ))}
             </ul>
           </section>
@@ -38,10 +66,14 @@ export function CaptureList({ captures, current, open, turn, choose }: Props) {
 type OptionProps = {
   readonly item: CaptureEntry;
   readonly selected: boolean;
+  /** Whether the Tab key stops here. */
+  readonly isStop: boolean;
+  readonly onFocus: () => void;
   readonly choose: (id: string) => void;
 };
 
-function CaptureOption({ item, selected, choose }: OptionProps) {
+function CaptureOption({ item, selected, isStop, choose, onFocus }: OptionProps) {
+  const { start, end, unixMs, isStamped } = shortName(item);
   return (
     <li>
       <button
@@ -51,23 +83,34 @@ function CaptureOption({ item, selected, choose }: OptionProps) {
         data-id={item.id}
         data-state={item.state}
         aria-current={selected ? "true" : undefined}
+        tabIndex={isStop ? 0 : -1}
         title={`${item.name}\n${item.error ?? modeMeaning(item.mode)}`}
+        onFocus={onFocus}
         onClick={() => choose(item.id)}>
-        <span class="capture-name">{item.name}</span>
+        <span class="capture-name">
+          <span class="capture-name-start">{start}</span>
+          <span class="capture-name-end">{end}</span>
+        </span>
         <span class="capture-note">
-          {entryWords(item)} ·{" "}
-          <time dateTime={new Date(item.modified * 1000).toISOString()}>{whenWords(item.modified)}</time>
+          {entryWords(item)}
+          {unixMs !== null && (
+            <>
+              {" · "}
+              <time dateTime={new Date(unixMs).toISOString()}>{whenWords(unixMs, isStamped)}</time>
+            </>
+          )}
         </span>
       </button>
     </li>
   );
 }
 
-function whenWords(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toLocaleString(undefined, {
+function whenWords(unixMs: number, seconds: boolean): string {
+  return new Date(unixMs).toLocaleString(undefined, {
     month: "short",
     day: "numeric",
     hour: "2-digit",
     minute: "2-digit",
+    ...(seconds ? { second: "2-digit" } : {}),
   });
 }

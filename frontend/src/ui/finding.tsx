@@ -5,6 +5,7 @@ import { confidenceWords } from "../model/findings";
 import { exactUs, formatDuration, formatPercent, formatRatio } from "../model/format";
 import { meaningOf } from "../model/words";
 import { Code } from "./code";
+import { Explained } from "./explained";
 import { Exact } from "./numbers";
 
 type Props = {
@@ -22,12 +23,12 @@ export function FindingItem({ finding, level, showStage }: Props) {
       <div class="finding-side">
         <Gain finding={finding} />
         <p class="muted">
-          <span class="severity" data-severity={finding.severity} title={meaningOf(SEVERITIES, finding.severity)}>
-            {finding.severity}
+          <span class="severity" data-severity={finding.severity}>
+            <Explained text={meaningOf(SEVERITIES, finding.severity)}>{finding.severity}</Explained>
           </span>
           {finding.confidence !== "" && (
             <>
-              , <span title={confidence}>{finding.confidence}</span>
+              , <Explained text={confidence}>{finding.confidence}</Explained>
             </>
           )}
         </p>

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { exactUs, formatDuration, formatPercent, UNKNOWN } from "../model/format";
 import { NO_REASON, type Reason } from "../model/reasons";
 import { share } from "../model/shares";
+import { Explained } from "./explained";
 
 type BigNumberProps = {
   readonly label: string;
@@ -36,7 +37,7 @@ export function BigNumber({ label, value, text, note, exact, reason = NO_REASON,
       <dd class="number-value" data-testid={testId} data-value={value} title={known ? exact : reason.message}>
         {known ? <ValueWithUnit text={text} /> : <abbr title={reason.message}>{UNKNOWN}</abbr>}
       </dd>
-      <dd class="number-note">{known ? note : <span title={reason.message}>{reason.title}</span>}</dd>
+      <dd class="number-note">{known ? note : <Explained text={reason.message}>{reason.title}</Explained>}</dd>
     </div>
   );
 }

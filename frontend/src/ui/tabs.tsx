@@ -1,3 +1,5 @@
+import { useEffect } from "preact/hooks";
+
 type Props<Name extends string> = {
   readonly names: readonly Name[];
   readonly labels: Readonly<Record<Name, string>>;
@@ -14,6 +16,10 @@ export function Tabs<Name extends string>({ names, labels, current, choose }: Pr
     choose(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
+  // On narrow screens the row of tabs scrolls.
+  useEffect(() => {
+    document.getElementById(`tab-${current}`)?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  }, [current]);
   return (
     <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKey}>
       {names.map((name) => (

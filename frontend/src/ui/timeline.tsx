@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type TimelineInput, TimelineView } from "../canvas/timeline-view";
 import { CAUSES, STAGE_KINDS } from "../contract/words";
 import { causeToken } from "../model/causes";
@@ -12,6 +12,7 @@ import { TOKENS } from "../theme/tokens";
 import { RangeBar } from "./range-bar";
 import { Legend, Swatch } from "./swatch";
 import { Tooltip } from "./tooltip";
+import { useWheelHint, WheelHint, ZOOM_KEY } from "./wheel-hint";
 
 /** Whoever draws it keeps each value of the input until it changes: the canvas is painted for every new one. */
 type Props = TimelineInput & {
@@ -38,11 +39,13 @@ export function Timeline(props: Props) {
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const viewRef = useRef<TimelineView | null>(null);
   const hover = useSignal<Hover | null>(null);
+  const hint = useWheelHint();
   // The canvas outlives many drawings of this component: it must call the newest handlers.
   const newest = useRef(props);
   newest.current = props;
 
-  useEffect(() => {
+  // Before the browser paints, or prints.
+  useLayoutEffect(() => {
     const canvas = canvasRef.current;
     if (canvas === null) return undefined;
     const view = new TimelineView(canvas, {
@@ -53,11 +56,12 @@ export function Timeline(props: Props) {
       onResize: (px) => newest.current.onResize(px),
       onPick: (box) => newest.current.onPick(box),
       onTitle: (laneId) => newest.current.turnLane(laneId),
+      onPlainWheel: () => hint.show(),
     });
     viewRef.current = view;
     return () => view.dispose();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     viewRef.current?.update({ whole, detail, range, selected, marked, only, link, folded, palette });
   }, [whole, detail, range, selected, marked, only, link, folded, palette]);
   useEffect(() => {
@@ -71,17 +75,20 @@ export function Timeline(props: Props) {
         <FoldSwitch lanes={whole.lanes} folded={folded} foldAll={props.foldAll} />
       </div>
       <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />
-      {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}
-      <canvas
-        ref={canvasRef}
-        tabIndex={0}
-        role="application"
-        aria-roledescription="timeline"
-        data-testid="timeline-canvas"
-        data-marked={marked?.laneId}
-        data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
-        aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window.`}
-      />
+      <div class="canvas-frame">
+        {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}
+        <canvas
+          ref={canvasRef}
+          tabIndex={0}
+          role="application"
+          aria-roledescription="timeline"
+          data-testid="timeline-canvas"
+          data-marked={marked?.laneId}
+          data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
+          aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window.`}
+        />
+        {hint.shown && <WheelHint />}
+      </div>
       {props.below}
       {props.error !== null && <p class="error-line">{props.error}</p>}
       <TimelineLegend model={whole} folded={folded} />
@@ -94,8 +101,9 @@ export function Timeline(props: Props) {
 function Keys({ pickWords }: { pickWords: string | undefined }) {
   return (
     <p class="muted keys">
-      Wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, <kbd>0</kbd> shows the whole
-      window{pickWords === undefined ? "." : `; ${pickWords}.`}
+      <kbd>{ZOOM_KEY}</kbd> + wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, a drag
+      over the times zooms to them, <kbd>0</kbd> shows the whole window
+      {pickWords === undefined ? "." : `; ${pickWords}.`}
     </p>
   );
 }
@@ -143,6 +151,7 @@ function FoldSwitch({ lanes, folded, foldAll }: FoldProps) {
 
 const LEGEND: ReadonlyMap<string, string> = new Map<string, string>([
   ["copy", "device copy"],
+  ["runtime", "runtime call"],
   ...STAGE_KINDS.map(({ id, label }) => [id, label] as const),
   ...CAUSES.map(({ id, label }) => [causeToken(id), `idle: ${label}`] as const),
 ]);

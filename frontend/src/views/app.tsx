@@ -10,15 +10,19 @@ import {
   capturesOpen,
   entry,
   goneId,
+  printing,
   report,
   runs,
   runsError,
-  VIEWS,
   type View,
   view,
+  viewsFor,
 } from "../state/atoms";
+import { linkHere } from "../state/location";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
+import { CopyLink } from "../ui/copy-link";
+import { Explanations } from "../ui/explained";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
 import { Compare } from "./compare/compare";
@@ -44,6 +48,11 @@ export function App() {
   const bare = known === null || known.captures.length === 0;
   return (
     <div class={bare ? "page bare" : "page"}>
+      {!bare && (
+        <button type="button" class="skip" data-testid="skip" onClick={() => document.getElementById("view")?.focus()}>
+          Skip to the view
+        </button>
+      )}
       <CaptureList
         captures={known?.captures ?? []}
         current={entry.value}
@@ -58,13 +67,16 @@ export function App() {
           {bare ? (
             <h1>Data Pipeline</h1>
           ) : (
-            <Tabs names={VIEWS} labels={LABELS} current={view.value} choose={selectView} />
+            <Tabs names={viewsFor(source().live)} labels={LABELS} current={view.value} choose={selectView} />
           )}
-          {source().live && (
-            <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>
-              Refresh
-            </button>
-          )}
+          <div class="top-actions">
+            {!bare && <CopyLink linkOf={linkHere} />}
+            {source().live && (
+              <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>
+                Refresh
+              </button>
+            )}
+          </div>
         </header>
         {known !== null && runsError.value !== null && (
           <p class="error-line" role="status" data-testid="connection-lost">
@@ -76,8 +88,13 @@ export function App() {
             {goneId.value} is gone; showing {fullName(entry.value)}.
           </p>
         )}
+        <Explanations />
         <Boundary resetKey={`${captureId.value} ${view.value}`}>
-          <div id="view" class="view" {...(bare ? {} : { role: "tabpanel", "aria-labelledby": `tab-${view.value}` })}>
+          <div
+            id="view"
+            class="view"
+            tabIndex={-1}
+            {...(bare ? {} : { role: "tabpanel", "aria-labelledby": `tab-${view.value}` })}>
             <Content known={known} />
           </div>
         </Boundary>
@@ -115,7 +132,11 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   return (
     <>
       <CaptureHead capture={state.capture} name={fullName(item)} />
-      <Shown capture={state.capture} item={item} perfetto={perfetto} />
+      {printing.value ? (
+        <Printed capture={state.capture} item={item} />
+      ) : (
+        <Shown view={view.value} capture={state.capture} item={item} perfetto={perfetto} />
+      )}
     </>
   );
 }
@@ -135,8 +156,29 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   );
 }
 
-function Shown({ capture, item, perfetto }: { capture: Capture; item: CaptureEntry; perfetto: boolean }) {
-  switch (view.value) {
+/** All views that are about this capture, one below the other. */
+function Printed({ capture, item }: { capture: Capture; item: CaptureEntry }) {
+  return (
+    <>
+      {viewsFor(false).map((name) => (
+        <section key={name} class="printed" data-testid={`printed-${name}`}>
+          <h1>{LABELS[name]}</h1>
+          <Shown view={name} capture={capture} item={item} perfetto={false} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+type ShownProps = {
+  readonly view: View;
+  readonly capture: Capture;
+  readonly item: CaptureEntry;
+  readonly perfetto: boolean;
+};
+
+function Shown({ view: name, capture, item, perfetto }: ShownProps) {
+  switch (name) {
     case "overview":
       return <Overview capture={capture} />;
     case "findings":

@@ -41,6 +41,8 @@ function box(laneId: string, row: number, index: number) {
   return found;
 }
 
+const window = { startUs: 0, endUs: 100 };
+
 describe("which batch a box is", () => {
   it("finds it by worker and time, also from a stage inside it", () => {
     expect(batchOfBox(batches, box("worker:77", 0, 1))).toBe(second);
@@ -72,8 +74,10 @@ describe("the arrow", () => {
     expect(link?.from.laneId).toBe("worker:77");
   });
   it("spans everything from its start to the receipt", () => {
-    expect(batchExtent(first)).toEqual({ startUs: 0, endUs: 21 });
-    expect(batchExtent(batch({}))).toBeNull();
+    expect(batchExtent(first, window)).toEqual({ startUs: 0, endUs: 21 });
+    expect(batchExtent(batch({}), window)).toBeNull();
+    // Not finished when the window ended: it is drawn to there.
+    expect(batchExtent(batch({ started_us: 30 }), window)).toEqual({ startUs: 30, endUs: 100 });
   });
 });
 

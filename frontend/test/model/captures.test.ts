@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { entryWords, fullName, groupByRun, modeLabel } from "../../src/model/captures";
+import { entryWords, fullName, groupByRun, modeLabel, shortName } from "../../src/model/captures";
 import { entry } from "../build";
 
 it("groups captures by run in the order of the newest", () => {
@@ -19,4 +19,21 @@ it("names a capture with its run, and says what it is", () => {
   expect([modeLabel("unannotated"), modeLabel(null), modeLabel("odd")]).toEqual(["plain capture", "", "odd"]);
   expect(entryWords(entry({ state: "loading" }))).toBe("loading");
   expect(entryWords(entry({ mode: null }))).toBe("ready");
+});
+
+it("shortens a capture's name to its process, and keeps the end of others in sight", () => {
+  expect(shortName({ name: "vm_9907.1795322405832644998", modified: 1 })).toEqual({
+    start: "",
+    end: "vm_9907",
+    unixMs: 1795322405832.645,
+    isStamped: true,
+  });
+  expect(shortName({ name: "resnet50_batch256_workers8", modified: 2 })).toEqual({
+    start: "resnet50_batch",
+    end: "256_workers8",
+    unixMs: 2000,
+    isStamped: false,
+  });
+  // An HTML report does not know when its files were changed.
+  expect(shortName({ name: "c", modified: 0 }).unixMs).toBeNull();
 });

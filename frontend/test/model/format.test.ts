@@ -63,7 +63,8 @@ describe("a table", () => {
 
 it("does not round on hover", () => {
   expect(exactUs(1234567.891)).toBe("1,234,567.891\u00a0µs");
-  expect(exactNumber(-138.08957822262724)).toBe("−138.089578");
+  expect(exactNumber(-138.08957822262724)).toBe("−138.09");
+  expect(exactNumber(0.08957822262724)).toBe("0.089578");
 });
 
 describe("positions", () => {

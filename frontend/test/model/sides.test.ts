@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sidesOf, suggestBefore } from "../../src/model/sides";
+import { sidesOf } from "../../src/model/sides";
 import { entry } from "../build";
 
 const captures = [
@@ -18,17 +18,4 @@ it("offers runs of several captures as one side, then single captures that can b
     ["capture:new/r", 1],
     ["capture:old/a", 1],
   ]);
-});
-
-it("suggests an older capture of the same kind, of another run if there is one", () => {
-  const [newest, second, replay, old] = captures as [
-    (typeof captures)[0],
-    (typeof captures)[0],
-    (typeof captures)[0],
-    (typeof captures)[0],
-  ];
-  expect(suggestBefore(captures, newest)).toBe("capture:old/a");
-  expect(suggestBefore([newest, second], newest)).toBe("capture:new/a");
-  expect(suggestBefore(captures, replay)).toBeNull();
-  expect(suggestBefore(captures, old)).toBe("capture:new/b");
 });

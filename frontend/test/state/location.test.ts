@@ -1,15 +1,150 @@
-import { expect, it, vi } from "vitest";
-import { refreshRuns, selectCapture } from "../../src/state/actions";
-import { captureId, goneId } from "../../src/state/atoms";
-import { formatPlace, parsePlace } from "../../src/state/location";
+import { batch } from "@preact/signals";
+import { beforeEach, expect, it, vi } from "vitest";
+import { refreshRuns, selectCapture, selectView } from "../../src/state/actions";
+import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
+import { captureId, goneId, range, runs, selectedGapUs, view } from "../../src/state/atoms";
+import { PlaceKeeper } from "../../src/state/location";
+import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "../../src/state/place";
 import { paddedSlice, suffices } from "../../src/state/timeline-loader";
 import { entry, runsOf } from "../build";
 
-it("keeps view and capture in the hash, whatever is in the id", () => {
-  const place = { view: "gaps", capture: "runs/a b&c=d/é" } as const;
-  expect(parsePlace(formatPlace(place))).toEqual(place);
-  expect(parsePlace("#view=nonsense")).toBeNull();
-  expect(parsePlace("")).toBeNull();
+const PLACE: Place = {
+  view: "gaps",
+  capture: "runs/a b&c=d/é%",
+  range: { startUs: 12.5, endUs: 1234.567 },
+  gapUs: 138.08957822262724,
+  link: "sample",
+  cause: "data_wait",
+  device: 1,
+  loader: 2,
+  batch: "0:0:1:17:",
+  stage: "decode::PIL.Image",
+  before: "capture:a",
+  after: "run:b",
+};
+
+beforeEach(() => {
+  window.sessionStorage.clear();
+  batch(() => {
+    runs.value = null;
+    captureId.value = null;
+    view.value = "overview";
+    range.value = null;
+    selectedGapUs.value = null;
+    goneId.value = null;
+  });
+});
+
+it("keeps a place in an address, whatever is in the names", () => {
+  const fields = fieldsOfPlace(PLACE);
+  expect(placeOfFields(fields)).toEqual(PLACE);
+  expect(placeOfFields(fieldsOfOwnHash(ownHash(fields)))).toEqual(PLACE);
+  expect(placeOfFields(fieldsOfHostHash(hostHash("#data_pipeline", fields)))).toEqual(PLACE);
+  expect(fieldsOfPlace({ ...START, view: "stages" })).toEqual({ view: "stages" });
+});
+
+it("takes what it does not understand as not there", () => {
+  expect(placeOfFields({ view: "nonsense" })).toBeNull();
+  expect(placeOfFields({})).toBeNull();
+  expect(placeOfFields(fieldsOfOwnHash("#view=gaps&from_us=9&to_us=x&device=-1&cause=weather&link=%E0%A4%A"))).toEqual({
+    ...START,
+    view: "gaps",
+  });
+  expect(placeOfFields({ view: "gaps", from_us: "9", to_us: "8" })?.range).toBeNull();
+});
+
+it("leaves the other settings in TensorBoard's address alone", () => {
+  const hash = "#data_pipeline&smoothing=0.5&p.other.view=x&p.data_pipeline.view=stages&p.data_pipeline.gap_us=3";
+  expect(fieldsOfHostHash(hash)).toEqual({ view: "stages", gap_us: "3" });
+  expect(hostHash(hash, { view: "gaps" })).toBe(
+    "#data_pipeline&smoothing=0.5&p.other.view=x&p.data_pipeline.view=gaps",
+  );
+  expect([isOurTab(hash), isOurTab("#scalars&p.data_pipeline.view=gaps"), isOurTab("")]).toEqual([true, false, false]);
+});
+
+/** An address with its history, and a clock that is turned by hand. */
+function browser(first: Fields = {}) {
+  const entries = [first];
+  const due: Array<() => void> = [];
+  const address: Address = {
+    read: () => entries.at(-1) ?? {},
+    write: (fields, push) => {
+      if (!push) entries.pop();
+      entries.push(fields);
+    },
+    link: ownHash,
+  };
+  const after = (_: number, call: () => void): (() => void) => {
+    due.push(call);
+    return () => due.splice(due.indexOf(call) >>> 0, 1);
+  };
+  const rest = (): void => {
+    for (const call of due.splice(0)) call();
+  };
+  return { entries, keeper: new PlaceKeeper(address, { after }), rest };
+}
+
+it("makes an entry for another view or capture, and none for a zoom", () => {
+  const { entries, keeper, rest } = browser({ view: "gaps", capture: "a" });
+  const stop = keeper.start();
+  range.value = { startUs: 1, endUs: 2 };
+  range.value = { startUs: 1, endUs: 3 };
+  expect(entries).toEqual([{ view: "gaps", capture: "a" }]);
+  rest();
+  expect(entries).toEqual([{ view: "gaps", capture: "a", from_us: "1", to_us: "3" }]);
+  range.value = { startUs: 1, endUs: 4 };
+  selectView("stages");
+  selectCapture("b");
+  expect(entries.map(({ view: shown, capture, to_us }) => [shown, capture, to_us])).toEqual([
+    ["gaps", "a", "4"],
+    ["stages", "a", "4"],
+    ["stages", "b", undefined],
+  ]);
+  stop();
+});
+
+it("goes back to what was on screen, the zoom and the gap included", () => {
+  const { entries, keeper, rest } = browser({ view: "gaps", capture: "a" });
+  const stop = keeper.start();
+  batch(() => {
+    range.value = { startUs: 1, endUs: 2 };
+    selectedGapUs.value = 1.25;
+  });
+  rest();
+  selectCapture("b");
+  selectView("workers");
+  entries.pop();
+  entries.pop();
+  keeper.onNavigation();
+  expect([captureId.value, view.value, range.value, selectedGapUs.value]).toEqual([
+    "a",
+    "gaps",
+    { startUs: 1, endUs: 2 },
+    1.25,
+  ]);
+  expect(entries).toHaveLength(1);
+  stop();
+});
+
+it("remembers the last place in the browser's tab, and an address goes before it", () => {
+  browser({ view: "stages", capture: "a" }).keeper.start()();
+  const again = browser();
+  again.keeper.start()();
+  expect([view.value, captureId.value]).toEqual(["stages", "a"]);
+  expect(again.entries).toEqual([{ view: "stages", capture: "a" }]);
+  browser({ view: "gaps" }).keeper.start()();
+  expect(view.value).toBe("gaps");
+});
+
+it("makes no entry when a capture is gone and another takes its place: Back would come straight here again", async () => {
+  const { entries, keeper, rest } = browser({ view: "gaps", capture: "gone" });
+  const stop = keeper.start();
+  vi.stubGlobal("fetch", () => Promise.resolve(Response.json(runsOf({ captures: [entry({ id: "here" })] }))));
+  await refreshRuns();
+  rest();
+  expect(entries).toEqual([{ view: "gaps", capture: "here" }]);
+  vi.unstubAllGlobals();
+  stop();
 });
 
 it("fetches a slice as wide again on both sides, within the window", () => {

@@ -1,6 +1,6 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
-import { runs, runsError, view } from "../../src/state/atoms";
+import { captureId, runs, runsError, view } from "../../src/state/atoms";
 import { entry, runsOf } from "../build";
 import { all, click, draw, find, open, openAs } from "../page";
 
@@ -68,4 +68,30 @@ it("lists captures with what they are", () => {
   expect(find("capture-option").title).toBe("c\nWritten by annotate during training.");
   click(find("captures-toggle"));
   expect(find("captures-toggle").getAttribute("aria-expanded")).toBe("true");
+});
+
+it("has one tab stop for all captures, and arrow keys go from one to the next", () => {
+  runs.value = runsOf({ captures: ["a", "b", "c"].map((id) => entry({ id, run: "exp1", name: id })) });
+  captureId.value = "b";
+  draw();
+  const stops = (): Array<string | undefined> =>
+    all("capture-option")
+      .filter((option) => option.tabIndex === 0)
+      .map((option) => option.dataset.id);
+  const press = (key: string): void => {
+    act(() => void document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
+  };
+  expect(stops()).toEqual(["b"]);
+  act(() => all("capture-option")[1]?.focus());
+  press("ArrowDown");
+  expect([(document.activeElement as HTMLElement).dataset.id, stops()]).toEqual(["c", ["c"]]);
+  press("Home");
+  expect((document.activeElement as HTMLElement).dataset.id).toBe("a");
+  expect(captureId.value).toBe("b");
+});
+
+it("lets the keyboard skip the captures and the tabs", () => {
+  open({}, "overview");
+  click(find("skip"));
+  expect(document.activeElement?.id).toBe("view");
 });

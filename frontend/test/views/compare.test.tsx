@@ -91,10 +91,12 @@ const SLOWER = {
 };
 
 let asked: string[][];
+let suggested: Answer<string | null>;
 
 function answerWith(answer: Answer<Comparison>): void {
   useSource({
     ...httpSource,
+    suggestion: () => Promise.resolve(suggested),
     comparison: (before, after) => {
       asked.push([...before], [...after]);
       return Promise.resolve(answer);
@@ -104,6 +106,7 @@ function answerWith(answer: Answer<Comparison>): void {
 
 beforeEach(() => {
   asked = [];
+  suggested = { kind: "ready", value: "old/a" };
   const [after, before] = [
     entry({ id: "new/b", run: "new", name: "b", modified: 2 }),
     entry({ id: "old/a", run: "old", name: "a" }),
@@ -121,6 +124,10 @@ afterEach(() => useSource(httpSource));
 async function drawAndWait(): Promise<void> {
   await act(async () => {
     draw();
+    await Promise.resolve();
+  });
+  // The suggestion is there; what it suggests is asked for next.
+  await act(async () => {
     await Promise.resolve();
   });
 }
@@ -142,6 +149,22 @@ it("compares the selected capture with the one that suggests itself, and shows e
   expect(lines.map((line) => line.dataset.significant)).toEqual(["true", "false", "false", "false"]);
   expect(all("part-change").map((line) => line.lastElementChild?.textContent)).toEqual(["more", "unknown"]);
   expect(find("setting-change").textContent).toBe("DataLoader workers24");
+});
+
+it("compares with nothing by itself where no older capture is known to be of the same program", async () => {
+  suggested = { kind: "ready", value: null };
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  expect(asked).toEqual([]);
+  expect(find("unavailable-state").textContent).toContain("No older capture");
+  expect((find("side-before") as HTMLSelectElement).value).toBe("");
+});
+
+it("says that it looks for one while captures are read", async () => {
+  suggested = { kind: "pending", state: "loading" };
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  expect(find("loading-state").textContent).toContain("same program");
 });
 
 it("asks again when the sides are swapped", async () => {

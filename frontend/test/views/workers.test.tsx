@@ -106,6 +106,21 @@ it("draws the arrow of the chosen batch, goes there, and lets go at Escape", () 
   expect(find("timeline-canvas").dataset.link).toBeUndefined();
 });
 
+it("leads to a slow sample also where its batch was never finished, and frames it", () => {
+  withTimeline([
+    { ...lane([[0, 25]]), id: "builder", kind: "worker", title: "DataLoader worker 0", worker: 0, loader: 0 },
+  ]);
+  const sample = { index: 5, start_us: 40, duration_us: 20, worker: 0, batch: 3, stage: "decode::PIL", stage_us: 7 };
+  open({ ...known, batches: [{ number: 3, started_us: 30, finished_us: undefined }], slow_samples: [sample] });
+  const row = find("slow-sample-row");
+  click(row.querySelector<HTMLElement>('[data-column="index"] button'));
+  expect(range.value).toEqual({ startUs: 30, endUs: 70 });
+  expect(find("timeline-canvas").dataset.marked).toBe("builder");
+  click(row.querySelector<HTMLElement>('[data-column="batch"] button'));
+  expect(range.value).toEqual({ startUs: 0, endUs: 100 });
+  expect(find("timeline-canvas").dataset.marked).toBeUndefined();
+});
+
 it("lists slow samples with their dataset index, and an en dash for what has none", () => {
   const sample = {
     index: 5,

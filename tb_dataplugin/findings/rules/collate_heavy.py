@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.evidence import time
+from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.thresholds import HEAVY_PART
 from tb_dataplugin.units import duration, percent, plural
+
+
+def _calls(calls: StageCalls) -> Evidence:
+    mean = calls.total_us / calls.count
+    text = f"{plural(calls.count, 'call')} of {duration(mean)} on average"
+    return time("call_time", mean, text, whole="call", stage=calls.stage.name)
 
 
 @rule(title="Slow collate", about="samples", replay=True, input_bound=True)
@@ -25,16 +32,7 @@ def check(signals: Signals) -> Finding | None:
         advice="Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one "
         "block of shared memory; pad or convert per sample, or once on the device.",
         stage=wait.name,
-        evidence=tuple(
-            time(
-                "call_time",
-                calls.total_us / calls.count,
-                f"{plural(calls.count, 'call')} of {duration(calls.total_us / calls.count)} on average",
-                whole="call",
-                stage=wait.name,
-            )
-            for calls in rows[:1]
-        ),
+        evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name)),
         gain_us_per_step=gain,
         code="torch.stack(images, out=buffer)  # what default_collate does for tensors of one shape",
     )

@@ -7,6 +7,7 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.hot import lock_line
 from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -56,6 +57,7 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
         yield share("gil_data_wait", lock.wait_share, "data wait", text)
     if lock.is_of_workers:
         return
+    yield from lock_line(signals)
     known = sum(lock.holders_us.values())
     for name, held in list(lock.holders_us.items())[:3]:
         yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")

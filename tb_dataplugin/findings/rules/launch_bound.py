@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.hot import training_line
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -44,6 +45,7 @@ def _evidence(signals: Signals, launch: float, python: float) -> tuple[Evidence,
         time("idle_launch", launch, f"{duration(launch)} in operators and runtime calls"),
         *((between,) if python else ()),
         number("gaps", signals.gap_count, "count", f"{plural(signals.gap_count, 'gap')} in total"),
+        *training_line(signals, "launch"),
     )
 
 

@@ -9,6 +9,7 @@ from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
+from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.rules import small_reads
@@ -90,6 +91,7 @@ def check(signals: Signals) -> Finding | None:
         evidence=(
             _waited(signals, leader),
             *_calls_evidence(calls, leader),
+            *stage_line(signals, leader.name),
             *_parents(leader.stage, rows),
             *_limit_evidence(cpu_use, leader),
         ),

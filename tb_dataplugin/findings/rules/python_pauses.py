@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.hot import training_line
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -25,7 +26,7 @@ def check(signals: Signals) -> Finding | None:
         title=f"The device is idle for {percent(share)} of the window while the training thread is in Python",
         advice="Mark what it does there (logging, metrics, checkpoints, moving data) with annotate.stage, then do it "
         "less often or in another thread.",
-        evidence=(time("long_pauses", pauses, text),),
+        evidence=(time("long_pauses", pauses, text), *training_line(signals, "host")),
         gain_us_per_step=gain,
         code='with annotate.stage("user", "logging"):\n    ...',
         confidence="measured" if known else "possible",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.hot import training_line
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -31,6 +32,7 @@ def check(signals: Signals) -> Finding | None:
         evidence=(
             time("sync_wait", syncs.waited_us, f"the host was blocked for {duration(syncs.waited_us)}"),
             Evidence("sync_operators", f"in {names}"),
+            *training_line(signals, "sync"),
         ),
         gain_us_per_step=gain,
         code=CODE,

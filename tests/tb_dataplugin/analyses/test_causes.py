@@ -159,7 +159,7 @@ def test_a_gap_leads_back_to_launch_wait_batch_worker_sample_and_stage() -> None
             ("launch", "wait", "batch", "sample", "stage")}  # fmt: skip
     training = chain["wait"]["lane"]
     assert told == {
-        "launch": (70, 5, training),
+        "launch": (70, 5, training.replace("thread", "calls")),
         "wait": (10, 50, training),
         "batch": (25, 30, "worker:0.0"),
         "sample": (28, 25, "worker:0.0"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from tests.tb_dataplugin.findings.cases import results_of
 from tests.trace_builder import TraceBuilder
 
@@ -20,6 +24,26 @@ def test_the_stages_of_the_other_thread_have_the_wait_and_the_iterator_the_rest(
 
 def test_without_another_thread_nobody_is_blamed() -> None:
     assert results_of(fed(other_thread=False)).attribution.wait_by_stage_ns is None
+
+
+def test_torchs_own_wait_is_the_loaders_whatever_class_that_has() -> None:
+    """The loop iterates a subclass of DataLoader; another thread of the program transforms meanwhile."""
+    builder = TraceBuilder().annotated(loaders=[{"name": "StreamingDataLoader", "num_workers": 0, "batch_size": 1}])
+    builder.step(0, 1000).wait(100, 800, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+    builder.stage("transform::Blur", 100, 700).stage("transform::Other", 200, 600, tid=2)
+    waits = results_of(builder).attribution.wait_by_stage_ns
+    assert waits is not None
+    assert waits["transform::Blur"] == 700_000
+    assert "wrapper::DataLoader" not in waits
+
+
+@pytest.mark.parametrize("loaders", [[], [{"name": "ThreadDataLoader", "num_workers": 0, "batch_size": 1}]])
+def test_a_loader_that_a_thread_feeds_has_that_threads_stages(loaders: list[Any]) -> None:
+    """MONAI's ThreadDataLoader, which is recorded; SPDL's pipelines, which are no loaders of torch's."""
+    builder = TraceBuilder().annotated(loaders=loaders)
+    builder.step(0, 1000).wait(100, 800, "wait::ThreadDataLoader").stage("transform::Blur", 200, 600, tid=2)
+    waits = results_of(builder).attribution.wait_by_stage_ns
+    assert waits == {"transform::Blur": 600_000, "wrapper::ThreadDataLoader": 200_000}
 
 
 def test_a_batch_that_lay_in_the_queue_of_another_thread_is_not_waited_for() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.compare.programs import why_not_comparable
+from tb_dataplugin.compare.programs import are_same_program, why_not_comparable
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.report.report_pb2 import Capture, Loader, Stage
@@ -72,3 +72,22 @@ def test_what_speaks_for_one_program_outweighs_what_speaks_against_it() -> None:
 def test_what_is_not_known_or_compiled_says_nothing() -> None:
     assert why(program(MODEL), program([])) == why(program(), program()) == ""
     assert why(program(MODEL), program(["Torch-Compiled Region", *OTHER])) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (program(operators=MODEL), program(operators=MODEL[:5]), True),
+        (program(operators=MODEL), program(operators=OTHER), False),
+        # Operators say more than the dataset does: two models may read the same files.
+        (program(operators=MODEL, dataset="Photos"), program(operators=OTHER, dataset="Photos"), False),
+        (program(stages=["A", "B", "C"]), program(stages=["A", "B", "C", "D"]), True),
+        (program(dataset="Photos"), program(dataset="Photos"), True),
+        (program(), program(), False),
+        (program(operators=MODEL), Capture(operators=MODEL, mode="replay"), False),
+    ],
+)
+def test_captures_are_of_one_program_only_where_the_strongest_evidence_says_so(
+    one: Capture, other: Capture, same: bool
+) -> None:
+    assert are_same_program(one, other) is same

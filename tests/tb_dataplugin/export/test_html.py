@@ -73,3 +73,19 @@ def test_a_page_too_large_for_mail_says_so(
     monkeypatch.setattr("tb_dataplugin.cli.report.MAX_BYTES", 1000)
     assert main(["report", str(tmp_path), "--format", "html", "-o", str(tmp_path / "report.html")]) == 0
     assert "name fewer traces" in capsys.readouterr().err
+
+
+def test_a_page_does_not_flood_a_terminal_but_goes_into_a_pipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training_run().write(tmp_path / "a.pt.trace.json.gz")
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", str(tmp_path), "--format", "html"]) == 0
+    assert capsys.readouterr().out.startswith("<!doctype html>")
+    assert not list(tmp_path.glob("*.html"))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for name in ("tb-dataplugin-report.html", "tb-dataplugin-report-2.html"):
+        assert main(["report", str(tmp_path), "--format", "html"]) == 0
+        told = capsys.readouterr()
+        assert (told.out, f"wrote {name}:" in told.err) == ("", True)
+        assert embedded((tmp_path / name).read_text("utf-8"))["report"]["captures"][0]["name"] == "a"

@@ -275,7 +275,7 @@ def test_timeline_slices(host: Host) -> None:
     host.work()
     status, whole = host.get("timeline?id=a&width=1000")
     assert status == 200
-    assert [lane["kind"] for lane in whole["lanes"]] == ["steps", "stages", "device", "gaps"]
+    assert [lane["kind"] for lane in whole["lanes"]] == ["steps", "stages", "calls", "device", "gaps"]
     assert (whole.get("start_us", 0), whole["end_us"]) == (0, 400)
     part = host.get("timeline?id=a&width=1000&start_us=120&end_us=130")[1]
     assert [part["names"][name] for name in part["lanes"][0]["name"]] == ["step 2"]

@@ -149,8 +149,8 @@ def test_many_samples_become_few_points_that_keep_the_extremes() -> None:
 def test_counters_stand_between_workers_and_devices() -> None:
     trace = replace(training_run().trace(), counters=(series("host::cpu", "core 0", [1, 2, 3], 100_000),))
     timeline = slice_timeline(analyse(trace).timeline, 0, 400, 1000)
-    assert [lane.kind for lane in timeline.lanes] == ["steps", "stages", "counter", "device", "gaps"]
-    (line,) = timeline.lanes[2].lines
+    assert [lane.kind for lane in timeline.lanes] == ["steps", "stages", "calls", "counter", "device", "gaps"]
+    (line,) = timeline.lanes[3].lines
     assert (list(line.time_ns), list(line.mean), list(line.low)) == ([0, 100_000, 100_000], [1, 2, 3], [])
 
 

@@ -3,8 +3,8 @@ import type { Comparison, Quantity } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatCount, plural } from "../../model/format";
 import type { Side } from "../../model/sides";
-import { comparison, sideAfter, sideBefore } from "../../state/atoms";
-import { after, before, comparisonKey, sides, watchComparison } from "../../state/comparing";
+import { comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
+import { after, before, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { CompareNumbers } from "./numbers";
@@ -33,6 +33,13 @@ export function Compare() {
       </UnavailableState>
     );
   }
+  return <Sides />;
+}
+
+function Sides() {
+  const item = entry.value;
+  const [id, version] = [item?.id ?? null, item === null ? "" : versionOf(item)];
+  useEffect(() => (id === null ? undefined : watchSuggestion(id, version)), [id, version]);
   return (
     <>
       <Chooser />
@@ -85,13 +92,24 @@ function Result() {
   const key = comparisonKey.value;
   useEffect(() => (key === null ? undefined : watchComparison(key)), [key]);
   const state = comparison.value;
-  if (key === null)
-    return <UnavailableState title="Choose what to compare with." reason="One of the sides is not chosen." />;
+  if (key === null) return <Unchosen />;
   if (state.kind === "failed" && state.key === key)
     return <ErrorState title="These captures cannot be compared." message={state.message} />;
   if (state.kind !== "ready" || state.key !== key)
     return <LoadingState title="Comparing" detail="Captures that were not read yet are read first." />;
   return <Outcome comparison={state.value} />;
+}
+
+/** One of the sides is not chosen, and none suggests itself. */
+function Unchosen() {
+  if (suggestion.value?.pending === true && before.value === null)
+    return <LoadingState title="Looking for an older capture of the same program" />;
+  return (
+    <UnavailableState
+      title="Choose what to compare with."
+      reason="No older capture here is known to be of the same program (the same operators, stages or dataset)."
+    />
+  );
 }
 
 export function Outcome({ comparison }: { comparison: Comparison }) {

@@ -1,6 +1,7 @@
 import type { Comparison, Quantity } from "../../contract/report";
 import { chooseTimeUnit, formatChange, type TimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { IntervalCell, IntervalPicture, isSignificant, OutcomeCell, reachOf } from "./intervals";
@@ -22,17 +23,21 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
           <thead>
             <tr>
               <th scope="col">Stage</th>
-              <th scope="col" class="num" title="Mean self time per call">
-                Before<span class="unit">, {unit}</span>
+              <th scope="col" class="num">
+                <Explained text="Mean self time per call">
+                  Before<span class="unit">, {unit}</span>
+                </Explained>
               </th>
-              <th scope="col" class="num" title="Mean self time per call">
-                After<span class="unit">, {unit}</span>
+              <th scope="col" class="num">
+                <Explained text="Mean self time per call">
+                  After<span class="unit">, {unit}</span>
+                </Explained>
               </th>
-              <th scope="col" class="num" title={TYPICAL}>
-                Change
+              <th scope="col" class="num">
+                <Explained text={TYPICAL}>Change</Explained>
               </th>
-              <th scope="col" class="num" title={TYPICAL}>
-                95% interval
+              <th scope="col" class="num">
+                <Explained text={TYPICAL}>95% interval</Explained>
               </th>
               <th scope="col" class="interval-head">
                 <span class="offscreen">Change and its interval as a picture</span>

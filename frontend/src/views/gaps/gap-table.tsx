@@ -15,6 +15,7 @@ import { shareWords } from "../../model/shares";
 import { stageLabel } from "../../model/words";
 import { gapRows, gapSort } from "../../state/atoms";
 import { GapCauses } from "../../ui/cause-bar";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { Swatch } from "../../ui/swatch";
@@ -59,11 +60,11 @@ export function GapTable({ device, cause, chosen }: Props) {
               <th scope="col">
                 <span class="offscreen">Causes as a bar</span>
               </th>
-              <th scope="col" title="The cause with the largest share of this gap, and that share">
-                Main cause
+              <th scope="col">
+                <Explained text="The cause with the largest share of this gap, and that share">Main cause</Explained>
               </th>
-              <th scope="col" title="The stage with the largest share of the gap's data wait">
-                Stage
+              <th scope="col">
+                <Explained text="The stage with the largest share of the gap's data wait">Stage</Explained>
               </th>
               <th scope="col" class="num">
                 Step

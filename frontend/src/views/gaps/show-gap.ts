@@ -3,15 +3,15 @@
 import { batch } from "@preact/signals";
 import type { Gap } from "../../contract/report";
 import type { ChainRow } from "../../model/chain";
-import { aroundSpan } from "../../model/time-scale";
-import { chainLink, range, selectedGapUs, timeline } from "../../state/atoms";
+import { chainLink, selectedGapUs } from "../../state/atoms";
+import { goTo, offerTimeline } from "../shared/go-to";
 
 export function showGap(gap: Gap): void {
   batch(() => {
     chooseGap(gap);
     goTo(gap.start_us, gap.start_us + gap.duration_us);
   });
-  document.querySelector("[data-testid=timeline-panel]")?.scrollIntoView({ block: "nearest" });
+  offerTimeline();
 }
 
 /** Without moving the timeline: the gap was chosen there. */
@@ -26,12 +26,4 @@ export function showLink(gap: Gap, { key, range: around }: ChainRow): void {
     chainLink.value = key;
     if (around !== null) goTo(around.startUs, around.endUs);
   });
-}
-
-function goTo(startUs: number, endUs: number): void {
-  const window = timeline.value.whole?.window;
-  if (window === undefined) return;
-  // A batch may have been made long before the window that it was waited for in.
-  const from = Math.max(startUs, window.startUs);
-  range.value = aroundSpan(from, Math.max(0, Math.min(endUs, window.endUs) - from), window);
 }

@@ -84,7 +84,7 @@ function SteadyShare({ steady }: { steady: SteadyState | undefined }) {
   return (
     <span data-testid="steady-share">
       ; steady state{" "}
-      <Exact value={share} title={exactNumber(share)}>
+      <Exact value={share} title={`${exactNumber(100 * share)}%`}>
         {formatPercent(share)}
       </Exact>
       {low !== undefined && high !== undefined && ` (${formatPercent(low)} to ${formatPercent(high)})`}

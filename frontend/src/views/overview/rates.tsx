@@ -43,7 +43,7 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
             <td class="parts-bar">
               <span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} />
             </td>
-            <td class="num" data-value={perS} title={exactNumber(perS)}>
+            <td class="num" data-value={perS} title={`${exactNumber(perS)} samples per second`}>
               {significant(perS)}
             </td>
           </tr>

@@ -219,7 +219,8 @@ function WaitLine({ geometry, teeth }: { geometry: Geometry; teeth: ReadonlySet<
 function StepReadout({ bar, waitKnown }: { bar: StepBar; waitKnown: boolean }) {
   const { step } = bar;
   const parts = stepStack(step, waitKnown);
-  const isSaid = parts.some((part) => part.key === "wait");
+  const waitUs = step.data_wait_us ?? 0;
+  const saidUs = parts.find((part) => part.key === "wait" || part.key === "data_wait")?.us ?? 0;
   return (
     <>
       <p class="tooltip-title">
@@ -241,10 +242,10 @@ function StepReadout({ bar, waitKnown }: { bar: StepBar; waitKnown: boolean }) {
               <td class="num">{exactUs(part.us)}</td>
             </tr>
           ))}
-          {waitKnown && !isSaid && (
+          {waitKnown && waitUs > saidUs && (
             <tr>
-              <th scope="row">data wait</th>
-              <td class="num">{exactUs(step.data_wait_us ?? 0)}</td>
+              <th scope="row">{saidUs > 0 ? "rest of the data wait" : "data wait"}</th>
+              <td class="num">{exactUs(waitUs - saidUs)}</td>
             </tr>
           )}
         </tbody>

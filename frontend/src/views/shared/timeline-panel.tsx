@@ -7,12 +7,13 @@ import type { Link } from "../../model/batches";
 import type { Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
 import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, turnedFor } from "../../model/lanes";
-import { covers, lengthUs, type TimeRange } from "../../model/time-scale";
-import { lanesTurned, range, theme, timeline } from "../../state/atoms";
+import { clampRange, covers, lengthUs, type TimeRange } from "../../model/time-scale";
+import { isLedAbove, lanesTurned, range, theme, timeline } from "../../state/atoms";
 import { TimelineLoader } from "../../state/timeline-loader";
 import { paletteOf } from "../../theme/theme";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { Timeline } from "../../ui/timeline";
+import { goToTimeline, offerTimeline, withdrawOffer } from "./go-to";
 
 /** Functions and values are kept by whoever gives them until they change (useMemo, useCallback). */
 type Props = {
@@ -73,30 +74,56 @@ function Panel({
 }: PanelProps) {
   const plotPx = useSignal(1000);
   useLoader(id, plotPx.value);
-  const shown = range.value;
+  const wanted = range.value;
+  // A link may name times that this capture does not have.
+  const shown = useMemo(() => (wanted === null ? null : clampRange(wanted, whole.window)), [wanted, whole]);
   const turned = lanesTurned.value;
   const finest = detail !== null && covers(detail.slice, shown ?? whole.window) ? detail : whole;
   const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   return (
-    <Timeline
-      {...rest}
-      {...{ whole, detail, selected, marked, only, link, folded }}
-      range={shown}
-      palette={paletteOf(theme.value)}
-      error={timeline.value.error}
-      onRange={(next) => {
-        range.value = next;
-      }}
-      onResize={(px) => {
-        plotPx.value = px;
-      }}
-      onPick={(box) => onPick?.(box)}
-      turnLane={turnLane}
-      foldAll={(wanted) => {
-        lanesTurned.value = turnedFor(whole.lanes, wanted);
-      }}
-    />
+    <>
+      <Timeline
+        {...rest}
+        {...{ whole, detail, selected, marked, only, link, folded }}
+        range={shown}
+        palette={paletteOf(theme.value)}
+        error={timeline.value.error}
+        onRange={(next) => {
+          range.value = next;
+        }}
+        onResize={(px) => {
+          plotPx.value = px;
+        }}
+        onPick={(box) => onPick?.(box)}
+        turnLane={turnLane}
+        foldAll={(wanted) => {
+          lanesTurned.value = turnedFor(whole.lanes, wanted);
+        }}
+      />
+      <WayUp />
+    </>
+  );
+}
+
+/** Stays until it is taken, or until the user has gone there or elsewhere. */
+function WayUp() {
+  const isOffered = isLedAbove.value;
+  useEffect(() => {
+    if (!isOffered) return undefined;
+    const offer = (): void => offerTimeline();
+    window.addEventListener("scroll", offer, { passive: true });
+    return () => window.removeEventListener("scroll", offer);
+  }, [isOffered]);
+  useEffect(() => withdrawOffer, []);
+  if (!isOffered) return null;
+  return (
+    <p class="above" role="status" data-testid="way-up">
+      Shown in the timeline above.{" "}
+      <button type="button" class="link" onClick={goToTimeline}>
+        Go there
+      </button>
+    </p>
   );
 }
 

@@ -66,7 +66,7 @@ export function ReplayCells({ stage, unit }: { stage: Stage; unit: TimeUnit }) {
           <Unknown reason={NOT_REPLAYED} />
         </td>
       ) : (
-        <td class="num" data-column="replay_ratio" data-value={ratio} title={exactNumber(ratio)}>
+        <td class="num" data-column="replay_ratio" data-value={ratio} title={`${exactNumber(ratio)} times as long`}>
           {formatRatio(ratio)}
         </td>
       )}

@@ -5,6 +5,7 @@ import { shareWords } from "../../model/shares";
 import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow, stageName } from "../../model/stage-tree";
 import { shownStage, stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { Bars, BytesCell, LimitCell, ReplayCells, StageName } from "./stage-cells";
@@ -98,12 +99,12 @@ function StageHead({ units, known, waitTitle: title }: StageHeadProps) {
         <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
         <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
         <Head column="blame_us" label="Data wait" unit={units.wait} title={title} />
-        <th scope="col" class="num wrap" title={`Share of the data wait. ${title}`}>
-          of data wait
+        <th scope="col" class="num wrap">
+          <Explained text={`Share of the data wait. ${title}`}>of data wait</Explained>
         </th>
         {known.limits && (
-          <th scope="col" data-head="limited_by" title={LIMIT_TITLE}>
-            Limited by
+          <th scope="col" data-head="limited_by">
+            <Explained text={LIMIT_TITLE}>Limited by</Explained>
           </th>
         )}
         {known.bytes && <Head column="bytes_per_call" label="Size" unit={units.bytes.name} title={BYTES_TITLE} />}

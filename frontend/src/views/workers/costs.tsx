@@ -2,6 +2,7 @@ import type { WorkerCosts } from "../../contract/report";
 import { costFacts, costParts } from "../../model/costs";
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
+import { Explained } from "../../ui/explained";
 import { ShareBar } from "../../ui/share-bar";
 import { Swatch } from "../../ui/swatch";
 
@@ -34,8 +35,10 @@ export function Costs({ costs }: { costs: WorkerCosts | undefined }) {
       )}
       <dl class="facts">
         {costFacts(costs).map(({ key, name, value, text, title }) => (
-          <div key={key} title={title}>
-            <dt>{name}</dt>
+          <div key={key}>
+            <dt>
+              <Explained text={title}>{name}</Explained>
+            </dt>
             <dd class="tabular" data-testid={`cost-${key}`} data-value={value}>
               {text}
             </dd>

@@ -1,18 +1,35 @@
-// Choosing a batch in a table: its arrow is drawn and the timeline goes there.
+// Choosing a batch or a sample in a table: the timeline goes there.
 
-import type { Batch } from "../../contract/report";
+import { batch as together } from "@preact/signals";
+import type { Batch, SlowSample } from "../../contract/report";
 import { batchExtent, batchKey } from "../../model/batches";
-import { aroundSpan } from "../../model/time-scale";
-import { range, selectedBatch, timeline } from "../../state/atoms";
+import { markedSpan, selectedBatch, timeline } from "../../state/atoms";
+import { goTo, offerTimeline } from "../shared/go-to";
 
 export function showBatch(batch: Batch): void {
-  selectedBatch.value = batchKey(batch);
   const window = timeline.value.whole?.window;
-  const extent = batchExtent(batch);
-  if (window !== undefined && extent !== null) {
-    // A batch may have been made long before the window that it was received in.
-    const startUs = Math.max(extent.startUs, window.startUs);
-    range.value = aroundSpan(startUs, Math.max(0, Math.min(extent.endUs, window.endUs) - startUs), window);
-  }
-  document.querySelector("[data-testid=timeline-panel]")?.scrollIntoView({ block: "nearest" });
+  const extent = window === undefined ? null : batchExtent(batch, window);
+  together(() => {
+    chooseBatch(batch);
+    if (extent !== null) goTo(extent.startUs, extent.endUs);
+  });
+  offerTimeline();
+}
+
+/** Without moving the timeline: its arrow is drawn, no sample is framed. */
+export function chooseBatch(batch: Batch | null): void {
+  selectedBatch.value = batch === null ? null : batchKey(batch);
+  markedSpan.value = null;
+}
+
+/** Frames the sample in the lane of the DataLoader worker that made it; `batch` is the one it went into, where it is listed. */
+export function showSample({ start_us, duration_us, loader, worker }: SlowSample, batch: Batch | undefined): void {
+  const endUs = start_us + duration_us;
+  const lane = timeline.value.whole?.lanes.find(({ owner }) => owner?.worker === worker && owner.loader === loader);
+  together(() => {
+    chooseBatch(batch ?? null);
+    if (lane !== undefined) markedSpan.value = { laneId: lane.id, name: "", startUs: start_us, endUs };
+    goTo(start_us, endUs);
+  });
+  offerTimeline();
 }

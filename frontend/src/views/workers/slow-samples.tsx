@@ -1,12 +1,13 @@
 import type { SlowSample } from "../../contract/report";
-import { chooseTimeUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, formatDuration, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { TimeCell } from "../../ui/cells";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
-import { showBatch } from "./show-batch";
+import { showBatch, showSample } from "./show-batch";
 
 export function SlowSamples({ part }: { part: LoaderPart }) {
   const samples = part.slowSamples;
@@ -19,8 +20,8 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
         <table class="slow-samples" data-testid="slow-samples">
           <thead>
             <tr>
-              <th scope="col" class="num" title="Index in the dataset: dataset[index] gives the sample">
-                Dataset index
+              <th scope="col" class="num">
+                <Explained text="Index in the dataset: dataset[index] gives the sample">Dataset index</Explained>
               </th>
               <th scope="col" class="num">
                 Duration<span class="unit">, {unit}</span>
@@ -34,14 +35,16 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
               <th scope="col" class="num">
                 Epoch
               </th>
-              <th scope="col" title="The stage with the highest self time in this sample">
-                Slowest stage
+              <th scope="col">
+                <Explained text="The stage with the highest self time in this sample">Slowest stage</Explained>
               </th>
-              <th scope="col" class="num" title="That stage's self time">
-                Stage<span class="unit">, {unit}</span>
+              <th scope="col" class="num">
+                <Explained text="That stage's self time">
+                  Stage<span class="unit">, {unit}</span>
+                </Explained>
               </th>
-              <th scope="col" class="num" title="That stage's self time as a share of the sample">
-                of sample
+              <th scope="col" class="num">
+                <Explained text="That stage's self time as a share of the sample">of sample</Explained>
               </th>
             </tr>
           </thead>
@@ -61,13 +64,24 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
   );
 }
 
+function sampleWords({ index, duration_us }: SlowSample): string {
+  return index < 0 ? `the sample of ${formatDuration(duration_us)}` : `sample ${index}`;
+}
+
 function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit; part: LoaderPart }) {
   const { index, batch: number, epoch, worker, stage } = sample;
   const batch = part.batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
   return (
-    <tr data-testid="slow-sample-row" data-index={index}>
+    <tr
+      class="choice"
+      data-testid="slow-sample-row"
+      data-index={index}
+      data-start-us={sample.start_us}
+      onClick={() => showSample(sample, batch)}>
       <td class="num" data-column="index" data-value={index}>
-        {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+        <button type="button" class="link tabular" aria-label={`Show ${sampleWords(sample)} in the timeline`}>
+          {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+        </button>
       </td>
       <TimeCell column="duration_us" us={sample.duration_us} unit={unit} reason="" />
       <td class="num" data-column="worker" data-value={worker}>
@@ -81,7 +95,10 @@ function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit
             type="button"
             class="link tabular"
             aria-label={`Show batch ${number} in the timeline`}
-            onClick={() => showBatch(batch)}>
+            onClick={(event) => {
+              event.stopPropagation();
+              showBatch(batch);
+            }}>
             {number}
           </button>
         )}

@@ -3,6 +3,7 @@ import { chooseTimeUnit, exactNumber, formatCount, formatRatio, type TimeUnit } 
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { TimeCell } from "../../ui/cells";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 
 type Column = "busy_us" | "idle_us" | "starved_us" | "startup_us";
@@ -29,32 +30,33 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
               <th scope="col" class="num">
                 Process
               </th>
-              <th scope="col" class="num" title="Batches it finished in the window">
-                Batches
+              <th scope="col" class="num">
+                <Explained text="Batches it finished in the window">Batches</Explained>
               </th>
-              <th scope="col" class="num" title="From a batch's start to its finish">
-                Busy{withUnit}
+              <th scope="col" class="num">
+                <Explained text="From a batch's start to its finish">Busy{withUnit}</Explained>
               </th>
-              <th scope="col" class="num" title="Busy, as a share of its lifetime in the window">
-                of lifetime
+              <th scope="col" class="num">
+                <Explained text="Busy, as a share of its lifetime in the window">of lifetime</Explained>
               </th>
-              <th scope="col" class="num" title="The rest of its lifetime in the window">
-                Idle{withUnit}
+              <th scope="col" class="num">
+                <Explained text="The rest of its lifetime in the window">Idle{withUnit}</Explained>
               </th>
-              <th scope="col" class="num" title="Part of idle: it had no index in its queue">
-                Starved{withUnit}
+              <th scope="col" class="num">
+                <Explained text="Part of idle: it had no index in its queue">Starved{withUnit}</Explained>
               </th>
-              <th scope="col" class="num" title="Part of idle: the process was not running yet">
-                Startup{withUnit}
+              <th scope="col" class="num">
+                <Explained text="Part of idle: the process was not running yet">Startup{withUnit}</Explained>
               </th>
-              <th
-                scope="col"
-                class="num"
-                title="Its busy share over that of all of this DataLoader's workers; 1.0x is even">
-                Skew
+              <th scope="col" class="num">
+                <Explained text="Its busy share over that of all of this DataLoader's workers; 1.0x is even">
+                  Skew
+                </Explained>
               </th>
-              <th scope="col" class="num" title="Spans beyond its limit; its stage times are too low by that much">
-                Dropped spans
+              <th scope="col" class="num">
+                <Explained text="Spans beyond its limit; its stage times are too low by that much">
+                  Dropped spans
+                </Explained>
               </th>
             </tr>
           </thead>
@@ -86,7 +88,11 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
       {time("idle_us")}
       {time("starved_us")}
       {time("startup_us")}
-      <td class="num" data-column="skew" data-value={skew} title={skew === undefined ? undefined : exactNumber(skew)}>
+      <td
+        class="num"
+        data-column="skew"
+        data-value={skew}
+        title={skew === undefined ? undefined : `${exactNumber(skew)} times the share of all`}>
         {skew === undefined ? (
           <Unknown reason="There is no other DataLoader worker to compare with." />
         ) : (

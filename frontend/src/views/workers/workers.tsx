@@ -1,13 +1,13 @@
 import { useCallback, useEffect } from "preact/hooks";
 import type { Capture } from "../../contract/report";
-import { batchKey, batchLines, batchOfBox, findBatch, linkOf } from "../../model/batches";
+import { batchLines, batchOfBox, findBatch, linkOf } from "../../model/batches";
 import { plural } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
 import type { LaneRows } from "../../model/lanes";
 import { reasonFor } from "../../model/reasons";
 import { type LoaderPart, loaderPart } from "../../model/workers";
 import { selectView } from "../../state/actions";
-import { batchRows, FIRST_ROWS, loaderNumber, selectedBatch } from "../../state/atoms";
+import { batchRows, FIRST_ROWS, loaderNumber, markedSpan, selectedBatch } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { BatchTable } from "./batch-table";
@@ -15,6 +15,7 @@ import { Costs } from "./costs";
 import { HostLoad } from "./host-load";
 import { WorkerNumbers } from "./numbers";
 import { QueueChart } from "./queue-chart";
+import { chooseBatch } from "./show-batch";
 import { SlowSamples } from "./slow-samples";
 import { WorkerTable } from "./worker-table";
 
@@ -90,7 +91,7 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
   if (numbers.length < 2) return null;
   const choose = (loader: number): void => {
     loaderNumber.value = loader;
-    selectedBatch.value = null;
+    chooseBatch(null);
     batchRows.value = FIRST_ROWS;
   };
   return (
@@ -116,17 +117,14 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
 function Picture({ capture, id, part }: { capture: Capture; id: string; part: LoaderPart }) {
   const { batches, queue, summary } = part;
   const selected = findBatch(capture, selectedBatch.value);
-  useEscape(() => {
-    selectedBatch.value = null;
-  });
+  useEscape(() => chooseBatch(null));
   const isShown = useCallback(({ owner }: LaneRows) => owner === null || owner.loader === summary.loader, [summary]);
   const arrow = useCallback(
     (lanes: readonly LaneRows[]) => (selected === null ? null : linkOf(selected, lanes)),
     [selected],
   );
   const pick = (box: BoxInfo | null): void => {
-    const batch = box === null ? null : batchOfBox(batches, box);
-    selectedBatch.value = batch === null ? null : batchKey(batch);
+    chooseBatch(box === null ? null : batchOfBox(batches, box));
   };
   return (
     <TimelinePanel
@@ -134,6 +132,7 @@ function Picture({ capture, id, part }: { capture: Capture; id: string; part: Lo
       label={LABEL}
       keep={isShown}
       linkOf={arrow}
+      marked={markedSpan.value}
       describe={(box) => linesOf(part, box)}
       onPick={pick}
       pickWords="click a batch to see where it was received, Esc clears"

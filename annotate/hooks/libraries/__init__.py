@@ -1,0 +1,35 @@
+"""Libraries with pipelines of their own: how the stages in them are found. One small file each, and the table of them.
+
+They are in only while a capture is on, or a worker is followed, and quiet unless something records. A library is
+hooked when it has been imported by then. What a pipeline had read of its functions before that (a generator that is
+running, a thread that was started) stays untimed.
+
+To add a library: a file with a `LIBRARY` beside these, and a line in `LIBRARIES`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from annotate.hooks.libraries import dali, hugging_face, spdl_pipelines, torchdata_nodes, torchio_subjects, webdatasets
+from annotate.hooks.libraries.library import Library, put_in
+from annotate.hooks.patching import Patches
+from annotate.saying import guard
+
+LIBRARIES: Final[tuple[Library, ...]] = (
+    webdatasets.LIBRARY,
+    *hugging_face.LIBRARIES,
+    torchdata_nodes.LIBRARY,
+    spdl_pipelines.LIBRARY,
+    torchio_subjects.LIBRARY,
+    dali.LIBRARY,
+)
+
+
+def install(patches: Patches) -> None:
+    """Hook every library that is there. Called again it adds what is there by then."""
+    for library in LIBRARIES:
+        if library.module in sys.modules and patches.once(f"library {library.module}"):
+            with guard(f"annotate does not see the stages of {library.module}"):
+                put_in(patches, library)

@@ -1,0 +1,45 @@
+"""What a process tells `tb-dataplugin run` of its recording, in one small file that is written anew at each turn."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from annotate.launch.order import rank
+
+State = Literal["waiting", "recording", "recorded", "nothing"]
+"""Nothing is recorded yet; a window is open; there is a file; there will be none, and the reason is known."""
+
+
+class Notes:
+    """The file of this process."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file: Final = None if folder is None else folder / f"{os.getpid()}.json"
+        self.state: State = "waiting"
+        self.reason = ""
+        self.batches = 0
+        self.files: Final[list[str]] = []
+        """Traces of ours."""
+        self.programs_files: Final[list[str]] = []
+        """Traces of the program's own profilers, with our rows in them."""
+
+    def write(self) -> None:
+        """Never raises: a parent that is gone reads no notes."""
+        if self._file is None:
+            return
+        facts: dict[str, Any] = {
+            "state": self.state,
+            "reason": self.reason,
+            "batches": self.batches,
+            "rank": rank(),
+            "files": self.files,
+            "programs_files": self.programs_files,
+        }
+        part = self._file.with_suffix(".part")
+        with suppress(OSError):
+            part.write_text(json.dumps(facts))
+            part.replace(self._file)

@@ -1,0 +1,277 @@
+"""Records one window of a program that knows nothing of it, and writes one trace file.
+
+Told of every batch that is handed out (`StandingWorkers.on_any_batch`), it runs torch's profiler around some of them;
+the standing hooks put our rows into its window and its file, as they do for a profiler of the program's own. It begins
+and ends in the middle of a wait, so one batch more is recorded at either end, and left out of the steps.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from _thread import get_ident
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from annotate.capture import guest, session
+from annotate.capture.own_profiler import Profiler
+from annotate.capture.standing import Standing
+from annotate.capture.torch_profiler import Export, another_is_open
+from annotate.ending import at_end
+from annotate.hooks.patching import Patches
+from annotate.launch.notes import Notes, State
+from annotate.launch.order import Order, rank
+from annotate.launch.waiting import Taken, Waiting
+from annotate.saying import guard, one_line, shown, tell
+from annotate.trace import writer
+from annotate.trace_format import StepSource
+from annotate.workers.standing import StandingEpoch
+
+_LOST: Final = "annotate does not record this program"
+THEIRS: Final = "the program's own profiler was at work"
+_ELSEWHERE: Final = (
+    "its batches are taken in a thread of their own, which does not train; loop over annotate.profile's prof.steps(...)"
+)
+_TRIES: Final = 3
+_BETWEEN_TRIES: Final = 10
+
+
+class Recording:
+    """One capture of this process: waits, warms up, records, writes. A `guest.Guest`, and a `own_profiler.Capture`."""
+
+    def __init__(self, order: Order, standing: Standing, notes: Notes) -> None:
+        self.notes: Final = notes
+        self._order = order
+        self._standing = standing
+        self._waiting = Waiting(order.wait, order.active)
+        self._lengths: dict[int, int | None] = {}
+        self._then: Callable[[StandingEpoch], None] = self._first
+        self._left = 0
+        self._tries = 0
+        self._thread = 0
+        self._profiler: Profiler | None = None
+        self._patches = Patches()
+        self._pid = os.getpid()
+        self._main_thread: Final = threading.main_thread().ident
+        self._elsewhere = 0
+        """Batches that another thread has taken."""
+        self._epoch: StandingEpoch | None = None
+        self._current = Taken(0, 0, 0, None)
+        """Of that epoch."""
+
+    def begin(self) -> None:
+        """Look at the batches from now on."""
+        guest.receive(self)
+        self._standing.workers.on_any_batch = self._batch
+        self._standing.workers.on_exit = self._close
+        at_end(self._at_exit)
+        self.notes.write()
+        if session.is_on():
+            self._end("nothing", THEIRS)
+
+    def _batch(self, epoch: StandingEpoch) -> None:
+        """The loop has got a batch, or with zero workers asks for it."""
+        if get_ident() != self._main_thread:
+            self._elsewhere += 1
+            return
+        try:
+            self._then(epoch)
+        except BaseException as error:  # Ctrl-C as well: what is left behind would stay
+            is_ours = isinstance(error, Exception)
+            self._end("nothing", f"internal error: {one_line(error)}" if is_ours else "it was interrupted")
+            with guard(_LOST):
+                raise
+
+    @property
+    def _first(self) -> Callable[[StandingEpoch], None]:
+        """What begins a recording."""
+        return self._wait
+
+    def _wait(self, epoch: StandingEpoch) -> None:
+        self.notes.batches += 1
+        if session.is_on():
+            self._end("nothing", THEIRS)
+            return
+        if epoch is not self._epoch:
+            self._epoch, self._current = epoch, self._taken(epoch)
+        warm_up = self._waiting.warm_up(self._current)
+        if warm_up is None:
+            return
+        if another_is_open():
+            self._try_later()
+        else:
+            self._prepare(warm_up)
+
+    def _taken(self, epoch: StandingEpoch) -> Taken:
+        number, loaders = epoch.loader, self._standing.workers.loaders
+        settings = loaders.settings[number]
+        if number not in self._lengths:
+            self._lengths[number] = next(
+                (session.length_of(each) for each in loaders.alive() if loaders.number_of(each) == number), None
+            )
+        prefetched = settings.get("num_workers", 0) * settings.get("prefetch_factor", 0)
+        return Taken(number, epoch.epoch, prefetched, self._lengths[number])
+
+    def _try_later(self) -> None:
+        """A profiler that began before our hooks were in is open."""
+        self._tries += 1
+        if self._tries == _TRIES:
+            self._end("nothing", THEIRS)
+        self._waiting = Waiting(_BETWEEN_TRIES, self._order.active)
+
+    def _prepare(self, warm_up: int) -> None:
+        self._profiler = Profiler(self, activities=_activities())
+        self._profiler.others.install(self._patches)
+        self._profiler.prepare_trace()
+        self._thread = get_ident()
+        self._left = warm_up
+        self._then = self._warm_up
+
+    def _warm_up(self, epoch: StandingEpoch) -> None:
+        self._left -= 1
+        if self._left <= 0 and self._profiler is not None:
+            self._profiler.start_trace()
+            self._then = self._record
+            self.notes.state = "recording"
+            self.notes.write()
+
+    def _record(self, epoch: StandingEpoch) -> None:
+        window = self._standing.window
+        if window is not None and self._is_enough(window.boundaries()):
+            self._write(self._order.logdir)
+
+    def _is_enough(self, boundaries: int) -> bool:
+        """Of an optimizer's boundaries the first is left out, of batches the last."""
+        return boundaries >= self._order.active + 2
+
+    def _write(self, logdir: Path) -> None:
+        """Close the window, and write its file."""
+        profiler = self._profiler
+        if profiler is None or profiler.is_given_up:
+            return
+        profiler.stop_trace()
+        kept = self._standing.kept
+        if kept is None:
+            self._end("nothing", "the window was lost")
+            return
+        if kept.boundaries is not None:
+            kept.boundaries = settled(*kept.boundaries, self._most_steps)
+            kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
+        try:
+            path = writer.pack_trace(profiler.export_chrome_trace, logdir)
+        except OSError as error:
+            reason = f"cannot write its trace to {logdir}: {one_line(error)}"
+            tell(f"annotate {reason}")
+            self._end("nothing", reason)
+            return
+        self.notes.files.append(str(path))
+        self._end("recorded")
+
+    @property
+    def _most_steps(self) -> int:
+        return self._order.active
+
+    def _notes_of_window(self, steps: int) -> list[str]:
+        if steps >= self._order.active:
+            return []
+        return [f"the program ended after {max(steps, 0)} of {self._order.active} steps of this window."]
+
+    def _end(self, state: State, reason: str = "") -> None:
+        """Record nothing any more, and leave nothing behind. Harmless when that is so already."""
+        self._standing.workers.on_any_batch = None
+        self._epoch = None
+        self._stop()
+        if self.notes.state in ("waiting", "recording"):
+            self.notes.state, self.notes.reason = state, reason
+        self.notes.write()
+
+    def _stop(self) -> None:
+        """End the profiler, whatever it is at. Harmless when there is none."""
+        profiler, self._profiler = self._profiler, None
+        if profiler is not None:
+            with guard(_LOST):
+                profiler.abandon()
+            with guard(_LOST):
+                self._standing.give_up()
+            with suppress(AttributeError):  # a torch that does not count steps
+                torch.autograd.profiler.KinetoStepTracker.erase_step_count(torch.profiler.profiler.PROFILER_STEP_NAME)
+        self._patches.undo()
+
+    def _at_exit(self) -> None:
+        if os.getpid() == self._pid:
+            self._close()
+            if self._order.folder is None:
+                self._say()
+
+    def _close(self) -> None:
+        """The program ends: what was recorded until now is written."""
+        with guard(_LOST):
+            if self.notes.state == "recording" and get_ident() == self._thread:
+                self._write(self._order.logdir)
+            if self.notes.state in ("waiting", "recording"):
+                self._end("nothing", self._why())
+
+    def _why(self) -> str:
+        """Nothing was recorded; empty: the program ended too early."""
+        if self.notes.state == "recording":
+            return "the window was lost"
+        return _ELSEWHERE if self._elsewhere and not self.notes.batches else ""
+
+    def _say(self) -> None:
+        """What `run` says at the end, where there is no `run`; one line, of one rank."""
+        known, logdir = rank(), self._order.logdir
+        if known is not None and known[0] != 0:
+            return
+        line = f"recorded; `tb-dataplugin report {logdir}` or `tensorboard --logdir {logdir}` shows it"
+        if not self.notes.files:
+            why = self.notes.reason or f"the program ended after {self.notes.batches} batches, before recording began"
+            line = f"nothing was recorded: {why}"
+        with suppress(Exception):
+            print(f"annotate: {shown(line)}", file=sys.stderr)
+
+    # As a guest:
+
+    def give_way(self, why: str) -> None:
+        if self._profiler is not None or self.notes.state == "waiting":
+            self._end("nothing", why)
+
+    def forget(self) -> None:
+        self._standing.workers.on_any_batch = self._standing.workers.on_exit = None
+
+    def wrote(self, path: str) -> None:
+        if self._profiler is None:
+            self.notes.programs_files.append(os.path.abspath(path))  # noqa: PTH100
+            self.notes.write()
+
+    # As a capture of our profiler's:
+
+    def window_opens(self) -> None:
+        pass
+
+    def save(self, profiler: Any) -> Export | None:
+        return None
+
+    def window_lost(self) -> None:
+        self._end("nothing", THEIRS)
+
+
+def _activities() -> list[torch.profiler.ProfilerActivity]:
+    """Of the devices that the program has in use: to ask for another would start its driver."""
+    found = [torch.profiler.ProfilerActivity.CPU]
+    for name in ("cuda", "xpu"):
+        device = getattr(torch, name, None)
+        if device is not None and device.is_initialized():
+            found.append(getattr(torch.profiler.ProfilerActivity, name.upper()))
+    return found
+
+
+def settled(source: StepSource, times: list[int], active: int) -> tuple[StepSource, list[int]]:
+    """The boundaries of `active` steps: the window opened in the middle of a step, which an optimizer has ended."""
+    if source == "optimizer" and len(times) > 2:
+        times = times[1:]
+    return source, times[: active + 1]

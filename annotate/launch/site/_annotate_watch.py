@@ -1,0 +1,193 @@
+"""Sleeps in a Python process until a DataLoader is iterated, and then has `annotate.launch.begin` look at it.
+
+Standard library only, and little of it: every Python process of the program runs this, launchers and helpers included.
+Until torch's DataLoader is imported a finder stands in `sys.meta_path`; from then until the first iteration the methods
+that make iterators are looked at. Afterwards nothing of this is left.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # that of `typing`, which is not imported, nor anything else: this runs in every Python process
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+FOLDER = "ANNOTATE_RUN"
+"""In the environment: the folder by which `tb-dataplugin run` and its processes talk."""
+_WATCHED = "torch.utils.data.dataloader"
+_METHODS = ("__iter__", "_get_iterator")
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+"""The folder that holds the package `annotate`."""
+
+_armed: list[tuple[type, str, Any, Any]] = []
+"""Class, name, what was there, and what stands there."""
+_absent = object()
+
+
+def install() -> None:
+    """Begin to watch, where `tb-dataplugin run` or ANNOTATE asks for it."""
+    if os.environ.get(FOLDER) or os.environ.get("ANNOTATE"):
+        leave_mark("python")
+        loaded = sys.modules.get(_WATCHED)
+        if loaded is not None and hasattr(loaded, "DataLoader"):
+            _arm_module(loaded)
+        else:
+            sys.meta_path.insert(0, Finder())
+
+
+def leave_mark(name: str, text: str = "") -> None:
+    """Say that this process has come so far, for the line that `run` ends with."""
+    folder = os.environ.get(FOLDER)
+    try:
+        if folder:
+            with open(os.path.join(folder, f"{os.getpid()}.{name}"), "w") as mark:
+                mark.write(text)
+    except OSError:  # whoever reads it is gone
+        pass
+
+
+class Finder:
+    """In `sys.meta_path` until torch's DataLoader is found."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != _WATCHED:
+            return None
+        # A new list: another thread may be in the middle of the old one.
+        sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "create_module") and hasattr(spec.loader, "exec_module"):
+                    spec.loader = Loader(spec)
+                return spec
+        return None
+
+
+class Loader:
+    """Stands for a module's loader until the module has been executed."""
+
+    def __init__(self, spec: Any) -> None:
+        self._spec = spec
+        self._loader = spec.loader
+
+    def create_module(self, spec: Any) -> Any:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._spec.loader = self._loader
+        if module.__loader__ is self:
+            module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        try:
+            _arm_module(module)
+        except Exception as error:
+            leave_mark("failed", f"{type(error).__name__}: {error}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_loader":
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+
+def _arm_module(module: ModuleType) -> None:
+    leave_mark("torch")
+    make_importable()
+    cls = module.DataLoader
+    arm(cls)
+    _put(cls, "__init_subclass__", classmethod(_arm_subclass_of(cls)))
+
+
+def arm(cls: type) -> None:
+    """Look at the methods of `cls` that make iterators."""
+    for name in _METHODS:
+        method = vars(cls).get(name)
+        if method is not None and type(method) is type(arm):
+            _put(cls, name, _first_iteration(cls, name, method))
+
+
+def _put(cls: type, name: str, value: Any) -> None:
+    _armed.append((cls, name, vars(cls).get(name, _absent), value))
+    setattr(cls, name, value)
+
+
+def _arm_subclass_of(base: type) -> Callable[..., None]:
+    """Loaders with methods of their own need not call DataLoader's."""
+
+    def __init_subclass__(cls: type, **keywords: Any) -> None:  # noqa: N807
+        super(base, cls).__init_subclass__(**keywords)  # type: ignore[arg-type]
+        if _armed:
+            arm(cls)
+
+    return __init_subclass__
+
+
+def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
+    from functools import wraps
+
+    @wraps(original)
+    def make_iterator(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _armed:  # somebody has kept this function
+            return original(self, *args, **kwargs)
+        is_in_place = vars(cls).get(name) is make_iterator
+        disarm()
+        _begin()
+        method = getattr(cls, name) if is_in_place else original
+        return method(self, *args, **kwargs)
+
+    vars(make_iterator)["annotate_asleep"] = _give_way
+    return make_iterator
+
+
+def _give_way() -> Callable[[], None]:
+    """The program uses annotate itself, which looks at the same methods: what it is to call at the first iteration."""
+    disarm()
+    return _begin
+
+
+def disarm() -> None:
+    """Put everything back as it was, but for what others have replaced since."""
+    while _armed:
+        cls, name, before, value = _armed.pop()
+        if vars(cls).get(name) is value:
+            if before is _absent:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, before)
+
+
+def _begin() -> None:
+    """A DataLoader is about to be iterated."""
+    worker = sys.modules.get("torch.utils.data._utils.worker")
+    if getattr(worker, "_worker_info", None) is not None:  # in a DataLoader worker
+        return
+    try:
+        from annotate.launch import begin
+
+        begin.begin()
+    except Exception as error:
+        leave_mark("failed", f"{type(error).__name__}: {error}")
+
+
+def make_importable() -> None:
+    """Have ``import annotate`` work, and in new processes as well, where the program's environment lacks it."""
+    from importlib.machinery import PathFinder
+
+    if "annotate" not in sys.modules and PathFinder.find_spec("annotate") is None:
+        sys.meta_path.append(Home)
+
+
+class Home:
+    """Last in `sys.meta_path`, where the program's environment has no `annotate`: finds ours."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "annotate":
+            return None
+        from importlib.machinery import PathFinder
+
+        return PathFinder.find_spec(name, [_HOME])

@@ -1,0 +1,99 @@
+// What a link to the page carries, as named texts. Pure; `location.ts` brings it to the address.
+
+import { asCause, type Cause } from "../model/causes";
+import { CHAIN_KEYS, type ChainKey } from "../model/chain";
+import type { TimeRange } from "../model/time-scale";
+import { VIEWS, type View } from "./atoms";
+
+/** Values that nobody chose are null. */
+export type Place = {
+  readonly view: View;
+  readonly capture: string | null;
+  /** What the timeline shows. */
+  readonly range: TimeRange | null;
+  /** Start of the chosen gap, the link of its chain that is framed, and the only cause that is listed. */
+  readonly gapUs: number | null;
+  readonly link: ChainKey | null;
+  readonly cause: Cause | null;
+  /** Index of the device; number of the DataLoader. */
+  readonly device: number | null;
+  readonly loader: number | null;
+  /** Key of the chosen batch; name of the stage that is pointed out. */
+  readonly batch: string | null;
+  readonly stage: string | null;
+  /** Keys of the compared sides. */
+  readonly before: string | null;
+  readonly after: string | null;
+};
+
+/** A place as it stands in an address: what is null is left out. */
+export type Fields = Readonly<Record<string, string>>;
+
+export const START: Place = {
+  view: "overview",
+  capture: null,
+  range: null,
+  gapUs: null,
+  link: null,
+  cause: null,
+  device: null,
+  loader: null,
+  batch: null,
+  stage: null,
+  before: null,
+  after: null,
+};
+
+/** Nanoseconds are the finest that a trace knows. */
+function inUs(us: number): string {
+  return String(Math.round(us * 1000) / 1000);
+}
+
+export function fieldsOfPlace(place: Place): Fields {
+  const { view, range, gapUs, device, loader, ...texts } = place;
+  const all: Readonly<Record<string, string | null>> = {
+    view,
+    ...texts,
+    from_us: range === null ? null : inUs(range.startUs),
+    to_us: range === null ? null : inUs(range.endUs),
+    gap_us: gapUs === null ? null : String(gapUs),
+    device: device === null ? null : String(device),
+    loader: loader === null ? null : String(loader),
+  };
+  return Object.fromEntries(Object.entries(all).filter((field): field is [string, string] => field[1] !== null));
+}
+
+/** null where nothing in an address is about this page. Whoever typed it: what is not understood counts as not there. */
+export function placeOfFields(fields: Fields): Place | null {
+  const view = VIEWS.find((name) => name === fields.view);
+  if (view === undefined && fields.capture === undefined) return null;
+  return {
+    view: view ?? START.view,
+    capture: fields.capture ?? null,
+    range: rangeOf(fields),
+    gapUs: numberIn(fields.gap_us),
+    link: CHAIN_KEYS.find((key) => key === fields.link) ?? null,
+    cause: fields.cause !== undefined && asCause(fields.cause) === fields.cause ? asCause(fields.cause) : null,
+    device: indexIn(fields.device),
+    loader: indexIn(fields.loader),
+    batch: fields.batch ?? null,
+    stage: fields.stage ?? null,
+    before: fields.before ?? null,
+    after: fields.after ?? null,
+  };
+}
+
+function rangeOf({ from_us, to_us }: Fields): TimeRange | null {
+  const [startUs, endUs] = [numberIn(from_us), numberIn(to_us)];
+  return startUs === null || endUs === null || endUs <= startUs ? null : { startUs, endUs };
+}
+
+function numberIn(text: string | undefined): number | null {
+  const number = Number(text ?? "");
+  return text === undefined || text.trim() === "" || !Number.isFinite(number) ? null : number;
+}
+
+function indexIn(text: string | undefined): number | null {
+  const number = numberIn(text);
+  return number !== null && Number.isInteger(number) && number >= 0 ? number : null;
+}

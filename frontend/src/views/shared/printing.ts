@@ -1,0 +1,44 @@
+// Printing: a sheet of paper has no tabs. All views of the capture are drawn before the browser looks, and light.
+
+import { batch } from "@preact/signals";
+import { options } from "preact";
+import { printing, theme } from "../../state/atoms";
+import { applyTheme, type ThemeName } from "../../theme/theme";
+
+/** Preact draws later, browsers print at once: what changes meanwhile is drawn on the spot. */
+function drawAtOnce(change: () => void): void {
+  const later = options.debounceRendering;
+  options.debounceRendering = (draw) => draw();
+  try {
+    change();
+  } finally {
+    if (later === undefined) delete options.debounceRendering;
+    else options.debounceRendering = later;
+  }
+}
+
+function show(isPrinting: boolean, name: ThemeName): void {
+  drawAtOnce(() =>
+    batch(() => {
+      printing.value = isPrinting;
+      theme.value = name;
+    }),
+  );
+  applyTheme(document.documentElement, name);
+}
+
+/** Returns how to stop. */
+export function watchPrinting(): () => void {
+  let before: ThemeName = "light";
+  const begin = (): void => {
+    before = theme.value;
+    show(true, "light");
+  };
+  const end = (): void => show(false, before);
+  window.addEventListener("beforeprint", begin);
+  window.addEventListener("afterprint", end);
+  return () => {
+    window.removeEventListener("beforeprint", begin);
+    window.removeEventListener("afterprint", end);
+  };
+}

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { lineLabels, meanIn } from "../../src/model/counters";
+
+const line = (name: string, mean: readonly number[]) => ({
+  name,
+  time_us: [0, 10, 20],
+  mean: [...mean],
+  low: [],
+  high: [],
+});
+const window = { startUs: 0, endUs: 20 };
+
+it("says a counter's mean on screen, and not the end of its axis", () => {
+  const chart = { lines: [line("busy", [1, 2, 0.9])], unit: "%", top: 100 };
+  expect(lineLabels(chart, window)).toEqual(["mean 1.30%"]);
+  expect(meanIn(line("busy", [1, 2, 4]), { startUs: 5, endUs: 15 })).toBe(2);
+  // Between two samples the nearer one holds.
+  expect(meanIn(line("busy", [1, 2, 4]), { startUs: 17, endUs: 19 })).toBe(4);
+  expect(meanIn(line("busy", []), window)).toBeUndefined();
+});
+
+it("names the lines where there are several", () => {
+  const chart = { lines: [line("read", [2e6, 2e6, 2e6]), line("written", [0, 0, 0])], unit: "bytes/s", top: 3e6 };
+  expect(lineLabels(chart, window).map((words) => words.replaceAll("\u00a0", " "))).toEqual([
+    "read: mean 2.00 MB/s",
+    "written: mean 0 B/s",
+  ]);
+});

@@ -1,0 +1,108 @@
+"""Which line of a stack is the one to change, and what it calls."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from tb_dataplugin.model.line_samples import Frame
+
+_LIBRARY: Final = re.compile(r"^.*(?:/(?:site|dist)-packages/|/python3\.\d+/)")
+_OURS_TOP: Final = "torch"
+MOST_PRIVATE: Final = 4
+"""Frames in which a public name is looked for."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A line of a function. `file` is as the interpreter named it."""
+
+    function: str
+    file: str
+    line: int
+    source: str = ""
+    """Its text; "" where it was not recorded."""
+
+    @property
+    def short(self) -> str:
+        """``train.py:41``; of an installed package ``torchvision/transforms/transforms.py:950``."""
+        file = _LIBRARY.sub("", self.file) if _LIBRARY.match(self.file) else PurePosixPath(self.file).name
+        return f"{file or '?'}:{self.line}" if self.line else file or "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The deepest frame of the user's own code in a stack, and the function of somebody else's that it calls there."""
+
+    place: Place
+    calls: str
+    """``scipy.signal.convolve2d``; "" where the line itself is being run, or what it calls is no Python code."""
+    is_user: bool
+    """False: no frame is the user's; the place is in the package whose code runs the stage."""
+
+
+def inside_stage(frames: list[Frame]) -> list[Frame]:
+    """The frames that belong to the innermost stage: those that the recorder's own frames called.
+
+    A stage that is C code has none. It is at the line that called it: the frames outside of the recorder's.
+    """
+    end = len(frames)
+    while end and frames[end - 1].origin == "recorder":
+        end -= 1
+    if end < len(frames):
+        return frames[:end]
+    return frames[next((at for at in range(end, 0, -1) if frames[at - 1].origin == "recorder"), 0) :]
+
+
+def home_of(frames: list[Frame]) -> Home | None:
+    """Of frames outermost first; None where there is no frame."""
+    own = [at for at, frame in enumerate(frames) if frame.origin == "user"]
+    is_user = bool(own)
+    if not own:
+        package = next((name for frame in frames if (name := package_of(frame)) not in ("", _OURS_TOP)), "")
+        own = [at for at, frame in enumerate(frames) if package and package_of(frame) == package]
+    if not own:
+        own = [at for at, frame in enumerate(frames) if frame.origin != "recorder"]
+    if not own:
+        return None
+    at = own[-1]
+    return Home(place_of(frames[at]), _called(frames[at + 1 :]), is_user)
+
+
+def _called(below: list[Frame]) -> str:
+    """What is called there, by its first name that is not private: a module's ``forward``, not ``_call_impl``."""
+    public = (frame for frame in below[:MOST_PRIVATE] if not plain(frame.function).rpartition(".")[2].startswith("_"))
+    called = next(public, below[0] if below else None)
+    return qualified(called) if called else ""
+
+
+def place_of(frame: Frame) -> Place:
+    return Place(plain(frame.function), frame.file, frame.line, frame.source)
+
+
+def plain(function: str) -> str:
+    """A qualified name without what it is local to: ``main.<locals>.RandomMask.dilate`` is RandomMask.dilate.
+
+    A lambda or comprehension is named by the function that it is written in.
+    """
+    parts = function.split(".<locals>.")
+    named = [part for part in parts if not part.startswith("<")]
+    return named[-1] if named else parts[-1]
+
+
+def package_of(frame: Frame) -> str:
+    """The installed package; "" where it is none, as in the standard library."""
+    _, found, rest = frame.file.replace("\\", "/").rpartition("-packages/")
+    return rest.split("/")[0].removesuffix(".py") if found else ""
+
+
+def qualified(frame: Frame) -> str:
+    """How a user would import a library's function: ``scipy.signal.convolve2d``, without private modules."""
+    match = _LIBRARY.match(frame.file)
+    if frame.origin != "library" or match is None:
+        return plain(frame.function)
+    modules = frame.file[match.end() :].removesuffix(".py").split("/")
+    public = [name for name in modules if not name.startswith("_")]
+    return ".".join((*public, plain(frame.function)))

@@ -1,0 +1,125 @@
+"""Samples of stacks, joined to the spans: in which stage each was, how much time it stands for, who waited for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.attribution import Attribution
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
+from tb_dataplugin.model.line_samples import LineSamples, SampledStacks
+from tb_dataplugin.model.trace import Trace
+
+Floats = npt.NDArray[np.float64]
+OUTSIDE = -1
+"""Node of a sample that lies in no stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Samples in the window whose stack was read, of all threads: equally long columns.
+
+    `node`: of the stage tree, the deepest stage that the thread was in, or `OUTSIDE`. `weight_ns`: the time that it
+    stands for. `waited_ns`: its part of the data wait that its span caused. `idle_ns`: `weight_ns` where a device was
+    idle, else 0.
+    """
+
+    stack: Int64Array
+    node: Int64Array
+    time_ns: Int64Array
+    state: Int64Array
+    is_training: npt.NDArray[np.bool_]
+    weight_ns: Floats
+    waited_ns: Floats
+    idle_ns: Floats
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+    def where(self, rows: npt.NDArray[np.bool_]) -> Hits:
+        columns = (getattr(self, name)[rows] for name in Hits.__slots__)
+        return Hits(*columns)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTime:
+    """What the spans say of the time that was sampled: self time by node of the stage tree, of the sampled threads."""
+
+    self_ns: Int64Array
+
+
+def find_hits(
+    trace: Trace, samples: LineSamples, tree: StageTree, attribution: Attribution, idle: Intervals, window: Window
+) -> tuple[Hits, SampledTime]:
+    """`idle`: when a device was idle."""
+    waited = _waited_per_ns(tree, attribution)
+    parts, spans = [], np.zeros(len(tree.paths), dtype=np.int64)
+    for thread in samples:
+        track = _track_of(trace, thread)
+        if track is None or len(thread.stack) < 2:
+            continue
+        parts.append(_hits_of(thread, tree, track, waited, idle, window, not samples.is_outside))
+        span = Window(max(window.start_ns, int(thread.time_ns[0])), min(window.end_ns, int(thread.time_ns[-1])))
+        np.add.at(spans, *_self_time(tree, track, span))
+    columns = [np.concatenate([getattr(part, name) for part in parts]) for name in Hits.__slots__] if parts else None
+    return (Hits(*columns) if columns else _NO_HITS), SampledTime(spans)
+
+
+def _track_of(trace: Trace, thread: SampledStacks) -> int | None:
+    """The row of the trace that has the spans of a thread."""
+    if thread.is_training:
+        return trace.training_track
+    names = (str(thread.pid), str(thread.tid))
+    return next((number for number, track in enumerate(trace.tracks) if (track.pid, track.tid) == names), None)
+
+
+def _waited_per_ns(tree: StageTree, attribution: Attribution) -> Floats:
+    """Per span, the data wait that it caused over its self time."""
+    waited = attribution.wait_by_span_ns
+    if waited is None:
+        return np.zeros(len(tree.node))
+    per: Floats = waited / np.maximum(tree.self_ns, 1)
+    return per
+
+
+def _hits_of(
+    thread: SampledStacks,
+    tree: StageTree,
+    track: int,
+    waited_per_ns: Floats,
+    idle: Intervals,
+    window: Window,
+    by_elapsed: bool,
+) -> Hits:
+    pieces = tree.pieces_of_track(track)
+    start, end, owner = tree.piece_start[pieces], tree.piece_end[pieces], tree.piece_span[pieces]
+    rows = (thread.time_ns >= window.start_ns) & (thread.time_ns < window.end_ns) & (thread.stack >= 0)
+    time, weight = thread.time_ns[rows], thread.weight_ns(by_elapsed)[rows].astype(np.float64)
+    place = np.searchsorted(start, time, side="right") - 1
+    inside = place >= 0
+    inside[inside] &= time[inside] < end[place[inside]]
+    span = np.where(inside, owner[np.maximum(place, 0)], -1) if len(owner) else np.full(len(time), -1)
+    return Hits(
+        stack=thread.stack[rows],
+        node=np.where(inside, tree.node[span], OUTSIDE),
+        time_ns=time,
+        state=thread.state[rows],
+        is_training=np.full(len(time), thread.is_training),
+        weight_ns=weight,
+        waited_ns=np.where(inside, weight * waited_per_ns[span], 0.0),
+        idle_ns=weight * idle.contains(time),
+    )
+
+
+def _self_time(tree: StageTree, track: int, part: Window) -> tuple[Int64Array, Int64Array]:
+    """Nodes, and the time in each piece of them."""
+    pieces = tree.pieces_of_track(track)
+    length = np.minimum(tree.piece_end[pieces], part.end_ns) - np.maximum(tree.piece_start[pieces], part.start_ns)
+    return tree.node[tree.piece_span[pieces]], np.maximum(length, 0)
+
+
+_NO = np.zeros(0, dtype=np.int64)
+_NO_HITS = Hits(_NO, _NO, _NO, _NO, _NO.astype(np.bool_), _NO.astype(float), _NO.astype(float), _NO.astype(float))

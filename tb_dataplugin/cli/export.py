@@ -1,0 +1,51 @@
+"""``tb-dataplugin export``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import ClassVar
+
+from tb_dataplugin.cli.inputs import (
+    add_cache_argument,
+    add_links_argument,
+    check_output,
+    expand,
+    open_all,
+    stores_for,
+    write_text,
+)
+from tb_dataplugin.errors import NothingToReport
+from tb_dataplugin.export.as_stacks import as_collapsed, as_speedscope, profiles
+from tb_dataplugin.pipeline import as_report
+
+
+class ExportCommand:
+    """Write the stacks that were sampled for another viewer: speedscope, or anything that takes collapsed stacks."""
+
+    name: ClassVar[str] = "export"
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help="folders, or trace files")
+        help_format = "default: speedscope (a profile for each stage); collapsed: one line per stack, for flamegraph.pl"
+        parser.add_argument("--format", choices=("speedscope", "collapsed"), default="speedscope", help=help_format)
+        add_cache_argument(parser)
+        add_links_argument(parser)
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> int:
+        kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments))
+        if kept:
+            check_output(arguments.output, [one.path for one in kept])
+            report = as_report([capture.capture for capture in kept])
+            if not any(True for capture in report.captures for _ in profiles(capture)):
+                named = ", ".join(map(str, arguments.paths))
+                raise NothingToReport(
+                    f"no stage in {named} has enough sampled stacks to export: capture with "
+                    "annotate.profile(..., lines=True), and more steps"
+                )
+            write = as_collapsed if arguments.format == "collapsed" else as_speedscope
+            write_text(write(report), arguments.output)
+        return status

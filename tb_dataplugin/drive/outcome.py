@@ -1,0 +1,115 @@
+"""What came of a recorded program, in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from tb_dataplugin.report.report_pb2 import Capture
+
+_NO_PYTHON: Final = "no Python with our hook was started (is it Python, without -I, -E and -S?)"
+_NO_TORCH: Final = "the program did not import torch.utils.data"
+_NO_LOADER: Final = "no DataLoader was iterated"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What one process of the program says."""
+
+    state: str
+    reason: str
+    batches: int
+    rank: tuple[int, int] | None
+    files: tuple[Path, ...]
+    programs_files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of all processes of a program."""
+
+    notes: tuple[Note, ...]
+    reached: str
+    """How far the process that came farthest has come, where there are no notes: "", "python" or "torch"."""
+    fault: str
+    """Why a process could not load us."""
+
+
+def read_outcome(folder: Path) -> Outcome:
+    """What the processes have left; what cannot be read is left out."""
+    notes = [note for path in sorted(folder.glob("*.json")) if (note := _note(path)) is not None]
+    reached = next((name for name in ("torch", "python") if any(folder.glob(f"*.{name}"))), "")
+    faults = [path.read_text(errors="replace") for path in sorted(folder.glob("*.failed"))]
+    return Outcome(tuple(notes), reached, faults[0] if faults else "")
+
+
+def _note(path: Path) -> Note | None:
+    try:
+        facts: dict[str, Any] = json.loads(path.read_text())
+        rank = facts["rank"]
+        return Note(
+            str(facts["state"]),
+            str(facts["reason"]),
+            int(facts["batches"]),
+            None if rank is None else (int(rank[0]), int(rank[1])),
+            tuple(Path(file) for file in facts["files"]),
+            tuple(Path(file) for file in facts["programs_files"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def traces(outcome: Outcome) -> list[Path]:
+    """Ours, by rank; without any, those of the program's own profilers that are still there."""
+    ours = [(note.rank or (0, 1), file) for note in outcome.notes for file in note.files]
+    if ours:
+        return [file for _, file in sorted(ours)]
+    return sorted({file for note in outcome.notes for file in note.programs_files if file.is_file()})
+
+
+def how_to_look(logdir: Path) -> str:
+    """Commands for the terminal and the browser."""
+    try:
+        shown = os.path.relpath(logdir)
+    except ValueError:
+        shown = str(logdir)
+    name = shlex.quote(shown if len(shown) <= len(str(logdir)) else str(logdir))
+    return f"`tb-dataplugin report {name}` or `tensorboard --logdir {name}`"
+
+
+def verdict(captures: Sequence[Capture], logdir: Path) -> str:
+    """The verdict of the capture whose training thread waits for data for the largest share, and how to look."""
+    worst = max(captures, key=lambda capture: capture.loader.wait_us / (capture.window_us or 1))
+    whose = ""
+    if len(captures) > 1:
+        place = f"rank {worst.rank}" if worst.HasField("rank") else worst.name
+        whose = f"{len(captures)} captures; the largest data wait is that of {place}: "
+    sentence = worst.verdict.sentence.rstrip(". ")
+    return f"{whose}{sentence}. More: {how_to_look(logdir)}"
+
+
+def why_nothing(outcome: Outcome, status: int, standby: bool) -> str:
+    """Why there is no trace, and what to do."""
+    told = [note for note in outcome.notes if note.reason]
+    batches = max((note.batches for note in outcome.notes), default=0)
+    if told:
+        why = told[0].reason
+        if any(note.programs_files for note in outcome.notes):
+            why += ", and its traces have the stages in them"
+    elif outcome.notes and standby:
+        why = "nobody asked for it; `tb-dataplugin attach PID` does, while the program runs"
+    elif outcome.notes and os.WIFSIGNALED(status):
+        why = f"signal {os.WTERMSIG(status)} ended the program before a trace was written"
+    elif outcome.notes:
+        why = f"the program ended after {batches} batches, before recording began; try --wait {max(batches // 4, 0)}"
+    elif outcome.fault:
+        why = f"the recorder could not be loaded: {outcome.fault}"
+    else:
+        why = {"": _NO_PYTHON, "python": _NO_TORCH, "torch": _NO_LOADER}[outcome.reached]
+    return f"nothing was recorded: {why}"

@@ -1,0 +1,57 @@
+"""Processes of this machine, as /proc has them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from tb_dataplugin.errors import BadRequest
+
+PROC: Final = Path("/proc")
+
+
+def check(pid: int) -> None:
+    """Raises BadRequest for a process that is not there, or that we may not look at."""
+    if not (PROC / str(pid)).is_dir():
+        raise BadRequest(f"there is no process {pid}; `pgrep -af python` lists those of Python")
+    try:
+        (PROC / str(pid) / "environ").read_bytes()
+    except PermissionError:
+        raise BadRequest(f"process {pid} belongs to another user; attach as that user, or as root") from None
+    except OSError as error:
+        raise BadRequest(f"cannot look at process {pid}: {error.strerror or error}") from None
+
+
+def environment(pid: int) -> dict[str, str]:
+    """With which it was started; empty where it cannot be read."""
+    found: dict[str, str] = {}
+    with suppress(OSError):
+        for entry in (PROC / str(pid) / "environ").read_bytes().split(b"\0"):
+            name, equals, value = entry.partition(b"=")
+            if equals:
+                found[os.fsdecode(name)] = os.fsdecode(value)
+    return found
+
+
+def with_descendants(pid: int) -> list[int]:
+    """It, its children, theirs, and so on."""
+    children: dict[int, list[int]] = {}
+    for entry in PROC.iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError, ValueError, IndexError):
+                parent = int((entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry.name))
+    found = [pid]
+    for each in found:
+        found += sorted(children.get(each, []))
+    return found
+
+
+def has_torch(pid: int) -> bool:
+    """Whether it has loaded libtorch."""
+    try:
+        return "libtorch" in (PROC / str(pid) / "maps").read_text(errors="replace")
+    except OSError:
+        return False

@@ -1,0 +1,33 @@
+"""Evidence that names the line of the code."""
+
+from __future__ import annotations
+
+from annotate.trace_format import parse_span_name
+from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.signals import HotLine, Signals
+from tb_dataplugin.findings.thresholds import HOT_LINE
+from tb_dataplugin.units import percent
+from tb_dataplugin.words import cause_label
+
+
+def stage_line(signals: Signals, stage: str) -> tuple[Evidence, ...]:
+    """Empty where no line of the stage has much of its time, or too few samples were taken."""
+    parsed = parse_span_name(stage)
+    return _evidence(signals.stage_lines.get(stage), parsed.label if parsed else stage, stage)
+
+
+def training_line(signals: Signals, cause: str) -> tuple[Evidence, ...]:
+    """Of the training thread's code, in a part of the idle time."""
+    whole = f"idle: {cause_label(cause)}" if signals.has_device else "the time outside the data wait"
+    return _evidence(signals.training_lines.get(cause), whole)
+
+
+def lock_line(signals: Signals) -> tuple[Evidence, ...]:
+    """Where the training thread waits for Python's lock."""
+    return _evidence(signals.training_lines.get("gil"), "its waiting for the lock")
+
+
+def _evidence(line: HotLine | None, whole: str, stage: str = "") -> tuple[Evidence, ...]:
+    if line is None or line.share < HOT_LINE:
+        return ()
+    return (share("hot_line", line.share, whole, f"{line.text}: {percent(line.share)} of {whole}", stage),)

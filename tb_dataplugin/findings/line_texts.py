@@ -1,0 +1,51 @@
+"""Lines of the code in words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, LineRow, PartLines
+from tb_dataplugin.units import count, duration, percent, plural
+
+MOSTLY: Final = 0.5
+"""Part of a line's time in one function that it calls, from which the line is named by that function."""
+
+
+def line_text(row: LineRow) -> str:
+    """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``; where the line itself is what runs,
+    or calls no Python code, its text: ```total += loss.item()` in train at train.py:88``.
+    """
+    where = f"{row.place.function} at {row.place.short}"
+    if row.calls and row.calls_share >= MOSTLY:
+        return f"{row.calls}, called in {where}"
+    return f"`{row.place.source}` in {where}" if row.place.source else where
+
+
+def share_text(row: LineRow, whole: str) -> str:
+    """As evidence: where a line is, and what share of `whole` it has."""
+    return f"{line_text(row)}: {percent(row.share)} of {whole}"
+
+
+def lines_sentence(lines: HotLines) -> str:
+    """Who sampled, how often, at what cost; and whether samples and spans agree."""
+    if not lines.samples:
+        return "No stack was sampled in the window."
+    who = "a separate process" if lines.is_outside else "a thread in each process"
+    rate = f"every {duration(lines.interval_ns / 1e3)}" if lines.interval_ns else "once"
+    cost = f", {duration(lines.cost_ns / 1e3)} of CPU time" if lines.cost_ns is not None else ""
+    sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}"
+    return f"Sampled by {who} {rate}: {sampled}{cost}.{_check(lines)}"
+
+
+def _check(lines: HotLines) -> str:
+    check = lines.check
+    if check is None:
+        return " Too few samples to check them against the spans."
+    points = f"{abs(check.difference) * 100:.1f} points"
+    if check.agrees:
+        return f" Shares of stages by samples and by spans agree to within {points}."
+    return f" Shares of stages by samples and by spans differ by up to {points} ({check.stage})."
+
+
+def too_few(part: PartLines) -> str:
+    return f"too few samples ({count(part.samples)} of {LEAST_SAMPLES})"

@@ -1,0 +1,91 @@
+"""The part of the report about lines of the code: units change here (ns to us), nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tb_dataplugin.analyses.hot_lines import HotLines, LineRow, PartLines, ShareCheck
+from tb_dataplugin.analyses.line_trees import LineTree
+from tb_dataplugin.findings.line_texts import line_text, lines_sentence
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_units import maybe_us, us
+
+
+def lines_report(lines: HotLines) -> pb.Lines:
+    return pb.Lines(
+        stages=(_part(stage.name, part) for stage, part in lines.stages.items()),
+        training=(_part(cause, part) for cause, part in lines.training.items()),
+        check=_check(lines.check) if lines.check else None,
+        samples=lines.samples,
+        threads=lines.threads,
+        interval_us=us(lines.interval_ns),
+        sampler="outside" if lines.is_outside else "inside",
+        clock_error_us=us(lines.clock_error_ns),
+        cost_us=maybe_us(lines.cost_ns),
+        unread=lines.unread,
+        unseen=lines.unseen,
+        sentence=lines_sentence(lines),
+    )
+
+
+def _part(name: str, part: PartLines) -> pb.PartLines:
+    return pb.PartLines(
+        name=name,
+        samples=part.samples,
+        time_us=us(part.time_ns),
+        lines=map(_line, part.rows),
+        others=part.others,
+        recorder_us=us(part.recorder_ns),
+        tree=_tree(part.tree) if part.tree else None,
+    )
+
+
+def _line(row: LineRow) -> pb.Line:
+    return pb.Line(
+        function=row.place.function,
+        file=row.place.file,
+        line=row.place.line,
+        place=row.place.short,
+        is_user=row.is_user,
+        samples=row.samples,
+        time_us=us(row.time_ns),
+        share=row.share,
+        error=row.error,
+        waited_share=row.waited_share,
+        idle_share=row.idle_share,
+        calls=row.calls,
+        calls_share=row.calls_share,
+        source=row.place.source,
+        text=line_text(row),
+    )
+
+
+def _tree(tree: LineTree) -> pb.LineTree:
+    names: dict[str, int] = {}
+
+    def numbers(texts: Iterable[str]) -> list[int]:
+        return [names.setdefault(text, len(names)) for text in texts]
+
+    function, file = numbers(frame.function for frame in tree.frame), numbers(frame.file for frame in tree.frame)
+    return pb.LineTree(
+        names=names,
+        function=function,
+        file=file,
+        line=(frame.line for frame in tree.frame),
+        depth=tree.depth,
+        total_us=map(us, tree.total_ns),
+        self_us=map(us, tree.self_ns),
+        waited_us=map(us, tree.waited_ns),
+        idle_us=map(us, tree.idle_ns),
+        origin=(frame.origin for frame in tree.frame),
+    )
+
+
+def _check(check: ShareCheck) -> pb.LineCheck:
+    return pb.LineCheck(
+        stage=check.stage,
+        difference=check.difference,
+        samples=check.samples,
+        stages=check.checked,
+        agrees=check.agrees,
+    )

@@ -1,0 +1,315 @@
+"""Programs without a line of ours: when they are recorded, what comes of it, and what they must not notice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+import annotate
+import tb_dataplugin
+from annotate.launch.order import Order, read_order
+from annotate.launch.recording import settled
+from annotate.launch.site import _annotate_watch as watch
+from annotate.launch.waiting import LEAD, Taken, Waiting
+from tests.tb_dataplugin.drive.launched import environment, launched, plain, tool
+
+METHODS = ("__iter__", "_get_iterator", "__init_subclass__")
+
+
+def due(waiting: Waiting, taken: Taken, most: int = 200) -> tuple[int, int] | None:
+    """After how many batches it is time, and how many of warm-up follow."""
+    for batch in range(most):
+        warm_up = waiting.warm_up(taken._replace(epoch=0 if taken.length is None else batch // taken.length))
+        if warm_up is not None:
+            return batch, warm_up
+    return None
+
+
+def test_a_given_wait_is_exact() -> None:
+    assert due(Waiting(7, 10), Taken(0, 0, 0, 1000)) == (7, 2)
+    assert due(Waiting(0, 10), Taken(0, 0, 0, None)) == (0, 2)
+
+
+def test_the_warm_up_uses_up_what_was_prefetched() -> None:
+    assert due(Waiting(1, 10), Taken(0, 0, 8, 1000)) == (1, 9)
+    assert due(Waiting(1, 10), Taken(0, 0, 500, None)) == (1, 32)
+
+
+def test_a_window_fits_into_an_epoch_that_is_long_enough() -> None:
+    assert due(Waiting("auto", 10), Taken(0, 0, 0, 20)) == (20 - 2 - 10 - LEAD, 2)
+
+
+def test_a_short_loop_is_recorded_from_its_beginning() -> None:
+    assert due(Waiting("auto", 10), Taken(0, 0, 0, 8)) == (1, 2)
+    assert due(Waiting("auto", 10), Taken(0, 0, 4, 3)) == (1, 0)
+
+
+def test_batches_of_a_validation_do_not_count() -> None:
+    waiting = Waiting(2, 10)
+    with torch.no_grad():
+        assert due(waiting, Taken(1, 0, 0, None), most=15) is None
+    assert due(waiting, Taken(0, 0, 0, None)) == (2, 2)
+
+
+def test_a_program_without_gradients_is_recorded_later() -> None:
+    with torch.no_grad():
+        assert due(Waiting(2, 10), Taken(0, 0, 0, None)) == (22, 2)
+
+
+def test_the_step_in_which_the_window_opens_is_none() -> None:
+    assert settled("optimizer", [0, 5, 10, 20, 30], 2) == ("optimizer", [5, 10, 20])
+    assert settled("optimizer", [0, 5], 2) == ("optimizer", [0, 5])
+    assert settled("batch", [10, 20, 30, 40], 2) == ("batch", [10, 20, 30])
+
+
+def test_the_order_comes_from_the_run_or_from_the_environment(tmp_path: Path) -> None:
+    assert read_order({}) is None
+    assert read_order({"ANNOTATE": str(tmp_path)}) == Order(logdir=tmp_path)
+    assert read_order({"ANNOTATE_RUN": str(tmp_path / "gone")}) is None
+    (tmp_path / "order.json").write_text(json.dumps({"logdir": "/l", "wait": None, "active": 3, "standby": True}))
+    assert read_order({"ANNOTATE_RUN": str(tmp_path), "ANNOTATE": "x"}) == Order(
+        logdir=Path("/l"), active=3, is_standby=True, folder=tmp_path
+    )
+
+
+class Numbers(Dataset[int]):
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Of a run without an order: everything wakes, and nothing is recorded."""
+    monkeypatch.setenv(watch.FOLDER, str(tmp_path))
+    before = {name: vars(DataLoader).get(name) for name in METHODS}
+    yield tmp_path
+    watch.disarm()
+    assert {name: vars(DataLoader).get(name) for name in METHODS} == before
+
+
+def marks(folder: Path) -> list[str]:
+    return sorted(path.suffix for path in folder.iterdir())
+
+
+def test_what_watches_is_gone_with_the_first_iteration(folder: Path) -> None:
+    before = {name: vars(DataLoader).get(name) for name in METHODS}
+    watch.install()
+    assert vars(DataLoader)["__iter__"] is not before["__iter__"]
+    assert [int(batch) for batch in DataLoader(Numbers())] == [0, 1, 2, 3]
+    assert {name: vars(DataLoader).get(name) for name in METHODS} == before
+    assert marks(folder) == [".python", ".torch"]
+
+
+def test_a_loader_with_methods_of_its_own_wakes_it(folder: Path) -> None:
+    watch.install()
+
+    class Own(DataLoader[Any]):
+        def __iter__(self) -> Any:
+            return iter([7])
+
+    assert list(Own(Numbers())) == [7]
+    assert watch._armed == []
+    assert vars(Own)["__iter__"].__qualname__.endswith("Own.__iter__")
+    assert "__wrapped__" not in vars(vars(Own)["__iter__"])
+
+
+def test_what_somebody_has_put_on_top_stays_and_is_called_once(folder: Path) -> None:
+    original = DataLoader.__iter__
+    watch.install()
+    under, calls = DataLoader.__iter__, []
+
+    def on_top(self: Any) -> Any:
+        calls.append(1)
+        return under(self)
+
+    try:
+        DataLoader.__iter__ = on_top  # type: ignore[method-assign]
+        assert [int(batch) for batch in DataLoader(Numbers())] == [0, 1, 2, 3]
+        assert len(calls) == 1
+        assert [int(batch) for batch in DataLoader(Numbers())] == [0, 1, 2, 3]
+        assert len(calls) == 2
+        assert DataLoader.__iter__ is on_top
+    finally:
+        DataLoader.__iter__ = original  # type: ignore[method-assign]
+
+
+def test_annotate_itself_takes_the_place_of_what_watches(folder: Path) -> None:
+    watch.install()
+    annotate.auto()
+    assert watch._armed == []
+    assert [int(batch) for batch in DataLoader(Numbers())] == [0, 1, 2, 3]
+    annotate.off()
+
+
+def test_the_finder_leaves_an_import_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spec, loader and the list of finders are afterwards what they are without it."""
+    (tmp_path / "watched.py").write_text("class DataLoader:\n    def __iter__(self): return iter('ab')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(watch, "_WATCHED", "watched")
+    monkeypatch.setattr(watch, "_begin", lambda: None)
+    monkeypatch.setenv(watch.FOLDER, str(tmp_path))
+    before = list(sys.meta_path)
+    watch.install()
+    assert len(sys.meta_path) == len(before) + 1
+    import watched  # type: ignore[import-not-found]
+
+    try:
+        assert list(sys.meta_path) == before
+        assert type(watched.__spec__.loader).__name__ == "SourceFileLoader"
+        assert watched.__loader__ is watched.__spec__.loader
+        assert list(watched.DataLoader()) == ["a", "b"]
+        assert watch._armed == []
+    finally:
+        watch.disarm()
+        del sys.modules["watched"]
+
+
+def test_a_program_whose_environment_lacks_annotate_gets_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = watch.Home.find_spec("annotate")
+    assert found.origin == annotate.__file__
+    assert watch.Home.find_spec("annotate.launch") is None
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.delitem(sys.modules, "annotate")
+    watch.make_importable()
+    assert sys.meta_path[-1] is watch.Home
+
+
+COMMON = """
+import hashlib, random, sys, time
+import numpy, torch
+from torch.utils.data import DataLoader, Dataset
+
+class Photos(Dataset):
+    def __init__(self, size): self.size = size; self.transforms = [Slow(), Shift()]
+    def __len__(self): return self.size
+    def __getitem__(self, index):
+        item = torch.full((4,), float(index)) + random.random() + torch.rand(1)
+        for transform in self.transforms: item = transform(item)
+        return item
+
+class Slow:
+    def __call__(self, item): time.sleep(0.005); return item
+
+class Shift:
+    def __call__(self, item): return item + 1
+
+def train(loader, body=lambda: None):
+    model = torch.nn.Linear(4, 1); optimizer = torch.optim.SGD(model.parameters(), 1e-6)
+    digest = hashlib.sha256()
+    for epoch in range(2):
+        for batch in loader:
+            loss = model(batch).sum(); optimizer.zero_grad(); loss.backward(); optimizer.step()
+            digest.update(batch.numpy().tobytes()); body()
+    print(digest.hexdigest(), random.random(), numpy.random.rand(), torch.rand(1).item(), flush=True)
+
+def main():
+    torch.manual_seed(1); random.seed(2); numpy.random.seed(3); torch.set_num_threads(1)
+"""
+
+END = """
+if __name__ == "__main__":
+    main()
+"""
+
+WORKERS = "    train(DataLoader(Photos(60), 2, shuffle=True, num_workers=2))"
+PROGRAMS = {
+    "workers": WORKERS,
+    "exception": """
+    batches = iter(range(20))
+    train(DataLoader(Photos(60), 2, num_workers=1), body=lambda: next(batches))""",
+    "killed while recorded": """
+    import os, signal
+    batches = iter(range(20))
+    def body():
+        if next(batches) == 18: os.kill(os.getpid(), signal.SIGKILL)
+    train(DataLoader(Photos(60), 2), body)""",
+    "ranks": """
+    import torch.multiprocessing as mp
+    mp.start_processes(rank, nprocs=2, start_method='fork')
+def rank(number):
+    import os; os.environ.update(RANK=str(number), WORLD_SIZE='2')
+    torch.manual_seed(number); random.seed(number)
+    batches = []
+    train(DataLoader(Photos(12), 2, num_workers=1), lambda: batches.append(1))
+    if number: print(len(batches), flush=True)""",
+    "own profiler": """
+    with torch.profiler.profile(schedule=torch.profiler.schedule(wait=22, warmup=1, active=3)) as prof:
+        train(DataLoader(Photos(60), 2), prof.step)
+    print(sorted(event.key for event in prof.key_averages() if event.key.startswith('ProfilerStep')))""",
+}
+
+
+NOTHING = {
+    "killed while recorded": "signal 9 ended the program before a trace was written",
+    "own profiler": "the program's own profiler was at work",
+}
+
+
+def without_torchs_own(err: str) -> list[str]:
+    """torch's profiler says when it starts and stops."""
+    return [line for line in err.splitlines() if not line.startswith("USDT:")]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_what_it_is_without_us_and_is_recorded(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(COMMON + PROGRAMS[name] + END)
+    alone = plain([sys.executable, str(file)], cwd=tmp_path)
+    ours = launched([sys.executable, str(file)], cwd=tmp_path, logdir=tmp_path / "runs")
+    assert (ours.status, sorted(ours.out.splitlines())) == (alone.status, sorted(alone.out.splitlines()))
+    assert without_torchs_own(ours.err) == without_torchs_own(alone.err)
+    if name in NOTHING:
+        assert ours.line == f"nothing was recorded: {NOTHING[name]}"
+        return
+    captures = tb_dataplugin.read_report(tmp_path / "runs")
+    assert len(captures) == (2 if name == "ranks" else 1)
+    for capture in captures:
+        assert "Slow" in {stage.label for stage in capture.stages}
+        assert 0 < capture.steps.count <= 10
+    assert "tensorboard --logdir" in ours.line
+
+
+def test_the_environment_does_where_the_program_imports_annotate(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text("import annotate\n" + COMMON + WORKERS + END)
+    ours = plain([sys.executable, str(file)], cwd=tmp_path, env=environment(ANNOTATE="runs/exp1"))
+    assert ours.status == 0
+    assert f"annotate: recorded; `tb-dataplugin report {tmp_path}/runs/exp1`" in ours.err
+    assert len(os.listdir(tmp_path / "runs" / "exp1")) == 1  # noqa: PTH208
+
+
+def test_a_program_on_standby_records_when_it_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    body = "    batches = iter(range(10_000))\n"
+    body += "    train(DataLoader(Photos(100_000), 2, num_workers=2), lambda: print(next(batches), flush=True))"
+    file.write_text(COMMON + body + END)
+    command = [*tool("run", "--standby", "--logdir", str(tmp_path / "runs"), "--", sys.executable, str(file))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "0\n"
+        reader = threading.Thread(target=run.stdout.read)
+        reader.start()
+        asked = plain(tool("attach", str(run.pid), "--seconds", "0.5"))
+        run.terminate()
+        reader.join()
+        assert run.wait() == -signal.SIGTERM
+    assert (asked.status, asked.err) == (0, "")
+    (capture,) = tb_dataplugin.read_report(tmp_path / "runs")
+    assert "Slow" in {stage.label for stage in capture.stages}
+    assert capture.steps.count > 1
+    assert capture.verdict.sentence.rstrip(".") in asked.out

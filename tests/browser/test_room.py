@@ -1,0 +1,68 @@
+"""From a phone to a wide screen: nothing runs out of the page, nothing vanishes, nothing jumps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.conftest import V100, Host, wait_until
+from tests.browser.tab import TIMEOUT_MS, Tab
+
+pytestmark = pytest.mark.browser
+
+VIEWS = ("overview", "findings", "stages", "workers", "gaps", "compare", "trace")
+
+
+def with_workers(host: Host) -> str:
+    return next(name for name, report in host.reports.items() if report.get("slow_samples"))
+
+
+def test_no_view_is_wider_than_the_screen(tab: Tab, host: Host) -> None:
+    tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
+    tab.open(with_workers(host), "overview")
+    html = tab.frame.locator("html")
+    for width in (390, 768, 1440, 2560):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        for view in VIEWS:
+            tab.find(f"tab-{view}").click()
+            tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
+            assert html.evaluate("page => page.scrollWidth <= window.innerWidth"), f"{view} at {width} px"
+
+
+def test_every_column_of_the_stages_is_there_on_a_laptop(tab: Tab, host: Host) -> None:
+    tab.page.set_viewport_size({"width": 1440, "height": 900})
+    tab.open(with_workers(host), "stages")
+    table = tab.find("stage-table")
+    table.wait_for(timeout=TIMEOUT_MS)
+    shown = table.evaluate("""table => [...table.querySelectorAll('tbody tr:first-child td[data-column]')]
+        .filter(cell => cell.getBoundingClientRect().width > 0 && cell.getBoundingClientRect().right <= innerWidth)
+        .map(cell => cell.dataset.column)""")
+    assert {"p50_us", "p95_us", "max_us"} < set(shown)
+
+
+def test_the_tabs_stay_in_reach_and_a_row_far_down_does_not_move_the_page(tab: Tab, host: Host) -> None:
+    tab.open(V100, "gaps")
+    row = tab.find("gap-row").nth(35)
+    row.scroll_into_view_if_needed(timeout=TIMEOUT_MS)
+    top = row.evaluate("row => row.getBoundingClientRect().top")
+    whole = tab.shown_range()
+    row.locator("button").click()
+    wait_until(lambda: tab.shown_range() != whole, "the timeline goes there", seconds=10)
+    assert row.evaluate("row => row.getBoundingClientRect().top") == top
+    assert tab.find("tab-gaps").evaluate("tab => tab.getBoundingClientRect().top >= 0")
+    tab.find("way-up").get_by_role("button").click()
+    canvas = tab.find("timeline-canvas")
+    assert canvas.evaluate("canvas => canvas.getBoundingClientRect().top >= 48")
+    tab.find("way-up").wait_for(state="detached", timeout=TIMEOUT_MS)
+
+
+def test_what_a_column_means_is_said_to_the_keyboard_too(tab: Tab, host: Host) -> None:
+    tab.open(with_workers(host), "workers")
+    head = tab.find("workers").get_by_role("button", name="Starved")
+    head.wait_for(timeout=TIMEOUT_MS)
+    tab.find("workers").get_by_role("button", name="Idle").focus()
+    tab.page.keyboard.press("Tab")
+    tip = tab.frame.get_by_role("tooltip")
+    assert tip.inner_text(timeout=TIMEOUT_MS) == "Part of idle: it had no index in its queue"
+    assert head.get_attribute("aria-description") == tip.inner_text()
+    tab.page.keyboard.press("Escape")
+    tip.wait_for(state="detached", timeout=TIMEOUT_MS)

@@ -1,0 +1,56 @@
+"""A program under `tb-dataplugin run` is the program without it: nobody profiles, it profiles itself, or we fail."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tests.harm.cells import KINDS, Cell
+from tests.harm.compare import differences
+from tests.harm.lab import Lab
+
+OPEN = "instances"
+"""A window that is open when a loop ends early stays open until the process ends, and a proxy stands for each plain
+function among the transforms as long (ARCHITECTURE.md)."""
+LOADERS = tuple(name for name, kind in KINDS.items() if not kind.slow)
+ENDINGS = ("break", "dataset_raises", "body_raises", "interrupt", "terminate", "handled_terminate", "hard_exit")
+
+CELLS = [
+    *(Cell(loader, "none", marks="run") for loader in LOADERS),
+    *(Cell(loader, "user", marks="run") for loader in LOADERS),
+    *(Cell(loader, "ours", "after", marks="run") for loader in ("map", "map_workers", "own_iter", "iterable_workers")),
+    *(Cell("map", relation, marks="run") for relation in ("ours_in_user", "user_in_ours", "monitor_and_ours")),
+    *(Cell(loader, "none", ending=ending, marks="run") for loader, ending in product(("map", "map_workers"), ENDINGS)),
+    *(Cell("map", "user", ending=ending, marks="run", export="late") for ending in ENDINGS),
+    Cell("map_spawn", "none", marks="run"),
+]
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_a_program_is_what_it_is_without_us(lab: Lab, cell: Cell) -> None:
+    found = lab.try_cell(cell).result()
+    if cell.ending != "normal":
+        found = [one for one in found if one.field != OPEN]
+    assert not found, "\n".join(map(str, found))
+
+
+ENDING = [
+    Cell(loader, "none", ending=ending, marks="run", stays=True)
+    for loader, ending in product(("map", "map_workers", "persistent"), ("normal", "body_raises", "handled_terminate"))
+]
+OURS = ("changes", "open_files", "threads", OPEN)
+"""What the standing hooks and an open window are seen by, as long as they are in."""
+
+
+@pytest.mark.parametrize("cell", ENDING, ids=str)
+def test_a_window_that_is_open_when_the_program_ends_changes_nothing(lab: Lab, cell: Cell) -> None:
+    without, ours = lab.without_us(cell.program()).result(), lab.with_us(cell).result()
+    found = [one for one in differences(cell, without, ours) if one.field not in OURS]
+    assert not found, "\n".join(map(str, found))
+    assert ours.at_exit == without.at_exit
+
+
+@pytest.mark.parametrize("loader", ["map", "map_workers", "persistent", "own_iter", "own_get_iterator", "nested"])
+def test_the_program_is_recorded(lab: Lab, loader: str) -> None:
+    assert lab.with_us(Cell(loader, "none", marks="run")).result().told["launched"] == ["recorded"]

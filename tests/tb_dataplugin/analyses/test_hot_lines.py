@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotate.trace_format import METADATA_KEY, Stage
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.report.report_pb2 import Report
+from tests.tb_dataplugin.findings.cases import capture_of, results_of
+from tests.trace_builder import TraceBuilder
+
+Frame = tuple[str, str, int]
+
+MAIN: Frame = ("<module>", "/home/me/train.py", 90)
+TORCH: Frame = ("DataLoader.__next__", "/lib/site-packages/torch/utils/data/dataloader.py", 7)
+OURS: Frame = ("timed.<locals>.timed", "/annotate/hooks/stand_ins.py", 106)
+MASK: Frame = ("main.<locals>.RandomMask.dilate", "/home/me/train.py", 41)
+CROP: Frame = ("RandomMask.crop", "/home/me/train.py", 52)
+CONVOLVE: Frame = ("convolve2d", "/lib/site-packages/scipy/signal/_signaltools.py", 1796)
+LOG: Frame = ("log", "/home/me/logger.py", 8)
+
+INSIDE = (MAIN, TORCH, OURS)
+HOT = (*INSIDE, MASK, CONVOLVE)
+WARM = (*INSIDE, CROP)
+MASKING = Stage("transform", "RandomMask")
+
+
+def step(**metadata: Any) -> TraceBuilder:
+    """Without a device: 10 ms; the first 8 ms wait for a sample, most of it in a transform."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], **metadata).step(0, 10_000)
+    builder.wait(0, 8000, "wait::DataLoader").stage("sample::Pets", 0, 8000)
+    return builder.stage(MASKING.name, 0, 8000)
+
+
+def every(us: float, count: int, start: float = 0.0) -> list[float]:
+    return [start + us * (number + 0.5) for number in range(count)]
+
+
+def lines_of(results: Results) -> HotLines:
+    assert results.lines is not None, results.diagnostics
+    return results.lines
+
+
+def test_a_line_has_the_share_of_the_samples_that_it_has_and_names_what_it_calls() -> None:
+    builder = step().stacks(every(40, 200), [HOT] * 120 + [WARM] * 80)
+    part = lines_of(results_of(builder)).stages[MASKING]
+    hot, warm = part.rows
+    assert (hot.place.function, hot.place.short, hot.calls) == (
+        "RandomMask.dilate",
+        "train.py:41",
+        "scipy.signal.convolve2d",
+    )
+    assert hot.share == pytest.approx(0.6, abs=0.01)
+    assert hot.calls_share == 1.0
+    assert 0.05 < hot.error < 0.09
+    assert (warm.place.short, warm.calls) == ("train.py:52", "")
+    assert hot.is_user
+    assert part.tree is not None
+    assert [frame.function for frame in part.tree.frame] == [MASK[0], "convolve2d", "RandomMask.crop"]
+    assert part.tree.depth == (0, 1, 0)
+    assert part.tree.self_ns[0] == 0
+
+
+def test_a_sample_counts_as_much_as_the_time_that_it_stands_for() -> None:
+    times = [*every(20, 200), *every(40, 100, 4000)]  # the sampler was slower later on
+    part = lines_of(results_of(step().stacks(times, [HOT] * 200 + [WARM] * 100))).stages[MASKING]
+    assert part.rows[0].share == pytest.approx(0.5, abs=0.01)
+
+
+def test_too_few_samples_are_no_guess() -> None:
+    few = LEAST_SAMPLES - 1
+    part = lines_of(results_of(step().stacks(every(80, few), [HOT] * few))).stages[MASKING]
+    assert (part.samples, part.rows, part.tree) == (few, (), None)
+
+
+def test_the_deepest_stage_has_the_sample() -> None:
+    builder = step().stage("decode::PIL.Image", 0, 6000)
+    builder.stacks(
+        every(20, 400), [(*HOT[:-1], OURS, ("load", "/lib/site-packages/PIL/Image.py", 1))] * 300 + [WARM] * 100
+    )
+    stages = lines_of(results_of(builder)).stages
+    assert stages[Stage("decode", "PIL.Image")].samples == 300
+    assert stages[Stage("decode", "PIL.Image")].rows[0].place.short == "PIL/Image.py:1"
+    assert not stages[Stage("decode", "PIL.Image")].rows[0].is_user
+    assert stages[MASKING].rows[0].place.function == "RandomMask.crop"
+
+
+def test_a_stage_that_is_c_code_is_at_the_line_that_called_it() -> None:
+    part = lines_of(results_of(step().stacks(every(40, 200), [(MAIN, MASK, OURS)] * 200))).stages[MASKING]
+    assert part.rows[0].place.short == "train.py:41"
+
+
+def test_of_what_a_line_calls_the_first_public_name_is_said() -> None:
+    torch = "/lib/site-packages/torch/nn/modules/"
+    called = (("Module._wrapped_call_impl", f"{torch}module.py", 1), ("Sequential.forward", f"{torch}container.py", 2))
+    part = lines_of(results_of(step().stacks(every(40, 200), [(*INSIDE, MASK, *called)] * 200))).stages[MASKING]
+    assert part.rows[0].calls == "torch.nn.modules.container.Sequential.forward"
+
+
+def test_a_line_that_calls_no_python_code_is_shown_as_it_is_written() -> None:
+    builder = step().stacks(every(40, 200), [WARM] * 200)
+    lines = builder.top_level[METADATA_KEY]["lines"]
+    lines["names"].append("total += loss.item()")
+    lines["frames"]["source"] = [-1] * len(lines["frames"]["file"])
+    lines["frames"]["source"][-1] = len(lines["names"]) - 1
+    (line,) = capture_of(builder).lines.stages[0].lines
+    assert line.text == "`total += loss.item()` in RandomMask.crop at train.py:52"
+
+
+def test_the_recorders_own_time_is_no_line() -> None:
+    own = (*INSIDE, ("read_cpu", "/annotate/recording/span_recorder.py", 290))
+    part = lines_of(results_of(step().stacks(every(40, 200), [HOT] * 150 + [own] * 50))).stages[MASKING]
+    assert part.rows[0].share == 1.0
+    assert part.recorder_ns == pytest.approx(2_000_000, rel=0.02)
+
+
+def test_all_code_of_a_package_is_named_by_its_innermost_line() -> None:
+    crop = ("RandomCrop.forward", "/lib/site-packages/torchvision/transforms/transforms.py", 700)
+    pad = ("pad", "/lib/site-packages/torchvision/transforms/functional.py", 400)
+    part = lines_of(results_of(step().stacks(every(40, 200), [(*INSIDE, crop, pad)] * 200))).stages[MASKING]
+    assert part.rows[0].place.short == "torchvision/transforms/functional.py:400"
+
+
+def test_outside_the_data_wait_the_training_threads_lines_are_the_hosts() -> None:
+    times = [*every(80, 100), *every(20, 100, 8000)]
+    lines = lines_of(results_of(step().stacks(times, [HOT] * 100 + [(MAIN, LOG)] * 100, states=[0] * 100 + [2] * 100)))
+    assert lines.training["host"].rows[0].place.short == "logger.py:8"
+    assert lines.training["gil"].rows[0].place.short == "logger.py:8"
+
+
+def test_with_a_device_they_stand_by_its_idle_causes() -> None:
+    builder = step().call("cudaLaunchKernel", 8990, 5, correlation=1).kernel(9000, 1000)
+    times = [*every(80, 100), *every(5, 200, 8000)]
+    lines = lines_of(results_of(builder.stacks(times, [HOT] * 100 + [(MAIN, LOG)] * 200)))
+    assert lines.training["host"].rows[0].place.function == "log"
+    assert lines.stages[MASKING].rows[0].idle_share == 1.0
+
+
+def test_a_worker_is_sampled_like_the_training_thread_and_the_wait_for_it_is_split() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
+    builder.worker(0).batch(0, 0, 0, 0, 8000, 8500, {MASKING.name: (0, 8000)})
+    lines = lines_of(results_of(builder.stacks(every(40, 200), [HOT[2:]] * 150 + [WARM[2:]] * 50, pid=100)))
+    (hot, _) = lines.stages[MASKING].rows
+    assert hot.share == pytest.approx(0.75, abs=0.01)
+    assert hot.waited_share == pytest.approx(0.75, abs=0.01)
+
+
+def test_shares_by_samples_are_checked_against_the_spans() -> None:
+    builder = step().stage("decode::PIL.Image", 0, 4000)
+    lines = lines_of(results_of(builder.stacks(every(16, 500), [HOT] * 500)))
+    assert lines.check is not None
+    assert lines.check.agrees
+    assert abs(lines.check.difference) < 0.005
+
+
+def test_a_check_that_fails_is_a_diagnostic() -> None:
+    builder = step().stage("decode::PIL.Image", 0, 4000)
+    times = [*every(4, 500), *every(1500, 2, 5000)]  # as if the sampler had met the first half only
+    results = results_of(builder.stacks([*times[:500], 7000, 7990], [HOT] * 502))
+    check = lines_of(results).check
+    assert check is not None
+    assert not check.agrees
+    assert any(note.code == "lines_disagree" for note in results.diagnostics)
+
+
+def test_the_report_says_who_sampled_and_which_lines_are_hot() -> None:
+    builder = step().stacks(every(16, 500), [HOT] * 300 + [WARM] * 200, cpu_us=20_000.0, unseen=["Process 7 is blind"])
+    capture = capture_of(builder)
+    text = as_text(Report(captures=[capture]))
+    assert "scipy.signal.convolve2d, called in RandomMask.dilate at train.py:41" in text
+    assert "agree to within" in text
+    assert "Process 7 is blind" in text
+    assert capture.lines.stages[0].lines[0].text.startswith("scipy.signal.convolve2d")
+    (finding,) = (one for one in capture.findings if one.rule == "leading_stage")
+    assert any(fact.kind == "hot_line" and "60.0% of RandomMask" in fact.text for fact in finding.evidence)
+
+
+@pytest.mark.parametrize("why", ("lines=False", "only Linux shows what threads wait for"))
+def test_without_samples_the_report_has_the_reason_and_nothing_else(why: str) -> None:
+    results = results_of(step(lines={"version": 1, "why_not": why}))
+    assert results.lines is None
+    assert not capture_of(step(lines={"version": 1, "why_not": why})).HasField("lines")

@@ -1,0 +1,62 @@
+"""What a capture suggests itself to be compared with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.tb_dataplugin.tb.test_plugin import Host
+from tests.trace_builder import TraceBuilder
+
+MODEL = ("aten::conv2d", "aten::relu", "aten::linear", "aten::batch_norm", "aten::mm", "aten::dropout")
+OTHER = ("aten::embedding", "aten::layer_norm", "aten::softmax", "aten::gelu", "aten::bmm", "aten::tanh")
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    (tmp_path / "logs").mkdir()
+    return Host(tmp_path / "logs", tmp_path / "cache")
+
+
+def written(host: Host, name: str, operators: tuple[str, ...], age_s: int, mode: str = "train") -> None:
+    builder = TraceBuilder().annotated(mode).step(0, 100)
+    for number, operator in enumerate(operators):
+        builder.operator(10 * number, 5, operator).call("cudaLaunchKernel", 10 * number + 1, 1, number)
+    path = host.logdir / f"{name}.pt.trace.json"
+    path.parent.mkdir(exist_ok=True)
+    builder.write(path)
+    os.utime(path, (1_700_000_000 - age_s, 1_700_000_000 - age_s))
+
+
+def test_the_newest_older_capture_of_the_same_program_in_another_run(host: Host) -> None:
+    written(host, "now/a", MODEL, 0)
+    written(host, "now/earlier", MODEL, 10)
+    written(host, "unlike/b", OTHER, 20)
+    written(host, "replayed/c", MODEL, 25, mode="replay")
+    written(host, "before/d", MODEL, 30)
+    written(host, "long_before/e", MODEL, 40)
+    host.work()
+    assert host.get("suggestion?id=now/a") == (200, {"before": "before/d"})
+    assert host.get("suggestion?id=unlike/b") == (200, {"before": None})
+    assert host.get("suggestion?id=long_before/e") == (200, {"before": None})
+
+
+def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Host) -> None:
+    written(host, "now/a", MODEL, 0)
+    written(host, "now/earlier", MODEL, 10)
+    written(host, "unlike/b", OTHER, 20)
+    host.work()
+    assert host.get("suggestion?id=now/a") == (200, {"before": "now/earlier"})
+
+
+def test_nothing_is_settled_before_all_older_captures_are_read(host: Host) -> None:
+    written(host, "now/a", MODEL, 0)
+    host.work()
+    written(host, "before/b", MODEL, 10)
+    host.library.scan()
+    assert host.get("suggestion?id=now/a") == (202, {"state": "loading"})
+    host.work()
+    assert host.get("suggestion?id=now/a") == (200, {"before": "before/b"})
+    assert host.get("suggestion?id=nobody")[0] == 404
