@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from annotate.hooks.readers.reader import Hook, Reader, hooks_on, in_sample, reads_some
+from annotate.recording import switch
+
+
+def _of_a_member(*args: Any, **kwargs: Any) -> bool:
+    """Only in a sample; inside of a `decode` (an npz file) unpacking is a part of that, and files show what is read."""
+    return switch.thread.open.reading != "decode" and in_sample()
+
+
+def _of_much_of_it(*args: Any, **kwargs: Any) -> bool:
+    return switch.thread.open.reading != "decode" and reads_some(*args, **kwargs)
+
 
 _ZIP: Final = {"ZipFile.__init__": "zipfile.ZipFile", "ZipFile.read": "zipfile.read", "ZipFile.open": "zipfile.open"}
 _TAR: Final = {"open": "tarfile.open", "TarFile.next": "tarfile.next", "TarFile.extractfile": "tarfile.extractfile"}
@@ -13,8 +24,8 @@ READERS: Final = (
     Reader(
         "zipfile",
         (
-            *hooks_on("zipfile", "read", _ZIP, when=in_sample),
-            Hook("zipfile", "ZipExtFile.read", "read", "zipfile.read", reads_some),
+            *hooks_on("zipfile", "read", _ZIP, when=_of_a_member),
+            Hook("zipfile", "ZipExtFile.read", "read", "zipfile.read", _of_much_of_it),
         ),
     ),
     Reader(
