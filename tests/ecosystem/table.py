@@ -83,7 +83,7 @@ def run_under_the_launcher(module: str, title: str, folder: Path) -> tuple[str, 
     files.mkdir(parents=True)
     command = [sys.executable, "-m", "tb_dataplugin", "run", "--logdir", str(traces), "--wait", "8", "--active", "24"]
     command += ["--", sys.executable, "-W", "ignore", "-m", "tests.ecosystem.loop", module, title, str(files)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     words = [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("batches ")]
     return (words[0] if words else f"exit status {done.returncode}"), said(traces)
 
