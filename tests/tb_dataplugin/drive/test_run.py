@@ -203,7 +203,7 @@ def test_a_signal_that_kills_the_program_kills_us(folder: Path) -> None:
 
 def test_what_nohup_ignores_stays_ignored(folder: Path) -> None:
     text = (
-        "import signal; print('ready', flush=True); print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN); input()"
+        "import signal; print('ready', flush=True); input(); print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     )
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
