@@ -25,6 +25,7 @@ from annotate.hooks.transforms import (
     used_by,
 )
 from annotate.recording import switch
+from annotate.recording.definitions import define
 from annotate.trace_format import StageKind
 
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
@@ -82,15 +83,19 @@ def _time_one(patches: Patches, ds: object, name: str) -> None:
         return
     if isinstance(value, _FUNCTIONS):
         patches.add_home(home_of(value))
-        stand_in = patches.stand_in_of(value) or HeldFunction(
-            value, switch.hand_out(_kind_of(name, value), callable_label(value))
-        )
+        stand_in = patches.stand_in_of(value) or _stand_in(value, _kind_of(name, value))
         patches.set_value(vars(ds), name, stand_in)  # past a __setattr__ of the user's
     elif is_transform(value):
         time_attribute(patches, ds, name)
     elif patches.first_visit(value):
         patches.follow(value, _IN_SAMPLE)
     patches.watch(ds, name, _time_one)
+
+
+def _stand_in(function: Method, kind: StageKind) -> HeldFunction:
+    name = switch.hand_out(kind, callable_label(function))
+    define(switch.HANDED_OUT[name], function)
+    return HeldFunction(function, name)
 
 
 def _kind_of(name: str, function: Method) -> StageKind:
