@@ -12,7 +12,7 @@ WAYS = ("steps", "auto", "own profiler")
 INSIDE = ("steps", "auto")
 """Where the loop begins when the capture is on."""
 SIZE, BATCH = 192, 4
-SECONDS = 0.008
+SECONDS = 0.015
 """What the planted stage takes per sample: several times as much as the rest of each pipeline."""
 
 

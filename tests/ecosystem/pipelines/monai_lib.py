@@ -1,4 +1,4 @@
-"""MONAI: its datasets and transforms, its buffer thread, lazy transforms."""
+"""MONAI: its datasets and transforms, its buffer thread."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from monai.data import CacheDataset, DataLoader, Dataset, ThreadDataLoader
-from monai.transforms import Compose, EnsureChannelFirstd, Lambdad, RandFlipd, RandRotated, ScaleIntensityd
+from monai.transforms import Compose, EnsureChannelFirstd, Lambdad, RandFlipd, ScaleIntensityd
 
 from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, slow
 
@@ -17,19 +17,14 @@ def samples() -> list[dict[str, Any]]:
     return [{"image": rng.random((12, 12, 12), dtype=np.float32), "label": i} for i in range(SIZE)]
 
 
-def transform(lazy: bool = False) -> Compose:
+def transform() -> Compose:
     keys = ["image"]
     steps = [EnsureChannelFirstd(keys, channel_dim="no_channel"), ScaleIntensityd(keys), Lambdad(keys, slow)]
-    more = [RandFlipd(keys, prob=0.5), RandRotated(keys, range_x=0.3, prob=0.5)] if lazy else []
-    return Compose([*steps, *more], lazy=lazy).set_random_state(0)
+    return Compose(steps).set_random_state(0)
 
 
 def workers(folder: Path) -> Any:
     return DataLoader(Dataset(samples(), transform()), batch_size=BATCH, num_workers=2)
-
-
-def lazy(folder: Path) -> Any:
-    return DataLoader(Dataset(samples(), transform(lazy=True)), batch_size=BATCH, num_workers=2)
 
 
 def cached(folder: Path) -> Any:
@@ -52,7 +47,6 @@ def thread_workers(folder: Path) -> Any:
 
 PIPELINES = (
     Pipeline("monai", "DataLoader, dictionary transforms", workers, "transform::Lambdad"),
-    Pipeline("monai", "DataLoader, lazy Compose", lazy, "transform::Lambdad"),
     Pipeline("monai", "CacheDataset", cached, "transform::Lambdad"),
     Pipeline("monai", "ThreadDataLoader, a buffer thread", buffered, "transform::Lambdad"),
     Pipeline("monai", "ThreadDataLoader, workers that are threads", thread_workers, "transform::Lambdad"),
