@@ -11,7 +11,8 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
   return (
     <section>
       <h2>Host and device load</h2>
-      <div class="scroll-x">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a narrow screen it scrolls, and has no button to tab to */}
+      <section class="scroll-x" tabIndex={0} aria-label="Host and device load, table">
         <table class="host-load" data-testid="host-load">
           <thead>
             <tr>
@@ -45,7 +46,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </section>
   );
 }
