@@ -1,6 +1,7 @@
 import type { LoadRow } from "../../contract/report";
 import { valueWords } from "../../model/counters";
 import { exactNumber } from "../../model/format";
+import { Scroll } from "../../ui/scroll";
 
 type Column = "mean" | "low" | "high";
 const COLUMNS: readonly Column[] = ["mean", "low", "high"];
@@ -11,8 +12,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
   return (
     <section>
       <h2>Host and device load</h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: on a narrow screen it scrolls, and has no button to tab to */}
-      <section class="scroll-x" tabIndex={0} aria-label="Host and device load, table">
+      <Scroll label="Host and device load">
         <table class="host-load" data-testid="host-load">
           <thead>
             <tr>
@@ -46,7 +46,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
             ))}
           </tbody>
         </table>
-      </section>
+      </Scroll>
     </section>
   );
 }
