@@ -48,6 +48,7 @@ function pollDelay(): number {
 export async function render(): Promise<void> {
   try {
     document.documentElement.lang = "en";
+    if (document.title === "") document.title = "Data Pipeline";
     watchTheme((name) => {
       theme.value = name;
       applyTheme(document.documentElement, name);

@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,20 @@ class LogDir:
     name: str
     path: Path
     problem: str = ""  # why it cannot be searched; "" when it can
+
+
+MOST_LOOKED: Final = 1000
+"""Folders that are looked into for a first file: a tree of more is not what somebody starts with."""
+
+
+def is_bare(logdir: LogDir) -> bool:
+    """Whether there is no file below it at all, of anybody's: then every tab of TensorBoard is empty."""
+    if logdir.problem:
+        return False
+    for looked, (_, _, files) in enumerate(os.walk(logdir.path)):
+        if looked >= MOST_LOOKED or any(not name.startswith(".") for name in files):
+            return False
+    return True
 
 
 _REMOTE = re.compile(r"[A-Za-z][\w+.-]+://")

@@ -45,8 +45,12 @@ class DataPipelinePlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorb
         return {path: self._app(route) for path, route in ROUTES.items()}
 
     def is_active(self) -> bool:
-        """From memory: TensorBoard asks all plugins in turn and waits for each."""
-        return self._library.has_captures()
+        """From memory: TensorBoard asks all plugins in turn and waits for each.
+
+        Where nothing is active TensorBoard's front page lists its own plugins only; ours says what to type. So we are
+        active in an empty log directory, too, until somebody writes into it.
+        """
+        return self._library.has_captures() or self._library.is_bare()
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         return base_plugin.FrontendMetadata(

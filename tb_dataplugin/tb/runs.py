@@ -27,7 +27,7 @@ from tb_dataplugin.reader.opening import roots_of
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.tb.analyst import Answer
-from tb_dataplugin.tb.logdirs import LogDir
+from tb_dataplugin.tb.logdirs import LogDir, is_bare
 from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.processes import Analyst, AnalystProcess
 from tb_dataplugin.tb.shelf import Shelf
@@ -96,6 +96,7 @@ class CaptureLibrary:
         self._entries: dict[str, Entry] = {}
         self._problems: tuple[str, ...] = ()
         self._scanned = False
+        self._bare = False
         self._wanted = ""
         self._captures: Shelf[Capture] = Shelf(CAPTURE_BYTES)
         self._timelines: Shelf[TimelineSource] = Shelf(TIMELINE_BYTES)
@@ -115,6 +116,10 @@ class CaptureLibrary:
 
     def has_captures(self) -> bool:
         return bool(self._entries)
+
+    def is_bare(self) -> bool:
+        """Whether the log directories hold nothing at all yet, ours or not."""
+        return self._bare
 
     def listing(self) -> Listing:
         with self._changed:
@@ -198,10 +203,11 @@ class CaptureLibrary:
             for trace in find_traces(logdir.path, problems.append, self.roots)
         ]
         met = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
+        bare = not met and all(map(is_bare, self.logdirs))
         with self._changed:
             for gone in self._entries.keys() - met:
                 del self._entries[gone]
-            self._problems, self._scanned = tuple(problems), True
+            self._problems, self._scanned, self._bare = tuple(problems), True, bare
             self._changed.notify_all()
 
     def _meet(self, trace: TraceFile, capture_id: str, run: str) -> str:

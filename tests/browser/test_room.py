@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.browser.conftest import V100, Host, wait_until
+from tests.browser.conftest import V100, Host, serve, wait_until
 from tests.browser.tab import TIMEOUT_MS, Tab
 
 pytestmark = pytest.mark.browser
@@ -66,3 +69,23 @@ def test_what_a_column_means_is_said_to_the_keyboard_too(tab: Tab, host: Host) -
     assert head.get_attribute("aria-description") == tip.inner_text()
     tab.page.keyboard.press("Escape")
     tip.wait_for(state="detached", timeout=TIMEOUT_MS)
+
+
+def test_perfetto_is_dark_where_the_page_is(browser: Any, host: Host) -> None:
+    page = browser.new_page()  # Perfetto's own complaints are not ours
+    tab = Tab(page, host.url)
+    page.evaluate("document.body.classList.add('dark-mode')")
+    tab.frame.locator('html[data-theme="dark"]').wait_for(timeout=TIMEOUT_MS, state="attached")
+    tab.open(V100, "trace")
+    perfetto = tab.frame.frame_locator('[data-testid="perfetto-frame"]')
+    perfetto.locator(".pf-theme-provider--dark").first.wait_for(timeout=TIMEOUT_MS)
+    page.close()
+
+
+def test_an_empty_log_directory_opens_with_what_to_type(browser: Any, tmp_path: Path) -> None:
+    for url in serve(tmp_path):
+        page = browser.new_page()
+        page.goto(url)
+        page.wait_for_url("**/#data_pipeline*", timeout=TIMEOUT_MS)
+        page.frame_locator("iframe").get_by_test_id("empty-code").wait_for(timeout=TIMEOUT_MS)
+        page.close()

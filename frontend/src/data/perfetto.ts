@@ -14,6 +14,18 @@ export type Channel = {
   readonly every: (ms: number, call: () => void) => () => void;
 };
 
+const SETTINGS_KEY = "perfettoSettings";
+
+/** Perfetto that we serve keeps its settings in our storage: it opens in the page's colours. Its other settings stay. */
+export function themePerfetto(storage: Pick<Storage, "getItem" | "setItem">, theme: "light" | "dark"): void {
+  try {
+    const known: unknown = JSON.parse(storage.getItem(SETTINGS_KEY) ?? "{}");
+    storage.setItem(SETTINGS_KEY, JSON.stringify({ ...(known as Record<string, unknown>), theme }));
+  } catch {
+    // storage may be forbidden, or hold what is no JSON: Perfetto then opens as it does
+  }
+}
+
 /** Pings until the other side answers PONG, then sends the trace once. Returns how to give up. */
 export function handOver(channel: Channel, trace: PerfettoTrace, onDone: () => void): () => void {
   let finished = false;

@@ -8,7 +8,7 @@ export const dark: Palette = {
   "ink-muted": "#A9B1BA",
   "ink-faint": "#9AA2AB",
   rule: "#373B40",
-  "rule-strong": "#666D75",
+  "rule-strong": "#5E656D",
   accent: "#8AB4F8",
   hover: "#2A2D31",
   selected: "#2B3648",

@@ -21,7 +21,7 @@ export const light: Palette = {
   kernel: "#44546A",
   copy: "#7A8CA3",
   operator: "#B9C4E0",
-  runtime: "#6E7FB3",
+  runtime: "#8C9CD0",
   step: "#E6E9EE",
   batch: "#D8D3C8",
   process: "#C9CFD6",

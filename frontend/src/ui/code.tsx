@@ -12,7 +12,8 @@ export function Code({ text, testId }: { text: string; testId?: string }) {
   };
   return (
     <div class="code" data-testid={testId}>
-      <pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also by keyboard */}
+      <pre tabIndex={0}>
         <code>{text}</code>
       </pre>
       <button type="button" class="link" aria-live="polite" onClick={() => void copy()}>

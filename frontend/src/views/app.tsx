@@ -67,7 +67,10 @@ export function App() {
           {bare ? (
             <h1>Data Pipeline</h1>
           ) : (
-            <Tabs names={viewsFor(source().live)} labels={LABELS} current={view.value} choose={selectView} />
+            <>
+              <h1 class="offscreen">Data Pipeline: {LABELS[view.value]}</h1>
+              <Tabs names={viewsFor(source().live)} labels={LABELS} current={view.value} choose={selectView} />
+            </>
           )}
           <div class="top-actions">
             {!bare && <CopyLink linkOf={linkHere} />}

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Channel, handOver } from "../../src/data/perfetto";
+import { type Channel, handOver, themePerfetto } from "../../src/data/perfetto";
 
 function fakeChannel() {
   const log: string[] = [];
@@ -48,4 +48,17 @@ it("sends nothing after giving up", () => {
   handOver(fake.channel, trace, () => undefined)();
   fake.say("PONG");
   expect(fake.log).toEqual(["PING"]);
+});
+
+it("opens Perfetto in the page's colours, and leaves its other settings", () => {
+  const kept = new Map([["perfettoSettings", '{"timestampFormat":"utc","theme":"light"}']]);
+  const storage = {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, text: string) => void kept.set(key, text),
+  };
+  themePerfetto(storage, "dark");
+  expect(JSON.parse(kept.get("perfettoSettings") ?? "")).toEqual({ timestampFormat: "utc", theme: "dark" });
+  kept.set("perfettoSettings", "no JSON");
+  themePerfetto(storage, "light");
+  expect(kept.get("perfettoSettings")).toBe("no JSON");
 });

@@ -74,14 +74,25 @@ def host(tmp_path: Path) -> Host:
     return Host(tmp_path / "logdir", tmp_path / "cache")
 
 
-def test_an_empty_log_directory_is_inactive_and_says_where_it_looked(host: Host) -> None:
+def test_a_log_directory_without_captures_is_inactive_once_anybody_writes_into_it(host: Host) -> None:
+    host.work()
+    assert host.plugin.is_active() is True
+    (host.logdir / "run").mkdir()
+    (host.logdir / "run" / ".lock").touch()
+    host.work()
+    assert host.plugin.is_active() is True
+    (host.logdir / "run" / "events.out.tfevents.1.host").touch()
+    host.work()
+    assert host.plugin.is_active() is False
+
+
+def test_an_empty_log_directory_says_where_it_looked(host: Host) -> None:
     assert host.get("runs")[1]["scanning"] is True
     host.work()
     assert host.get("runs") == (
         200,
         {"logdir": str(host.logdir), "scanning": False, "perfetto": True, "captures": [], "problems": []},
     )
-    assert host.plugin.is_active() is False
 
 
 def test_a_capture_is_queued_then_ready_and_equals_the_command_lines_json(

@@ -141,6 +141,7 @@ def test_two_hundred_traces(serve: Callable[..., Served], tmp_path: Path) -> Non
 
 def test_new_and_growing_files_appear_without_a_restart(serve: Callable[..., Served], tmp_path: Path) -> None:
     (tmp_path / "logdir").mkdir()
+    (tmp_path / "logdir" / "notes.txt").touch()  # with nothing in it at all we are active, to say what to type
     served = serve(tmp_path / "logdir")
     assert served.get("data/plugins_listing")["data_pipeline"]["enabled"] is False
     content = training_run(steps=9).write(tmp_path / "whole.json").read_bytes()

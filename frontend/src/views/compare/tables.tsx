@@ -2,6 +2,7 @@ import type { Quantity, SettingChange } from "../../contract/report";
 import { chooseTimeUnit, formatChange } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
+import { Scroll } from "../../ui/scroll";
 import { IntervalCell, isSignificant, OutcomeCell } from "./intervals";
 
 /** Parts of the time, or of the data wait, in the report's order. */
@@ -11,7 +12,7 @@ export function PartTable({ parts, title }: { parts: readonly Quantity[]; title:
   return (
     <section>
       <h2>{title}</h2>
-      <div class="scroll-x">
+      <Scroll label={title}>
         <table class="stages compare-stages" data-testid="part-changes">
           <thead>
             <tr>
@@ -50,7 +51,7 @@ export function PartTable({ parts, title }: { parts: readonly Quantity[]; title:
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </section>
   );
 }

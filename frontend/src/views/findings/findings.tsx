@@ -15,6 +15,7 @@ export function Findings({ capture }: { capture: Capture }) {
         {capture.findings_sentence}
       </p>
       <FindingNumbers capture={capture} />
+      <h2 class="offscreen">What to change</h2>
       <ol class="findings">
         {capture.findings.map((finding) => (
           <Finding key={findingKey(finding)} finding={finding} capture={capture} level="full" />

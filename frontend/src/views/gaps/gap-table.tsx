@@ -123,7 +123,10 @@ function GapLine({ gap, units, idleUs, current }: LineProps) {
       aria-current={current ? "true" : undefined}
       onClick={() => showGap(gap)}>
       <td class="num" title={exactUs(gap.start_us)}>
-        <button type="button" class="link tabular" aria-label={`Show the gap that starts at ${exactUs(gap.start_us)}`}>
+        <button
+          type="button"
+          class="link tabular"
+          aria-label={`${positionIn(gap.start_us, units.start, units.startDecimals)} ${units.start}: show this gap`}>
           {positionIn(gap.start_us, units.start, units.startDecimals)}
         </button>
       </td>

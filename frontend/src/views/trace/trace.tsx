@@ -1,11 +1,12 @@
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { routeUrl, traceUrl } from "../../data/api";
-import { handOver, PERFETTO_SITE, type PerfettoTrace, windowChannel } from "../../data/perfetto";
+import { handOver, PERFETTO_SITE, type PerfettoTrace, themePerfetto, windowChannel } from "../../data/perfetto";
 import type { CaptureEntry } from "../../data/runs";
 import { source } from "../../data/source";
 import { formatBytes, plural } from "../../model/format";
+import { theme } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
 
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
@@ -95,6 +96,7 @@ async function openOutside(entry: CaptureEntry, said: Signal<string | null>): Pr
 
 function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<string | null> }) {
   const frameRef = useRef<HTMLIFrameElement>(null);
+  useMemo(() => themePerfetto(localStorage, theme.peek()), []);
   useEffect(() => {
     state.value = "Reading the trace";
     let stop: () => void = () => undefined;

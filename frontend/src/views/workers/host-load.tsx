@@ -1,6 +1,7 @@
 import type { LoadRow } from "../../contract/report";
 import { valueWords } from "../../model/counters";
 import { exactNumber } from "../../model/format";
+import { Scroll } from "../../ui/scroll";
 
 type Column = "mean" | "low" | "high";
 const COLUMNS: readonly Column[] = ["mean", "low", "high"];
@@ -11,7 +12,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
   return (
     <section>
       <h2>Host and device load</h2>
-      <div class="scroll-x">
+      <Scroll label="Host and device load">
         <table class="host-load" data-testid="host-load">
           <thead>
             <tr>
@@ -45,7 +46,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </section>
   );
 }
