@@ -92,10 +92,10 @@ def thread_address() -> int:
     return _api("PyThreadState_Get")
 
 
-def _api(name: str) -> int:
+def _api(name: str, *addresses: int) -> int:
     function: Any = getattr(ctypes.pythonapi, name)
     function.restype = ctypes.c_void_p
-    return int(function())
+    return int(function(*map(ctypes.c_void_p, addresses)) or 0)
 
 
 def find(example: Example) -> Layout:
@@ -131,7 +131,8 @@ class _Finder:
         raise UnknownLayoutError(f"its {what} was not found")
 
     def layout(self) -> Layout:
-        example, here = self.example, thread_address()
+        example = self.example
+        following = _api("PyThreadState_Next", example.address)
         runtime = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "_PyRuntime"))
         interpreter = _api("PyInterpreterState_Get")
         if example.frame is None or example.frame.f_back is None:
@@ -144,7 +145,7 @@ class _Finder:
         return Layout(
             runtime_to_interpreter=self.place(runtime, _FAR, "interpreter", lambda word: word == interpreter),
             interpreter_to_thread=self.place(interpreter, _FAR, "threads", lambda word: word == example.address),
-            next_thread=self.place(example.address, _NEAR, "next thread", lambda word: word == here),
+            next_thread=self.place(example.address, _NEAR, "next thread", lambda word: word == following),
             thread_id=self.place(example.address, _NEAR, "thread's number", lambda word: word == example.tid),
             thread_to_frame=to_frame,
             through=through,
