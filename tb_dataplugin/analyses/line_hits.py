@@ -102,14 +102,15 @@ def _hits_of(
     inside = place >= 0
     inside[inside] &= time[inside] < end[place[inside]]
     span = np.where(inside, owner[np.maximum(place, 0)], -1) if len(owner) else np.full(len(time), -1)
+    node, waited = np.append(tree.node, OUTSIDE), np.append(waited_per_ns, 0.0)  # of span -1 too
     return Hits(
         stack=thread.stack[rows],
-        node=np.where(inside, tree.node[span], OUTSIDE),
+        node=node[span],
         time_ns=time,
         state=thread.state[rows],
         is_training=np.full(len(time), thread.is_training),
         weight_ns=weight,
-        waited_ns=np.where(inside, weight * waited_per_ns[span], 0.0),
+        waited_ns=weight * waited[span],
         idle_ns=weight * idle.contains(time),
     )
 

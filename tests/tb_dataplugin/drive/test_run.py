@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,19 @@ def start(command: list[str], folder: Path, **keywords: object) -> subprocess.Po
     return process  # type: ignore[no-any-return]
 
 
+@pytest.fixture
+def hears_all() -> Iterator[None]:
+    """As a program in the foreground: what runs behind nohup or in the background ignores some signals."""
+    ignored = [each for each in signal.valid_signals() if signal.getsignal(each) == signal.SIG_IGN]
+    ignored = [each for each in ignored if each not in (signal.SIGPIPE, signal.SIGXFSZ)]  # Python's own choice
+    for each in ignored:
+        signal.signal(each, signal.SIG_DFL)
+    yield
+    for each in ignored:
+        signal.signal(each, signal.SIG_IGN)
+
+
+@pytest.mark.usefixtures("hears_all")
 def test_signals_are_forwarded(folder: Path) -> None:
     sent = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGWINCH]
     text = WAITS.format(numbers=[*map(int, sent), int(signal.SIGTERM)])
