@@ -274,11 +274,11 @@ def test_under_the_users_own_profiler_lines_are_in_its_file(tmp_path: Path) -> N
 
 
 def test_stages_know_where_they_are_defined(tmp_path: Path) -> None:
-    def double(value: int) -> int:
+    def doubled_in_this_test(value: int) -> int:
         return 2 * value
 
     loader = annotate.loader(DataLoader(Slow(), batch_size=8, collate_fn=annotate.collate(list)))
-    transform = annotate.compose([double])
+    transform = annotate.compose([doubled_in_this_test])
     with annotate.profile(tmp_path, wait=0, warmup=1, active=2) as prof:
         for _ in prof.steps(loader):
             transform(1)
@@ -289,7 +289,7 @@ def test_stages_know_where_they_are_defined(tmp_path: Path) -> None:
     places = load(prof.trace_files[0])["dataPipeline"]["stages_at"]
     here = f"{__file__}:"  # other tests in this process have stages as well
     known = {name: int(place.removeprefix(here)) for name, place in places.items() if place.startswith(here)}
-    assert known["transform::double"] == double.__code__.co_firstlineno
+    assert known["transform::doubled_in_this_test"] == doubled_in_this_test.__code__.co_firstlineno
     assert known["sample::Slow"] == Slow.__getitem__.__code__.co_firstlineno
     assert (
         Path(__file__).read_text().splitlines()[known["user::log"] - 1].strip() == 'with annotate.stage("user", "log"):'
