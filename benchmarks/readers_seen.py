@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import annotate
-from benchmarks.readers_seen_pipelines import PIPELINES, Pipeline
+from benchmarks.readers_seen_base import Pipeline
+from benchmarks.readers_seen_pipelines import PIPELINES
 
 
 class Seen(NamedTuple):

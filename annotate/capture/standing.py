@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotate.capture import guest, session
-from annotate.capture.session import Session
+from annotate.capture.standing_session import StandingSession
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
 from annotate.hooks import marked
@@ -35,41 +35,11 @@ from annotate.recording.boundaries import remove_hooks
 from annotate.saying import guard, one_line, report_fault
 from annotate.signals import came_by_a_signal, undisturbed
 from annotate.trace import writer
-from annotate.trace_format import LoaderMetadata
 from annotate.workers import following, worker_side
 from annotate.workers.standing import StandingWorkers
 
 _HOST_SAMPLE_MS: Final = 100
 _LOST: Final = "annotate does not record what a torch.profiler records"
-
-
-class StandingSession(Session):
-    """The session of one cycle of a profiler of the user's."""
-
-    def __init__(self, workers: StandingWorkers) -> None:
-        super().__init__(workers=workers)
-        self._standing = workers
-
-    def begin(self, *, reports_again: bool = False) -> None:
-        super().begin()
-        for loader in self._standing.loaders.alive():
-            self.time_loader(loader)
-        for ds in self._standing.loaders.datasets_alone():
-            self._time("dataset", ds)
-        self._standing.on_loader = self.time_loader
-
-    def time_loader(self, loader: object) -> None:
-        with guard("annotate does not time a DataLoader"):
-            self._time("loader", loader)
-
-    def describe_loaders(self) -> list[LoaderMetadata]:
-        return self._standing.describe()
-
-    def _remember(self, loader: object) -> None:
-        """Loaders are known weakly: a program lets go of its own when it likes."""
-
-    def _known_loaders(self) -> list[object]:
-        return self._standing.loaders.alive()
 
 
 class Standing:
