@@ -13,7 +13,7 @@ from typing import Final
 from annotate.saying import guard
 
 _places: Final[dict[str, tuple[str, int]]] = {}
-"""Span name -> file and line, of the first one with that name."""
+"""Span name -> file and line: of the latest that was hooked, since a session hooks what it follows."""
 _OURS: Final = str(Path(__file__).parent.parent)
 _MOST_UNWRAPPED: Final = 16
 _is_broken = False
@@ -23,7 +23,7 @@ _is_broken = False
 def define(name: str, by: object) -> None:
     """`by`: a function, a method, a class or a callable object. What has no Python code is left out."""
     global _is_broken
-    if name in _places or _is_broken:
+    if _is_broken:
         return
     _is_broken = True
     with guard("annotate does not know where stages are defined"):
@@ -34,7 +34,7 @@ def define(name: str, by: object) -> None:
 
 
 def define_code(name: str, code: CodeType) -> None:
-    _places.setdefault(name, (code.co_filename, code.co_firstlineno))
+    _places[name] = (code.co_filename, code.co_firstlineno)
 
 
 def define_here(name: str, depth: int) -> None:

@@ -165,7 +165,7 @@ def test_a_capture_carries_the_samples_of_its_window(tmp_path: Path) -> None:
     (thread,) = trace["thread_samples"]["threads"]
     assert thread["training"]
     assert sum(state >= 2 for state in thread["state"]) > 0.3 * len(thread["state"])
-    assert trace["thread_samples"]["holders"] == ["metrics"]
+    assert "metrics" in trace["thread_samples"]["holders"]
     assert set(trace["collections"]) == {"start_us", "length_us"}
     assert gone(os.getpid())
 
