@@ -105,7 +105,4 @@ def is_of(part: Path, name: str) -> bool:
     own = part[-1]
     if name in (own.name, own.kind):
         return True
-    return any(name in (stage.name, stage.kind) and stage.kind not in TRANSFER = "transfer"
-"""Sending a batch to the training process, and receiving it there."""
-
-_CONTAINS_THE_OTHERS for stage in part)
+    return any(name in (stage.name, stage.kind) and stage.kind not in _CONTAINS_THE_OTHERS for stage in part)
