@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
@@ -61,8 +62,11 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     baseline: dict[str, Any] = {"step_us": loop.measured_step_ns / 1e3}
     if loop.samples_per_step is not None:
         baseline["samples_per_s"] = _rate(loop)
+    settings = asdict(loop.settings)
     rows = [_as_dict(prediction) for prediction in predictions]
-    return json.dumps({"schema_version": SCHEMA_VERSION, "baseline": baseline, "predictions": rows}, indent=2)
+    return json.dumps(
+        {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline, "predictions": rows}, indent=2
+    )
 
 
 def _as_dict(prediction: Prediction) -> dict[str, Any]:

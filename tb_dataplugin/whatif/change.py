@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -89,7 +90,8 @@ def changed(loop: Loop, change: Change) -> Loop:
         if name == TRANSFER:
             way, receive = way * factor, scaled(receive, factor, lambda part: not part)
         else:
-            build, receive = (scaled(timed, factor, lambda part: is_of(part, name)) for timed in (build, receive))
+            of = partial(is_of, name)
+            build, receive = scaled(build, factor, of), scaled(receive, factor, of)
     return replace(loop, settings=new, build=build, receive=receive, way_ns=way)
 
 
@@ -98,7 +100,7 @@ def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:
     return Timed(timed.parts, timed.ns * factors)
 
 
-def is_of(part: Path, name: str) -> bool:
+def is_of(name: str, part: Path) -> bool:
     """The column is time of the stage: its own, or of what it calls where it is not one that calls all others."""
     if not part:
         return False
