@@ -17,8 +17,8 @@ from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 
-LEAST_BATCHES: Final = 96
-"""Simulated batches after those that fill the queues."""
+LEAST_BATCHES: Final = 120
+"""Simulated batches; twice those on the way come on top."""
 
 RESAMPLES: Final = 24
 """Enough for the ends of a 90% interval."""
@@ -102,7 +102,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
 def _orders(loop: Loop, new: Loop, random: np.random.Generator, resampled: bool) -> Orders:
     """Recorded batches and steps as they came, over and over; or in blocks of a round of workers, drawn at random."""
     queued = max(one.settings.workers * one.settings.prefetch for one in (loop, new))
-    count = LEAST_BATCHES + 4 * queued
+    count = LEAST_BATCHES + 3 * queued
     if not resampled:
         return Orders(np.arange(count), np.arange(count))
     block = max(2, loop.settings.workers)

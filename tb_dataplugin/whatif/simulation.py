@@ -61,12 +61,13 @@ class _Batches:
 
 
 def simulate(loop: Loop, orders: Orders) -> Simulated:
-    """One run over the batches of `orders`; the first ones, while the queues fill, are left out."""
+    """One run over the batches of `orders`; the whole rounds of workers in its last half count."""
     batches = _Batches(loop, orders)
     if loop.settings.workers == 0:
         return _without_workers(loop, batches)
     handed, asked = _Run(loop, batches).run()
-    settled = min(len(batches) // 2, 4 + 2 * loop.settings.workers * loop.settings.prefetch)
+    rounds = len(handed) // (2 * loop.settings.workers)
+    settled = len(handed) - max(1, rounds) * loop.settings.workers
     wait = np.subtract(handed, asked)[settled:]
     return Simulated(np.diff(handed[settled - 1 :]) * loop.batches_per_step, wait * loop.batches_per_step)
 
@@ -92,9 +93,9 @@ class _Run:
             self._draw()
 
     def run(self) -> tuple[list[float], list[float]]:
-        """When each batch was handed out, and when it was asked for."""
+        """When each batch was handed out, and when it was asked for; up to the first with no index behind it."""
         handed, asked = [], []
-        for number in range(len(self.batches)):
+        for number in range(len(self.batches) - self.drawn):
             asked.append(self.now)
             batch = self._next(number)
             self._train(self.batches.receive[batch])
