@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -11,11 +11,12 @@ from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
-from tb_dataplugin.pipeline import KeptCapture, as_report, open_capture, timeline_of
+from tb_dataplugin.pipeline import KeptCapture, as_report, open_capture, read_loop, timeline_of
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import leads_out
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.shown import shown
+from tb_dataplugin.whatif import Change, Prediction, predict
 
 
 class Report(Sequence[Capture]):
@@ -86,6 +87,33 @@ def read_report(paths: str | Path | Iterable[str | Path]) -> Report:
     stores = () if store is None else (store,)
     traces = [trace for path in given for trace in _traces(path)]
     return Report([_open(trace, stores) for trace in traces], shown(", ".join(map(str, given))))
+
+
+def what_if(
+    path: str | Path,
+    *,
+    workers: int | None = None,
+    prefetch: int | None = None,
+    in_order: bool | None = None,
+    stages: Mapping[str, float] | None = None,
+) -> Prediction:
+    """What a change would bring, predicted from one capture; nothing is run (docs/whatif.md).
+
+    Args:
+        path: a trace file.
+        workers, prefetch, in_order: as DataLoader's `num_workers`, `prefetch_factor`, `in_order`; None: as captured.
+        stages: factors of the time of stages, or of kinds of stages: ``{"transform::Blur": 0.1, "decode": 0}``.
+
+    Returns:
+        Step time in microseconds, samples per second, share of data wait: each with a 90% interval.
+
+    Raises:
+        BadRequest: the capture has no such stage, or no DataLoader takes such a setting.
+        NothingToReport: nothing can be predicted from this capture; the message says why.
+        UnreadableTrace: the file cannot be analysed.
+    """
+    loop, _ = read_loop(Path(path))
+    return predict(loop, Change(workers, prefetch, in_order, tuple((stages or {}).items())))
 
 
 def _open(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.run import run_analyses
 from tb_dataplugin.analyses.steps import find_window
 from tb_dataplugin.cache import Store, cache_key, fingerprint
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.errors import NothingToReport, UnreadableTrace
 from tb_dataplugin.findings import judge
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
@@ -22,6 +23,8 @@ from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.report_pb2 import Capture, Report
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.timeline.lanes import TimelineSource, build_timeline_source
+from tb_dataplugin.whatif import fit_loop
+from tb_dataplugin.whatif.loop import Loop
 
 SCHEMA_VERSION = 2
 
@@ -92,11 +95,27 @@ def analyse_file(
 
 
 def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> AnalysedCapture:
+    results = _results(trace, options)
+    return AnalysedCapture(build_capture(results, judge(results)), build_timeline_source(results))
+
+
+def _results(trace: Trace, options: AnalysisOptions) -> Results:
     window = find_window(trace)
     if isinstance(window, Unavailable):
         raise UnreadableTrace(trace.info.file, "it has no timed events", "capture again, with steps while it records")
-    results = run_analyses(trace, window, options)
-    return AnalysedCapture(build_capture(results, judge(results)), build_timeline_source(results))
+    return run_analyses(trace, window, options)
+
+
+def read_loop(path: Path, name: str | None = None, roots: Roots = ()) -> tuple[Loop, tuple[str, ...]]:
+    """The training loop of the capture in `path`, for `whatif`, and what makes the capture doubtful, in sentences.
+
+    Raises UnreadableTrace, and NothingToReport for a capture that nothing can be predicted from.
+    """
+    results = _results(read_trace(path, name, roots), DEFAULT_OPTIONS)
+    loop = fit_loop(results)
+    if isinstance(loop, Unavailable):
+        raise NothingToReport(f"{path}: {loop.message}")
+    return loop, tuple(doubt.sentence for doubt in results.doubts)
 
 
 def as_report(captures: Sequence[Capture], beside: Sequence[Capture] = ()) -> Report:

@@ -38,6 +38,11 @@ class Simulation:
 
     def run(self, rng: np.random.Generator, pid: int) -> Capture:
         """One run of it, captured."""
+        trace = trace_from_json(self.trace(rng).json(), Path(f"host_{pid}.1.pt.trace.json"))
+        return analyse(trace).capture
+
+    def trace(self, rng: np.random.Generator) -> TraceBuilder:
+        """One run of it, as a trace."""
         builder = TraceBuilder().annotated(loaders=[{"batch_size": self.batch_size, "num_workers": self.workers}])
         for worker in range(self.workers):
             builder.worker(worker)
@@ -52,8 +57,7 @@ class Simulation:
             train = self.train_us * rng.lognormal(0, 0.05)
             builder.step(now, consumed + train - now).wait(now, consumed - now, "wait::DataLoader")
             now = consumed + train
-        trace = trace_from_json(builder.json(), Path(f"host_{pid}.1.pt.trace.json"))
-        return analyse(trace).capture
+        return builder
 
     def _luck(self, rng: np.random.Generator) -> list[dict[str, float]]:
         """Per worker: what a call of each stage takes in this run."""

@@ -62,6 +62,10 @@ seed = 0
 """Of the times: 0 has them as they stand, another one makes each up to 1.6 times as long, or as short."""
 
 
+settings: Final[dict[str, Any]] = {}
+"""Of every DataLoader, in place of the pipeline's own."""
+
+
 def varied(ms: float, name: str) -> float:
     """The time that the part of this name takes with the seed."""
     return ms if seed == 0 else ms * 1.6 ** random.Random(f"{name}/{ms}/{seed}").uniform(-1, 1)
@@ -182,15 +186,15 @@ def loading(
     dataset: Dataset[Any],
     collate: Callable[[Any], Any] = default_collate,
     batch_size: int | None = 8,
-    **settings: Any,
+    **own: Any,
 ) -> DataLoader[Any]:
     if "collate::default_collate" in removed:
         collate = Prebuilt()
     if "transfer" in removed:
         collate = WithoutTransfer(collate)
-    if "batch_sampler" not in settings:
-        settings["batch_size"] = batch_size
-    return DataLoader(dataset, collate_fn=collate, **settings)
+    if "batch_sampler" not in own:
+        own["batch_size"] = batch_size
+    return DataLoader(dataset, collate_fn=collate, **{**own, **settings})
 
 
 class Padding:

@@ -1,7 +1,7 @@
 """Runs one pipeline, in a process of its own: once with a capture, or without annotate, each part taken away in turn.
 
     python -m benchmarks.counterfactual_pipelines.running NAME --capture FOLDER
-    python -m benchmarks.counterfactual_pipelines.running NAME --rounds 6 --seconds 0.8
+    python -m benchmarks.counterfactual_pipelines.running NAME --rounds 6 --seconds 0.8 [--workers 0 1 2]
 
 Rounds alternate: unchanged, without the first part, without the second, ... The order of the parts turns by one with
 each round. Prints milliseconds per step as JSON.
@@ -23,6 +23,7 @@ from benchmarks.counterfactual_pipelines import PIPELINES, kit
 from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline
 
 UNCHANGED = ""
+WORKERS = "workers="
 SETTLING = 8
 """Steps before the clock starts, and two more per worker: queues are in their steady state by then."""
 LEAST = 20
@@ -36,6 +37,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=0.8)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--workers", type=int, nargs="*", default=[], help="also with these numbers of DataLoader workers"
+    )
     options = parser.parse_args()
     kit.seed = options.seed
     os.environ.pop("ANNOTATE", None)
@@ -44,7 +48,7 @@ def main() -> None:
     if options.capture:
         _capture(pipeline, options.capture)
     else:
-        print(json.dumps(_rounds(pipeline, options.rounds, options.seconds)))
+        print(json.dumps(_rounds(pipeline, options)))
 
 
 def _capture(pipeline: Pipeline, folder: str) -> None:
@@ -59,13 +63,17 @@ def _capture(pipeline: Pipeline, folder: str) -> None:
                 break
 
 
-def _rounds(pipeline: Pipeline, rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Milliseconds per step, by the part that was taken away."""
-    times: dict[str, list[float]] = {part: [] for part in (UNCHANGED, *pipeline.parts)}
-    for number in range(rounds):
-        turn = number % len(pipeline.parts)
-        for part in (UNCHANGED, *pipeline.parts[turn:], *pipeline.parts[:turn]):
-            times[part].append(_ms_per_step(_loop(pipeline, part), seconds))
+def _rounds(pipeline: Pipeline, options: argparse.Namespace) -> dict[str, list[float]]:
+    """Milliseconds per step, by the part that was taken away, or by ``workers=N``."""
+    changes = (*pipeline.parts, *(f"{WORKERS}{number}" for number in options.workers))
+    times: dict[str, list[float]] = {change: [] for change in (UNCHANGED, *changes)}
+    for number in range(options.rounds):
+        turn = number % len(changes)
+        for change in (UNCHANGED, *changes[turn:], *changes[:turn]):
+            kit.settings.clear()
+            if change.startswith(WORKERS):
+                kit.settings["num_workers"] = int(change.removeprefix(WORKERS))
+            times[change].append(_ms_per_step(_loop(pipeline, change), options.seconds))
     return times
 
 

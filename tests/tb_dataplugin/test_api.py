@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tb_dataplugin
 from tb_dataplugin.errors import NothingToReport, UnreadableTrace
 from tb_dataplugin.pipeline import analyse_file
+from tests.simulated_run import Simulation
 
 NAME = "torch2_13_cpu_workers0.pt.trace.json.gz"
 
@@ -60,3 +62,10 @@ def test_importing_the_package_loads_nothing_else() -> None:
 def test_other_names_are_no_attributes() -> None:
     with pytest.raises(AttributeError, match="no attribute 'reports'"):
         _ = tb_dataplugin.reports
+
+
+def test_a_change_is_predicted_from_a_file(tmp_path: Path) -> None:
+    path = Simulation(steps=24).trace(np.random.default_rng(1)).write(tmp_path / "run.pt.trace.json")
+    made = tb_dataplugin.what_if(path, workers=1, stages={"transform::Blur": 0.5})
+    assert made.change.text == "workers=1, transform::Blur=0.5x"
+    assert made.step_us.low <= made.step_us.value <= made.step_us.high

@@ -1,0 +1,81 @@
+"""``tb-dataplugin whatif``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand, is_folder, write_text
+from tb_dataplugin.cli.terminal import complain
+from tb_dataplugin.export.terminal import PLAIN, style_for
+from tb_dataplugin.export.whatif_text import as_json, as_text
+from tb_dataplugin.pipeline import read_loop
+from tb_dataplugin.reader.discovery import TraceFile
+from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
+
+
+class WhatIfCommand:
+    """Predict what other settings, or a faster stage, would bring: from one capture, without running anything.
+
+    The loop is simulated from the batches and steps that the capture saw, with the CPUs that its machine has. Each
+    prediction has a 90% interval. Without any change asked for, the usual ones are shown: other numbers of DataLoader
+    workers, and each stage that takes long at half its time.
+    """
+
+    name: ClassVar[str] = "whatif"
+
+    @staticmethod
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add("capture", type=Path, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
+        add("--workers", type=_numbers, metavar="N|A..B", help="DataLoader workers: 4, or 0..8, or 2,4,8")
+        add("--prefetch", type=int, metavar="N", help="prefetch_factor: batches per DataLoader worker")
+        help_stage = "a stage, or all stages of a kind, that takes so much of its time; may be repeated"
+        add("--stage", action="append", default=[], metavar="NAME=0.1x", help=help_stage)
+        help_cache = "stages of this kind (read, decode, transform, ...) whose results are cached; may be repeated"
+        add("--cache", action="append", default=[], metavar="KIND", help=help_cache)
+        add("--in-order", choices=("on", "off"), help="whether batches have to arrive in their order")
+        add("--format", choices=("text", "json"), default="text", help="default: text")
+        add_links_argument(parser)
+        add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
+
+    @staticmethod
+    def run(arguments: argparse.Namespace) -> int:
+        trace = _newest(arguments.capture, arguments.follow_links)
+        check_output(arguments.output, [trace.path])
+        changes = _changes(arguments)
+        loop, doubts = read_loop(trace.path, trace.id, trace.roots)
+        for doubt in doubts:
+            complain(doubt)
+        predictions = predict_all(loop, changes or usual_changes(loop))
+        style = style_for(sys.stdout) if arguments.output is None else PLAIN
+        text = as_json(loop, predictions) if arguments.format == "json" else as_text(loop, predictions, trace.id, style)
+        write_text(text, arguments.output)
+        return 0
+
+
+def _newest(path: Path, follow_links: bool) -> TraceFile:
+    traces = list(expand([path], follow_links))
+    newest = max(traces, key=lambda trace: (trace.modified_ns, trace.id))
+    if is_folder(path) and len(traces) > 1:
+        complain(f"{path} has {len(traces)} traces; this is the newest, {newest.id}")
+    return newest
+
+
+def _changes(arguments: argparse.Namespace) -> list[Change]:
+    """Those that are asked for; none where nothing is."""
+    stages = [*arguments.stage, *(f"{kind}=0x" for kind in arguments.cache)]
+    in_order = None if arguments.in_order is None else arguments.in_order == "on"
+    changes = parse_changes(arguments.workers or [None], arguments.prefetch, in_order, stages)
+    return [] if changes == [Change()] else changes
+
+
+def _numbers(text: str) -> list[int]:
+    """``"4" -> [4]``, ``"0..2" -> [0, 1, 2]``, ``"2,4" -> [2, 4]``."""
+    try:
+        first, dots, last = text.partition("..")
+        return list(range(int(first), int(last) + 1)) if dots else [int(number) for number in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write 4, 0..8 or 2,4,8") from None

@@ -1,0 +1,96 @@
+"""Predictions for a terminal, and as JSON (CONTRACT: whatif)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.shown import shown
+from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, significant, unit_for
+from tb_dataplugin.whatif import Change, Prediction, Range
+from tb_dataplugin.whatif.loop import Loop
+
+SCHEMA_VERSION: Final = 1
+CHANGES: Final = 30
+
+
+def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> str:
+    return style.legible("\n".join(line.rstrip() for line in _lines(loop, predictions, name, style)))
+
+
+def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> Iterator[str]:
+    unit = unit_for(prediction.step_us.value for prediction in predictions)
+    step = in_unit(loop.measured_step_ns / 1e3, unit)
+    rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
+    share = percent(loop.measured_wait_ns / loop.measured_step_ns)
+    settings = f"{loop.settings.workers} DataLoader workers, prefetch_factor={loop.settings.prefetch}"
+    yield style.bold(_fit(f"what if   {shown(name)}", WIDTH))
+    yield style.rule * WIDTH
+    yield from _wrap(f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
+    yield ""
+    numbers = f"{f'step, {unit.name}':>12}  {'90% interval':<17}{'samples/s':>10}{'data wait':>11}"
+    yield f"  {'change':<{CHANGES}}{numbers}  limited by"
+    for prediction in predictions:
+        yield _row(prediction, unit)
+    yield ""
+    yield from _wrap(
+        "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start, other programs, "
+        "and a device that becomes the limit are not part of it.",
+        "  ",
+    )
+    for note in dict.fromkeys(note for prediction in predictions for note in prediction.notes):
+        yield from _wrap(note, "  ")
+
+
+def _row(prediction: Prediction, unit: TimeUnit) -> str:
+    step, rate = prediction.step_us, prediction.samples_per_s
+    between = f"{in_unit(step.low, unit)} to {in_unit(step.high, unit)}"
+    samples = UNKNOWN if rate is None else significant(rate.value)
+    wait = percent(prediction.data_wait_share.value)
+    memory = "" if prediction.memory_bytes is None else f" ({data_size(prediction.memory_bytes)} ahead)"
+    limit = "the rest of the step" if prediction.limited_by == "step" else shown(prediction.limited_by)
+    name = _fit(shown(prediction.change.text), CHANGES - 1)
+    numbers = f"{in_unit(step.value, unit):>12}  {between:<17}{samples:>10}{wait:>11}"
+    return f"  {name:<{CHANGES}}{numbers}  {limit}{memory}"
+
+
+def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
+    baseline: dict[str, Any] = {"step_us": loop.measured_step_ns / 1e3}
+    if loop.samples_per_step is not None:
+        baseline["samples_per_s"] = _rate(loop)
+    settings = asdict(loop.settings)
+    rows = [_as_dict(prediction) for prediction in predictions]
+    return json.dumps(
+        {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline, "predictions": rows}, indent=2
+    )
+
+
+def _as_dict(prediction: Prediction) -> dict[str, Any]:
+    """What is not known is absent."""
+    ranges = {
+        "samples_per_s": prediction.samples_per_s,
+        "step_us": prediction.step_us,
+        "data_wait_share": prediction.data_wait_share,
+    }
+    known = {name: _range(value) for name, value in ranges.items() if value is not None}
+    memory = {} if prediction.memory_bytes is None else {"memory_bytes": prediction.memory_bytes}
+    notes = {"notes": list(prediction.notes)} if prediction.notes else {}
+    return {"change": _change(prediction.change), **known, "limited_by": prediction.limited_by, **memory, **notes}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    settings = {"workers": change.workers, "prefetch": change.prefetch, "in_order": change.in_order}
+    stages = {"stages": dict(change.stages)} if change.stages else {}
+    return {**{name: value for name, value in settings.items() if value is not None}, **stages}
+
+
+def _range(value: Range) -> dict[str, float]:
+    return {"value": value.value, "low": value.low, "high": value.high}
+
+
+def _rate(loop: Loop) -> float:
+    return (loop.samples_per_step or 0.0) / loop.measured_step_ns * 1e9

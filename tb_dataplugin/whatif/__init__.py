@@ -1,0 +1,7 @@
+"""What another setting, or a faster stage, would bring: a loop is simulated from what one capture says of it."""
+
+from tb_dataplugin.whatif.change import Change, parse_changes
+from tb_dataplugin.whatif.fitting import fit_loop
+from tb_dataplugin.whatif.prediction import Prediction, Range, predict, predict_all, usual_changes
+
+__all__ = ["Change", "Prediction", "Range", "fit_loop", "parse_changes", "predict", "predict_all", "usual_changes"]

@@ -1,0 +1,110 @@
+"""A change of a pipeline, as it is asked for, and what it makes of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+
+MOST_WORKERS = 64
+MOST_PREFETCH = 64
+
+TRANSFER = "transfer"
+"""Sending a batch to the training process, and receiving it there."""
+
+_CONTAINS_THE_OTHERS = ("sample", "wrapper")
+"""Kinds whose code calls the other stages: a change of one is of its own time only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """None: as captured. `stages`: names, each with the factor of its time, with what it calls; see `parse_stage`."""
+
+    workers: int | None = None
+    prefetch: int | None = None
+    in_order: bool | None = None
+    stages: tuple[tuple[str, float], ...] = field(default=())
+
+    @property
+    def text(self) -> str:
+        """``"workers=4, transform::Blur=0.1x"``; ``"unchanged"`` for none."""
+        settings = {"workers": self.workers, "prefetch": self.prefetch}
+        parts = [f"{name}={value}" for name, value in settings.items() if value is not None]
+        parts += [] if self.in_order is None else [f"in_order={self.in_order}"]
+        parts += [f"{name}={factor:g}x" for name, factor in self.stages]
+        return ", ".join(parts) or "unchanged"
+
+
+def parse_changes(
+    workers: Iterable[int | None], prefetch: int | None, in_order: bool | None, stages: Iterable[str]
+) -> list[Change]:
+    """One for each number of workers. Raises BadRequest for a stage that is not ``NAME=0.1x``."""
+    factors = tuple(parse_stage(text) for text in stages)
+    return [Change(number, prefetch, in_order, factors) for number in workers]
+
+
+def parse_stage(text: str) -> tuple[str, float]:
+    """``"transform::Blur=0.1x" -> ("transform::Blur", 0.1)``; ``decode`` alone means every stage of that kind."""
+    name, _, factor = text.rpartition("=")
+    try:
+        value = float(factor.removesuffix("x"))
+    except ValueError:
+        value = -1.0
+    if not name or not 0 <= value <= 1000:
+        raise BadRequest(f"{text!r} is not a change of a stage; write it like transform::Normalize=0.1x")
+    return name, value
+
+
+def check(change: Change, loop: Loop) -> None:
+    """Raises BadRequest for a stage that the capture does not have, or a setting that no DataLoader takes."""
+    names = sorted({stage.name for part in (*loop.build.parts, *loop.receive.parts) for stage in part})
+    kinds = {name.partition("::")[0] for name in names}
+    if loop.settings.workers:
+        names.append(TRANSFER)
+    for name, _ in change.stages:
+        if name not in names and name not in kinds:
+            raise BadRequest(f"the capture has no stage {name}; it has {', '.join(names) or 'none'}")
+    if change.workers is not None and not 0 <= change.workers <= MOST_WORKERS:
+        raise BadRequest(f"workers={change.workers} cannot be predicted; choose 0 to {MOST_WORKERS}")
+    if change.prefetch is not None and not 1 <= change.prefetch <= MOST_PREFETCH:
+        raise BadRequest(f"prefetch={change.prefetch} cannot be predicted; choose 1 to {MOST_PREFETCH}")
+
+
+def changed(loop: Loop, change: Change) -> Loop:
+    """The loop with the change made."""
+    old = loop.settings
+    new = Settings(
+        workers=old.workers if change.workers is None else change.workers,
+        prefetch=old.prefetch if change.prefetch is None else change.prefetch,
+        in_order=old.in_order if change.in_order is None else change.in_order,
+    )
+    build, receive = loop.build, loop.receive
+    way = loop.way_ns
+    for name, factor in change.stages:
+        if name == TRANSFER:
+            way, receive = way * factor, scaled(receive, factor, lambda part: not part)
+        else:
+            of = partial(is_of, name)
+            build, receive = scaled(build, factor, of), scaled(receive, factor, of)
+    return replace(loop, settings=new, build=build, receive=receive, way_ns=way)
+
+
+def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:
+    factors = np.array([factor if of(part) else 1.0 for part in timed.parts])
+    return Timed(timed.parts, timed.ns * factors)
+
+
+def is_of(name: str, part: Path) -> bool:
+    """The column is time of the stage: its own, or of what it calls where it is not one that calls all others."""
+    if not part:
+        return False
+    own = part[-1]
+    if name in (own.name, own.kind):
+        return True
+    return any(name in (stage.name, stage.kind) and stage.kind not in _CONTAINS_THE_OTHERS for stage in part)

@@ -1,0 +1,235 @@
+"""From what the analyses found in one capture to the loop that a simulation runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stages import Path, StageTree
+from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.whatif.loop import Floats, Loop, Settings, Timed
+
+LEAST_STEPS: Final = 4
+"""Fewer do not show how steps differ."""
+
+TORCHS_PREFETCH: Final = 2
+"""DataLoader's own default per worker."""
+
+NO_STAGE: Final[Path] = ()
+
+Rows = npt.NDArray[np.intp]
+
+
+FULL: Final = 0.95
+"""Share of the CPUs' time from which on they count as all taken: then only waiting for them says by how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cpus:
+    """CPUs in use while none was waited for, and the share of the time in which one was."""
+
+    used: float
+    delayed: float
+
+    @property
+    def slowed(self) -> float:
+        """How much longer what needs a CPU took for waiting."""
+        on_cpu = max(1e-3, min(1.0, self.used))
+        return 1.0 + self.delayed / ((1.0 - self.delayed) * on_cpu)
+
+
+def fit_loop(results: Results) -> Loop | Unavailable:
+    """The loop of the capture's main loader; Unavailable where steps, the data wait, or who built the batches is not
+    in the capture.
+    """
+    steps, loader, settings = results.steps, results.loader, results.settings
+    if steps is None or len(steps.rows) < LEAST_STEPS or loader is None or settings is None:
+        return _cannot(f"it takes {LEAST_STEPS} steps with their data wait, and the settings of the loader")
+    if results.trace.info.mode == "replay":
+        return _cannot("a replay has no training steps; take the capture of a run")
+    workers = settings.num_workers or 0
+    if workers and results.workers is None:
+        return _cannot("its DataLoader workers left no records")
+    if not results.stages:
+        return _cannot("no stage was recorded")
+    return _with_workers(results, results.workers) if workers and results.workers else _without_workers(results)
+
+
+def _cannot(why: str) -> Unavailable:
+    return Unavailable("throughput", "no_prediction", f"Nothing can be predicted from this capture: {why}")
+
+
+def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
+    table, settings = workers.batches.table, results.settings
+    assert settings is not None
+    loader = int(np.bincount(table.loader).argmax())
+    rows = np.flatnonzero((table.loader == loader) & known(table.started_ns) & known(table.finished_ns))
+    rows = rows[table.finished_ns[rows] > results.window.start_ns]
+    built = _built(results, workers, rows)
+    taken = rows[known(workers.batches.wait_start_ns[rows]) & (table.number[rows] != 0)]
+    if not len(built) or not len(taken):
+        return _cannot("no batch was built, and received, in its window")
+    ready = np.where(known(table.serialised_ns), table.serialised_ns, table.finished_ns)
+    receive = _receiving(results, workers, taken, ready[taken])
+    received = int(((table.consumed_ns >= results.window.start_ns) & (table.loader == loader)).sum())
+    assert results.loader is not None
+    waited = results.loader.waits.total_ns - float(receive.total_ns.mean()) * received
+    cpus, thread = _worker_cpus(results), _training_cpus(results, waited)
+    return _loop(
+        results,
+        build=Timed(built.parts, built.ns * (1 - cpus.delayed)),
+        way=np.maximum(0, ready - table.finished_ns)[rows].astype(np.float64),
+        receive=Timed(receive.parts, receive.ns * (1 - thread.delayed)),
+        building=cpus,
+        training=thread,
+        batches=received,
+    )
+
+
+def _without_workers(results: Results) -> Loop | Unavailable:
+    assert results.loader is not None and results.trace.training_track is not None
+    waits = results.loader.waits
+    build = _parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
+    thread = _training_cpus(results, waited_ns=0)
+    return _loop(
+        results,
+        build=Timed(build.parts, build.ns * (1 - thread.delayed)),
+        way=np.zeros(1),
+        receive=Timed((NO_STAGE,), np.zeros((1, 1))),
+        building=thread,
+        training=thread,
+        batches=len(waits),
+    )
+
+
+def _settings(loader: LoaderInfo) -> Settings:
+    return Settings(loader.num_workers or 0, loader.prefetch_factor or TORCHS_PREFETCH, loader.in_order is not False)
+
+
+def _loop(
+    results: Results, build: Timed, way: Floats, receive: Timed, building: _Cpus, training: _Cpus, batches: int
+) -> Loop:
+    assert results.steps is not None and results.settings is not None
+    rows, size = results.steps.rows, results.settings.batch_size
+    own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64)
+    steady = results.steady.wait if results.steady else None
+    wait = steady.value if steady else float(np.mean([row.data_wait_ns or 0 for row in rows]))
+    per_step = float(max(1, round(batches / len(rows))))
+    return Loop(
+        settings=_settings(results.settings),
+        build=build,
+        way_ns=way,
+        receive=receive,
+        own_ns=own * (1 - training.delayed),
+        build_cpus=building.used,
+        own_cpus=training.used,
+        cpus=_cpus(results),
+        other_cpus=_other_cpus(results, building),
+        batches_per_step=per_step,
+        samples_per_step=None if size is None else size * per_step,
+        batch_bytes=_batch_bytes(results),
+        measured_step_ns=float(own.mean()) + wait,
+        measured_wait_ns=wait,
+    )
+
+
+def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
+    """What building each of these batches took; those from before its worker recorded stages are left out."""
+    table, found = workers.batches.table, []
+    for track, process in results.trace.worker_tracks().items():
+        mine = rows[table.pid[rows] == process.pid]
+        pieces = results.tree.piece_start[results.tree.pieces_of_track(track)]
+        mine = mine[table.finished_ns[mine] > pieces[0]] if len(pieces) else mine[:0]
+        found.append((mine, _parts_within(results.tree, track, table.started_ns[mine], table.finished_ns[mine])))
+    parts = tuple(dict.fromkeys(part for _, timed in found for part in timed.parts))
+    total = np.zeros((sum(len(mine) for mine, _ in found), len(parts)))
+    first = 0
+    for mine, timed in found:
+        total[first : first + len(mine), [parts.index(part) for part in timed.parts]] = timed.ns
+        first += len(mine)
+    every = np.concatenate([mine for mine, _ in found]) if found else rows[:0]
+    return Timed(parts, total[np.argsort(table.started_ns[every], kind="stable")])
+
+
+def _receiving(results: Results, workers: Workers, rows: Rows, ready: Int64Array) -> Timed:
+    """The training thread's own part of the waits: its stages, and what else passed once the batch was ready."""
+    assert results.trace.training_track is not None
+    start, end = workers.batches.wait_start_ns[rows], workers.batches.wait_end_ns[rows]
+    since = np.clip(ready, start, end)
+    track = results.trace.training_track
+    whole, after = (_parts_within(results.tree, track, begin, end) for begin in (start, since))
+    return Timed(whole.parts, np.column_stack((whole.ns[:, :-1], after.ns[:, -1])))
+
+
+def _parts_within(tree: StageTree, track: int, start: Int64Array, end: Int64Array) -> Timed:
+    """For each stretch of time, how long that thread was in which stage, without those inside; the rest is none's."""
+    mine = tree.pieces_of_track(track)
+    pieces = Intervals(tree.piece_start[mine], tree.piece_end[mine])
+    stretch, piece = pieces.touching(start, end)
+    shared = np.minimum(pieces.end[piece], end[stretch]) - np.maximum(pieces.start[piece], start[stretch])
+    node = tree.node[tree.piece_span[mine][piece]]
+    is_stage = np.array([path[-1].kind != "wait" for path in tree.paths], dtype=np.bool_)[node]
+    nodes, column = np.unique(node[is_stage], return_inverse=True)
+    ns = np.zeros((len(start), len(nodes) + 1))
+    np.add.at(ns, (stretch[is_stage], column), shared[is_stage])
+    ns[:, -1] = np.maximum(0, end - start - ns.sum(axis=1))
+    return Timed((*(tree.paths[node] for node in nodes.tolist()), NO_STAGE), ns)
+
+
+def _worker_cpus(results: Results) -> _Cpus:
+    """While batches are built; a whole CPU where it was not recorded."""
+    costs = results.worker_costs
+    delayed = costs.run_delay if costs and costs.run_delay is not None else 0.0
+    used = (costs.process_cpu if costs.process_cpu is not None else costs.cpu) if costs else None
+    return _Cpus(1.0 if used is None else used / max(1e-3, 1 - delayed), min(delayed, 0.99))
+
+
+def _training_cpus(results: Results, waited_ns: float) -> _Cpus:
+    """Of the training thread outside of `waited_ns`; a whole CPU where it was not recorded."""
+    pipeline = results.trace.info.pipeline
+    thread = pipeline.training_thread if pipeline else None
+    busy_ns = results.window.duration_ns - waited_ns
+    if thread is None or busy_ns <= 0:
+        return _Cpus(1.0, 0.0)
+    delayed = min(0.99, thread.run_delay_ns / busy_ns)
+    return _Cpus(min(1.0, thread.cpu_ns / (busy_ns * (1 - delayed))), delayed)
+
+
+def _cpus(results: Results) -> float:
+    """That the program may use: those of the machine, or its quota. As many as one likes where neither is known."""
+    host = results.trace.info.pipeline.host if results.trace.info.pipeline else None
+    limits = [limit for limit in (host.cores, host.cpu_quota) if limit] if host else []
+    return float(min(limits)) if limits else float("inf")
+
+
+def _other_cpus(results: Results, building: _Cpus) -> float:
+    """CPUs that other threads and programs keep busy. Where all are taken, by how long building waited for one."""
+    load, pipeline = results.load, results.trace.info.pipeline
+    if load is None or load.cpu_busy is None or not load.cores:
+        return 0.0
+    thread = pipeline.training_thread if pipeline else None
+    mine = thread.cpu_ns / results.window.duration_ns if thread else 0.0
+    mine += building.used * (1 - building.delayed) * _builders(results)
+    taken = load.cpu_busy * load.cores
+    if load.cpu_busy >= FULL:
+        taken = max(taken, load.cores * building.slowed)
+    return max(0.0, taken - mine)
+
+
+def _builders(results: Results) -> float:
+    """DataLoader workers that built batches at once, on average."""
+    rows = results.workers.rows if results.workers else ()
+    return sum(row.busy_ns for row in rows) / results.window.duration_ns
+
+
+def _batch_bytes(results: Results) -> float | None:
+    sizes = [row.bytes / row.count for row in results.stages if row.stage.kind == "collate" and row.bytes and row.count]
+    return max(sizes) if sizes else None

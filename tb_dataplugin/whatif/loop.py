@@ -1,0 +1,68 @@
+"""What one capture says of a training loop and its loader: all that a simulation needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.stages import Path
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One row for each time that something was done, in order; columns are what its time went to (ns)."""
+
+    parts: tuple[Path, ...]
+    """The chain of stages of each column; the empty chain has time that no stage has."""
+    ns: Floats
+
+    def __len__(self) -> int:
+        return len(self.ns)
+
+    @property
+    def total_ns(self) -> Floats:
+        """Per row."""
+        total: Floats = self.ns.sum(axis=1)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`prefetch`: batches per DataLoader worker that are asked for ahead of the loop."""
+
+    workers: int
+    prefetch: int
+    in_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop in its steady state. Times in ns, without waiting for a CPU: the simulation adds that.
+
+    build          batches, built in DataLoader workers, or inside ``next()`` without any
+    way_ns         from its finish to when the training process could begin to receive it, per batch
+    receive        the training thread's own part of ``next()``: drawing indices, receiving, code around the loader
+    own_ns         the rest of a step, per step
+    build_cpus     CPUs that building keeps busy, on average; `own_cpus`: the same of the rest of a step
+    cpus           that there are; `other_cpus` of them are kept busy by other threads and programs
+    """
+
+    settings: Settings
+    build: Timed
+    way_ns: Floats
+    receive: Timed
+    own_ns: Floats
+    build_cpus: float
+    own_cpus: float
+    cpus: float
+    other_cpus: float
+    batches_per_step: float
+    samples_per_step: float | None
+    batch_bytes: float | None
+    measured_step_ns: float
+    measured_wait_ns: float
+    """Per step, in the window's steady state."""

@@ -1,0 +1,172 @@
+"""What a change brings, with a 90% interval: a simulated loop with the change, beside the same loop without.
+
+The interval has two sources: which batches and steps the capture happened to see (they are resampled in blocks), and
+how far the model itself is off (`MODEL_ERROR`, measured: docs/accuracy.md). The simulation of the loop as it was
+captured is set against what was measured, and predictions are scaled by what they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
+from tb_dataplugin.whatif.loop import Floats, Loop, Timed
+from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
+
+LEAST_BATCHES: Final = 120
+"""Simulated batches; twice those on the way come on top."""
+
+RESAMPLES: Final = 24
+"""Enough for the ends of a 90% interval."""
+
+MODEL_ERROR: Final = 0.06
+"""Half of the relative 90% interval of predictions where the capture leaves no doubt."""
+
+MOST_STAGES: Final = 4
+"""Stages that are shown where no change is asked for."""
+
+FREE: Final = 0.02
+"""Share of data wait below which the loader limits nothing."""
+
+NEW_WORKERS_RECEIVE_NS: Final = 0.7e6
+"""What receiving a batch takes where the capture had no DataLoader workers (docs/attribution.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A value, and the ends of its 90% interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time."""
+
+    change: Change
+    step_us: Range
+    samples_per_s: Range | None
+    data_wait_share: Range
+    limited_by: str
+    memory_bytes: float | None
+    notes: tuple[str, ...] = ()
+
+
+def usual_changes(loop: Loop) -> list[Change]:
+    """Other numbers of DataLoader workers, and the stages that take most of the time, each in half of it."""
+    cpus = 2 if loop.cpus == float("inf") else max(1, round(loop.cpus))
+    numbers = sorted({0, 1, cpus, 2 * cpus, loop.settings.workers + 1} - {loop.settings.workers})
+    spent: dict[str, float] = {}
+    for timed in (loop.build, loop.receive):
+        for part, mean in zip(timed.parts, timed.ns.mean(axis=0).tolist(), strict=True):
+            if part:
+                spent[part[-1].name] = spent.get(part[-1].name, 0.0) + mean
+    longest = sorted(spent, key=spent.__getitem__, reverse=True)[:MOST_STAGES]
+    return [*(Change(workers=number) for number in numbers), *(Change(stages=((name, 0.5),)) for name in longest)]
+
+
+def predict_all(loop: Loop, changes: Sequence[Change]) -> list[Prediction]:
+    """In the order of `changes`."""
+    return [predict(loop, change) for change in changes]
+
+
+def predict(loop: Loop, change: Change) -> Prediction:
+    """Raises BadRequest for a change that the capture cannot say anything of."""
+    check(change, loop)
+    new, notes = _with_other_workers(changed(loop, change), loop)
+    random = np.random.default_rng(0)
+    orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
+    after = [simulate(new, order) for order in orders]
+    step = np.array([float(run.step_ns.mean()) for run in after])
+    scale = _scale(loop, simulate(loop, orders[0]))
+    share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in after])
+    step_us = _range(step * scale / 1e3, MODEL_ERROR if change != Change() else 0.0)
+    samples = loop.samples_per_step
+    return Prediction(
+        change=change,
+        step_us=step_us,
+        samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
+        data_wait_share=_range(share, 0.0),
+        limited_by=_limited_by(new, orders[0], after[0]),
+        memory_bytes=_memory(new),
+        notes=notes,
+    )
+
+
+def _orders(loop: Loop, new: Loop, random: np.random.Generator, resampled: bool) -> Orders:
+    """Recorded batches and steps as they came, over and over; or in blocks of a round of workers, drawn at random."""
+    queued = max(one.settings.workers * one.settings.prefetch for one in (loop, new))
+    count = LEAST_BATCHES + 3 * queued
+    if not resampled:
+        return Orders(np.arange(count), np.arange(count))
+    block = max(2, loop.settings.workers)
+    return Orders(*(_blocks(random, len(rows), count, block) for rows in (loop.build, loop.own_ns)))
+
+
+def _blocks(
+    random: np.random.Generator, rows: int, count: int, block: int
+) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    starts = random.integers(0, rows, -(-count // block))
+    return ((starts[:, None] + np.arange(block)) % rows).ravel()[:count]
+
+
+def _with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
+    """What a capture with DataLoader workers cannot say of a loop without, and the other way round."""
+    if bool(new.settings.workers) == bool(loop.settings.workers):
+        return new, ()
+    if new.settings.workers == 0:
+        kept = [number for number, part in enumerate(new.receive.parts) if part]
+        receive = Timed(tuple(new.receive.parts[number] for number in kept), new.receive.ns[:, kept])
+        return replace(new, receive=receive), ()
+    receive = Timed(((),), np.full((1, 1), NEW_WORKERS_RECEIVE_NS))
+    note = "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
+    return replace(new, receive=receive), (note,)
+
+
+def _scale(loop: Loop, unchanged: Simulated) -> float:
+    """What was measured over what the model makes of the same loop."""
+    modelled = float(unchanged.step_ns.mean())
+    return loop.measured_step_ns / modelled if modelled else 1.0
+
+
+def _range(values: Floats, error: float) -> Range:
+    """The first is the value, the others are resamples."""
+    value = float(values[0])
+    low, high = np.percentile(values[1:], (5, 95)).tolist()
+    return Range(value, min(low, value) * (1 - error), max(high, value) * (1 + error))
+
+
+def _inverse(step_us: Range, amount: float) -> Range:
+    return Range(*(amount / max(time, 1e-3) for time in (step_us.value, step_us.high, step_us.low)))
+
+
+def _limited_by(loop: Loop, orders: Orders, run: Simulated) -> str:
+    if run.wait_ns.sum() <= FREE * run.step_ns.sum():
+        return "step"
+    parts = dict.fromkeys(part[-1].name for part in (*loop.build.parts, *loop.receive.parts) if part)
+    steps = {name: float(simulate(_halved(loop, name), orders).step_ns.mean()) for name in parts}
+    if loop.settings.workers:
+        steps[TRANSFER] = float(simulate(changed(loop, Change(stages=((TRANSFER, 0.5),))), orders).step_ns.mean())
+    best = min(steps, key=steps.__getitem__, default="step")
+    return best if best in steps and steps[best] < 0.999 * run.step_ns.mean() else "step"
+
+
+def _halved(loop: Loop, name: str) -> Loop:
+    """The stage's own time, without the stages inside."""
+    build, receive = (
+        scaled(timed, 0.5, lambda part: bool(part) and part[-1].name == name) for timed in (loop.build, loop.receive)
+    )
+    return replace(loop, build=build, receive=receive)
+
+
+def _memory(loop: Loop) -> float | None:
+    """Of batches that are asked for ahead."""
+    if loop.batch_bytes is None:
+        return None
+    return loop.batch_bytes * max(1, loop.settings.workers * loop.settings.prefetch)

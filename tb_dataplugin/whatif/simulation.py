@@ -1,0 +1,161 @@
+"""A loop with a DataLoader, from event to event.
+
+The training thread takes the batches in order. Batch `k` is built by worker ``k % workers``, one after the other, once
+its index is drawn, in the ``next()`` that hands out batch ``k - workers * prefetch``. Whoever works shares the CPUs
+there are: with more demand than CPUs, the part of the work that needs a CPU takes as much longer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.whatif.loop import Floats, Loop
+
+Rows = npt.NDArray[np.intp]
+
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Which recorded batch, and which recorded step, stands for each simulated one."""
+
+    batches: Rows
+    steps: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """Per step, in ns: its duration, and the data wait in it."""
+
+    step_ns: Floats
+    wait_ns: Floats
+
+
+@dataclass(slots=True)
+class _Worker:
+    """`left`: of the batch that it builds, in ns without contention; None while it has no index."""
+
+    waiting: deque[int] = field(default_factory=deque)
+    batch: int = -1
+    left: float = _NEVER
+
+
+class _Batches:
+    """The time that each batch takes, as plain lists: a loop over numpy's numbers is three times as slow."""
+
+    def __init__(self, loop: Loop, orders: Orders) -> None:
+        batches = orders.batches
+        self.build = loop.build.total_ns[batches % len(loop.build)].tolist()
+        self.way = loop.way_ns[batches % len(loop.way_ns)].tolist()
+        self.receive = loop.receive.total_ns[batches % len(loop.receive)].tolist()
+        own = loop.own_ns[orders.steps % len(loop.own_ns)] / loop.batches_per_step
+        self.own = own.tolist()
+
+    def __len__(self) -> int:
+        return len(self.build)
+
+
+def simulate(loop: Loop, orders: Orders) -> Simulated:
+    """One run over the batches of `orders`; the whole rounds of workers in its last half count."""
+    batches = _Batches(loop, orders)
+    if loop.settings.workers == 0:
+        return _without_workers(loop, batches)
+    handed, asked = _Run(loop, batches).run()
+    rounds = len(handed) // (2 * loop.settings.workers)
+    settled = len(handed) - max(1, rounds) * loop.settings.workers
+    wait = np.subtract(handed, asked)[settled:]
+    return Simulated(np.diff(handed[settled - 1 :]) * loop.batches_per_step, wait * loop.batches_per_step)
+
+
+def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
+    building, training = (
+        _slowed(cpus, max(1.0, (cpus + loop.other_cpus) / loop.cpus)) for cpus in (loop.build_cpus, loop.own_cpus)
+    )
+    wait = np.array(batches.build) * building + np.array(batches.receive) * training
+    return Simulated((wait + np.array(batches.own) * training) * loop.batches_per_step, wait * loop.batches_per_step)
+
+
+class _Run:
+    """The state of a simulated run, and its clock."""
+
+    def __init__(self, loop: Loop, batches: _Batches) -> None:
+        self.loop, self.batches = loop, batches
+        self.workers = [_Worker() for _ in range(loop.settings.workers)]
+        self.now = 0.0
+        self.drawn = 0
+        self.ready: dict[int, float] = {}
+        for _ in range(loop.settings.workers * loop.settings.prefetch):
+            self._draw()
+
+    def run(self) -> tuple[list[float], list[float]]:
+        """When each batch was handed out, and when it was asked for; up to the first with no index behind it."""
+        handed, asked = [], []
+        for number in range(len(self.batches) - self.drawn):
+            asked.append(self.now)
+            batch = self._next(number)
+            self._train(self.batches.receive[batch])
+            self._draw()
+            handed.append(self.now)
+            self._train(self.batches.own[number])
+        return handed, asked
+
+    def _next(self, number: int) -> int:
+        """Wait for the batch of that number, or for any; its number."""
+        while True:
+            batch = number if self.loop.settings.in_order else min(self.ready, key=self.ready.__getitem__, default=-1)
+            at = self.ready.get(batch, _NEVER)
+            if at <= self.now:
+                del self.ready[batch]
+                return batch
+            self._advance(_NEVER, at)
+
+    def _train(self, work: float) -> None:
+        while work > 0:
+            work = self._advance(work, _NEVER)
+
+    def _draw(self) -> None:
+        """An index for the next worker in turn."""
+        if self.drawn < len(self.batches):
+            worker = self.workers[self.drawn % len(self.workers)]
+            worker.waiting.append(self.drawn)
+            self.drawn += 1
+            if worker.batch < 0:
+                self._begin(worker)
+
+    def _begin(self, worker: _Worker) -> None:
+        if worker.waiting:
+            worker.batch = worker.waiting.popleft()
+            worker.left = self.batches.build[worker.batch]
+        else:
+            worker.batch, worker.left = -1, _NEVER
+
+    def _advance(self, work: float, until: float) -> float:
+        """To the next event: the training thread has done `work`, it is `until`, or a worker has finished a batch.
+        What is left of `work`.
+        """
+        loop = self.loop
+        busy = [worker for worker in self.workers if worker.batch >= 0]
+        demand = loop.other_cpus + len(busy) * loop.build_cpus + (loop.own_cpus if work < _NEVER else 0.0)
+        short = max(1.0, demand / loop.cpus)
+        building, training = _slowed(loop.build_cpus, short), _slowed(loop.own_cpus, short)
+        least = min((worker.left for worker in busy), default=_NEVER)
+        passed = min(least * building, work * training, until - self.now)
+        self.now = until if passed == until - self.now else self.now + passed
+        for worker in busy:
+            worker.left -= passed / building
+            if worker.left <= 1e-6 * building:
+                self.ready[worker.batch] = self.now + self.batches.way[worker.batch]
+                self._begin(worker)
+        left = work - passed / training if work < _NEVER else _NEVER
+        return left if left > 1e-6 * training else 0.0
+
+
+def _slowed(cpus: float, short: float) -> float:
+    """How much longer work takes that keeps so many CPUs busy, where they are `short` by that factor."""
+    on_cpu = min(1.0, cpus)
+    return 1.0 - on_cpu + on_cpu * short

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.cli import main
+from tests.simulated_run import Simulation
+from tests.trace_builder import TraceBuilder
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    return Simulation(steps=24).trace(np.random.default_rng(1)).write(tmp_path / "run.pt.trace.json")
+
+
+def test_every_number_of_workers_has_a_prediction(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture), "--workers", "0..2", "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema_version"] == 1
+    assert answer["settings"] == {"workers": 2, "prefetch": 2, "in_order": True}
+    assert [made["change"]["workers"] for made in answer["predictions"]] == [0, 1, 2]
+    for made in answer["predictions"]:
+        for name in ("step_us", "samples_per_s", "data_wait_share"):
+            assert made[name]["low"] <= made[name]["value"] <= made[name]["high"]
+        assert made["limited_by"]
+
+
+def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture)]) == 0
+    shown = capsys.readouterr().out
+    for words in ("As captured:", "workers=1", "transform::Blur=0.5x", "90% interval", "nothing was run"):
+        assert words in shown
+    assert max(map(len, shown.splitlines())) <= 120
+
+
+def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--cache", "decode", "--stage", "transform::Blur=0.1x", "--in-order", "off", "--prefetch", "4"]
+    assert main(["whatif", str(capture), *arguments, "--format", "json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert made["change"] == {"prefetch": 4, "in_order": False, "stages": {"transform::Blur": 0.1, "decode": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--stage", "transform::Foo=0.1x"], 2, "no stage transform::Foo; it has"),
+        (["--stage", "transform::Blur"], 2, "write it like"),
+        (["--workers", "many"], 2, "write 4, 0..8 or 2,4,8"),
+        (["--workers", "999"], 2, "choose 0 to 64"),
+    ],
+)
+def test_a_change_that_is_not_one_is_one_line(
+    capture: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, words: str
+) -> None:
+    try:
+        assert main(["whatif", str(capture), *arguments]) == status
+    except SystemExit as ended:
+        assert ended.code == status
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+
+
+def test_a_capture_that_says_too_little_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = TraceBuilder().step(0, 100).write(tmp_path / "run.pt.trace.json")
+    assert main(["whatif", str(path)]) == 1
+    assert "Nothing can be predicted from this capture" in capsys.readouterr().err

@@ -1,0 +1,51 @@
+"""Predictions from made-up runs, beside the same runs with the change made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.errors import NothingToReport
+from tb_dataplugin.pipeline import read_loop
+from tb_dataplugin.whatif import Change, Prediction, predict
+from tb_dataplugin.whatif.loop import Loop
+from tests.simulated_run import Simulation
+from tests.trace_builder import TraceBuilder
+
+STEADY = Simulation(steps=60, run_luck=0, stage_luck=0, worker_luck=0, preempted=0)
+
+
+def captured(folder: Path, simulation: Simulation) -> Loop:
+    path = simulation.trace(np.random.default_rng(1)).write(folder / "run.pt.trace.json")
+    return read_loop(path)[0]
+
+
+def prediction(folder: Path, change: Change) -> Prediction:
+    return predict(captured(folder, STEADY), change)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 2.0])
+def test_a_faster_or_slower_stage(tmp_path: Path, factor: float) -> None:
+    made = prediction(tmp_path, Change(stages=(("transform::Blur", factor),)))
+    truth = captured(tmp_path, STEADY.with_stage("transform::Blur", factor or 1e-6))
+    assert made.step_us.value == pytest.approx(truth.measured_step_ns / 1e3, rel=0.05)
+    assert made.step_us.low < made.step_us.high
+
+
+@pytest.mark.parametrize("workers", [1, 3, 4])
+def test_other_numbers_of_workers(tmp_path: Path, workers: int) -> None:
+    made = prediction(tmp_path, Change(workers=workers))
+    other = Simulation(**{**STEADY.__dict__, "workers": workers})
+    assert made.step_us.value == pytest.approx(captured(tmp_path, other).measured_step_ns / 1e3, rel=0.05)
+
+
+def test_the_slowest_stage_is_what_limits(tmp_path: Path) -> None:
+    assert prediction(tmp_path, Change(workers=1)).limited_by == "transform::Blur"
+
+
+def test_a_capture_without_stages_predicts_nothing_and_says_why(tmp_path: Path) -> None:
+    path = TraceBuilder().step(0, 100).write(tmp_path / "run.pt.trace.json")
+    with pytest.raises(NothingToReport, match="Nothing can be predicted"):
+        read_loop(path)

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from annotate.trace_format import Stage
+from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.whatif import Change, parse_changes, predict, usual_changes
+from tb_dataplugin.whatif.change import changed
+from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+from tb_dataplugin.whatif.simulation import Orders, simulate
+
+SAMPLE, BLUR, CROP = Stage("sample", "Pictures"), Stage("transform", "Blur"), Stage("transform", "Crop")
+DECODE = Stage("decode", "PIL.Image")
+
+
+def loop(workers: int = 1, build_ms: float = 30, own_ms: float = 10, cpus: float = 64, **more: object) -> Loop:
+    """A loop that keeps one CPU busy wherever it works. Two thirds of a batch are Blur, a third is Crop."""
+    ms = 1e6
+    made = Loop(
+        settings=Settings(workers, prefetch=2, in_order=True),
+        build=Timed(((SAMPLE, BLUR), (SAMPLE, CROP)), np.array([[2 / 3, 1 / 3]]) * build_ms * ms),
+        way_ns=np.zeros(1),
+        receive=Timed(((),), np.zeros((1, 1))),
+        own_ns=np.array([own_ms * ms]),
+        build_cpus=1.0,
+        own_cpus=1.0,
+        cpus=cpus,
+        other_cpus=0.0,
+        batches_per_step=1.0,
+        samples_per_step=8.0,
+        batch_bytes=1000.0,
+        measured_step_ns=max(own_ms, build_ms / max(1, workers)) * ms,
+        measured_wait_ns=0.0,
+    )
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def step_ms(made: Loop, count: int = 96) -> float:
+    return float(simulate(made, Orders(np.arange(count), np.arange(count))).step_ns.mean()) / 1e6
+
+
+@pytest.mark.parametrize(("workers", "expected"), [(0, 40), (1, 30), (2, 15), (3, 10), (8, 10)])
+def test_a_step_takes_as_long_as_the_slower_of_the_loader_and_the_loop(workers: int, expected: float) -> None:
+    assert step_ms(loop(workers)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_more_workers_than_cpus_do_not_help() -> None:
+    alone, many = step_ms(loop(2, own_ms=0, cpus=2)), step_ms(loop(8, own_ms=0, cpus=2))
+    assert alone == pytest.approx(15, rel=1e-6)
+    assert many == pytest.approx(15, rel=0.02)
+
+
+def test_workers_that_sleep_need_no_cpu() -> None:
+    assert step_ms(loop(6, own_ms=0, cpus=1, build_cpus=0.0)) == pytest.approx(5, rel=1e-6)
+
+
+def test_other_programs_take_their_share() -> None:
+    assert step_ms(loop(1, own_ms=0, cpus=2, other_cpus=3.0)) == pytest.approx(60, rel=1e-6)
+
+
+def test_the_training_process_receives_one_batch_after_the_other() -> None:
+    receiving = Timed(((),), np.array([[12e6]]))
+    assert step_ms(loop(8, receive=receiving)) == pytest.approx(22, rel=1e-6)
+
+
+def test_a_slow_batch_holds_up_those_behind_it_only_in_order() -> None:
+    slow = Timed(((BLUR,),), np.array([[5e6]] * 7 + [[95e6]]))
+    in_order = loop(2, own_ms=8, build=slow)
+    free = replace(in_order, settings=replace(in_order.settings, in_order=False))
+    assert step_ms(free) < 0.95 * step_ms(in_order)
+
+
+def test_a_deeper_prefetch_carries_over_a_slow_batch() -> None:
+    slow = Timed(((BLUR,),), np.array([[5e6]] * 7 + [[45e6]]))
+    shallow = loop(2, own_ms=12, build=slow, settings=Settings(2, 1, True))
+    deep = replace(shallow, settings=Settings(2, 8, True))
+    assert step_ms(deep) < step_ms(shallow) - 1
+
+
+def test_a_change_of_a_stage_takes_what_it_calls_along() -> None:
+    nested = loop(1, build=Timed(((SAMPLE,), (SAMPLE, BLUR), (SAMPLE, BLUR, DECODE)), np.array([[1e6, 2e6, 4e6]])))
+    without = {name: changed(nested, Change(stages=((name, 0.0),))).build.total_ns[0] / 1e6 for name in NAMES}
+    assert without == {"transform::Blur": 1, "decode": 3, "decode::PIL.Image": 3, "sample::Pictures": 6}
+
+
+NAMES = ("transform::Blur", "decode", "decode::PIL.Image", "sample::Pictures")
+
+
+def test_transfer_is_the_way_and_the_receiving() -> None:
+    sent = loop(1, build_ms=5, own_ms=0, way_ns=np.array([1e6]), receive=Timed(((),), np.array([[9e6]])))
+    assert step_ms(changed(sent, Change(stages=(("transfer", 0.0),)))) == pytest.approx(5, rel=1e-6)
+
+
+def test_predictions_name_what_would_bring_most() -> None:
+    assert predict(loop(1), Change()).limited_by == "transform::Blur"
+    assert predict(loop(1), Change(workers=4)).limited_by == "step"
+    assert predict(loop(1), Change(stages=(("transform::Blur", 0.0),))).limited_by in ("step", "transform::Crop")
+
+
+def test_a_prediction_lies_in_its_interval_and_rates_follow_from_steps() -> None:
+    made = predict(loop(1), Change(workers=2))
+    assert made.step_us.low <= made.step_us.value <= made.step_us.high
+    assert made.samples_per_s is not None
+    assert made.samples_per_s.value == pytest.approx(8e6 / made.step_us.value)
+    assert made.samples_per_s.low <= made.samples_per_s.value <= made.samples_per_s.high
+    assert made.memory_bytes == 4000
+
+
+def test_what_the_simulation_misses_of_the_capture_scales_its_predictions() -> None:
+    slower = replace(loop(1), measured_step_ns=33e6)
+    assert predict(slower, Change(workers=2)).step_us.value == pytest.approx(16.5e3, rel=1e-6)
+
+
+def test_the_usual_changes_are_other_numbers_of_workers_and_the_longest_stages() -> None:
+    texts = [change.text for change in usual_changes(loop(1, cpus=2))]
+    assert texts == ["workers=0", "workers=2", "workers=4", "transform::Blur=0.5x", "transform::Crop=0.5x"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (Change(stages=(("transform::Foo", 0.1),)), "no stage transform::Foo"),
+        (Change(workers=1000), "workers=1000"),
+        (Change(prefetch=0), "prefetch=0"),
+    ],
+)
+def test_what_cannot_be_predicted_is_one_line(change: Change, words: str) -> None:
+    with pytest.raises(BadRequest, match=words):
+        predict(loop(1), change)
+
+
+@pytest.mark.parametrize("text", ["transform::Blur", "=0.1x", "transform::Blur=fast", "transform::Blur=-1x", "a=nanx"])
+def test_a_stage_is_asked_for_by_its_factor(text: str) -> None:
+    with pytest.raises(BadRequest, match=r"write it like"):
+        parse_changes([None], None, None, [text])
