@@ -15,6 +15,7 @@ import pytest
 
 from tb_dataplugin.drive import child
 from tb_dataplugin.drive.program import Program
+from tb_dataplugin.drive.witness import call_witness
 from tb_dataplugin.errors import CannotStart
 from tests.tb_dataplugin.drive.launched import OURS, environment, launched, plain, split, tool
 
@@ -206,6 +207,56 @@ def test_signals_are_forwarded(folder: Path) -> None:
         assert process.stdout.readline() == f"{int(number)}\n"
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, split(err)[0]) == (6, "", "")
+
+
+@pytest.mark.usefixtures("hears_all")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1, signal.SIGHUP])
+@pytest.mark.parametrize("to_all", [False, True])
+def test_a_signal_reaches_the_program_once_whether_sent_to_us_or_to_the_group(
+    number: signal.Signals, to_all: bool, folder: Path
+) -> None:
+    text = WAITS.format(numbers=[int(number), int(signal.SIGTERM)])
+    process = start([sys.executable, "-c", text], folder, start_new_session=True)
+    for sent in (number, signal.SIGTERM):  # the lower number is dealt with first
+        (os.killpg if to_all else os.kill)(process.pid, sent)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, split(err)[0]) == (6, f"{int(number)}\n15\n", "")
+
+
+def test_a_signal_to_each_process_of_the_group_reaches_the_program_once(folder: Path) -> None:
+    """As SLURM does: one after the other, to us first."""
+    process = start([sys.executable, "-c", WAITS.format(numbers=[10, 15])], folder, start_new_session=True)
+    with_us = {int(stat.parent.name): stat for stat in Path("/proc").glob("[0-9]*/stat")}
+    group = [pid for pid, stat in sorted(with_us.items()) if _group_of(stat) == process.pid]
+    assert group[0] == process.pid and len(group) == 3
+    for pid in group:
+        os.kill(pid, signal.SIGUSR1)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=60)[0] == "10\n15\n"
+
+
+def _group_of(stat: Path) -> int:
+    try:
+        return int(stat.read_text().rpartition(")")[2].split()[2])
+    except OSError:  # it has ended meanwhile
+        return 0
+
+
+def test_a_witness_that_is_gone_leaves_signals_to_be_forwarded() -> None:
+    witness = call_witness()
+    assert witness is not None
+    assert witness.saw(signal.SIGUSR1) is False
+    os.kill(witness.pid, signal.SIGKILL)
+    assert witness.saw(signal.SIGUSR1) is None
+    assert witness.saw(signal.SIGUSR1) is None
+    witness.dismiss()
+
+
+def test_nothing_of_ours_outlives_a_program_that_is_killed_with_us(folder: Path) -> None:
+    process = start([sys.executable, "-c", WAITS.format(numbers=[])], folder, start_new_session=True)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)  # all that held its streams is gone
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_a_signal_that_kills_the_program_kills_us(folder: Path) -> None:
