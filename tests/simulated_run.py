@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.reader.kineto import trace_from_json
 from tb_dataplugin.report.report_pb2 import Capture
@@ -38,6 +39,9 @@ class Simulation:
 
     def run(self, rng: np.random.Generator, pid: int) -> Capture:
         """One run of it, captured."""
+        return analyse(self.trace(rng, pid)).capture
+
+    def trace(self, rng: np.random.Generator, pid: int) -> Trace:
         builder = TraceBuilder().annotated(loaders=[{"batch_size": self.batch_size, "num_workers": self.workers}])
         for worker in range(self.workers):
             builder.worker(worker)
@@ -52,8 +56,7 @@ class Simulation:
             train = self.train_us * rng.lognormal(0, 0.05)
             builder.step(now, consumed + train - now).wait(now, consumed - now, "wait::DataLoader")
             now = consumed + train
-        trace = trace_from_json(builder.json(), Path(f"host_{pid}.1.pt.trace.json"))
-        return analyse(trace).capture
+        return trace_from_json(builder.json(), Path(f"host_{pid}.1.pt.trace.json"))
 
     def _luck(self, rng: np.random.Generator) -> list[dict[str, float]]:
         """Per worker: what a call of each stage takes in this run."""

@@ -13,6 +13,7 @@ from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.rules import small_reads
+from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, ONE_CALL
@@ -81,19 +82,20 @@ def check(signals: Signals) -> Finding | None:
     limit = None if cpu_use is None else cpu_use.limited_by
     hint = "" if signals.lock_limits_wait else LIMIT_ADVICE[limit]
     outlier = calls is not None and calls.longest_us >= ONE_CALL * calls.total_us and calls.count > 1
-    gain = signals.saved_without(rows, leader.cost_us)
+    saving = saved_without(signals, rows, leader.cost_us)
     return Finding(
         severity=_severity(signals, outlier),
         title=_title(signals, leader, calls if outlier else None),
         advice=OUTLIER_ADVICE if outlier else _advice(signals, leader.stage) + hint,
         stage=leader.name,
-        gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(gain),
+        gain_us_per_step=None if signals.mode == "replay" or outlier else signals.per_step(saving.us),
         evidence=(
             _waited(signals, leader),
             *_calls_evidence(calls, leader),
             *stage_line(signals, leader.name),
             *_parents(leader.stage, rows),
             *_limit_evidence(cpu_use, leader),
+            *(saving.why_more if signals.mode != "replay" and not outlier else ()),
         ),
         code="" if outlier else _code(leader.stage),
     )
