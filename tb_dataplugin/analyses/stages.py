@@ -114,7 +114,8 @@ class StageRow:
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
     extrapolated from the calls of which it was measured. `place` is the mean place of the calls
-    among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top.
+    among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top. `has_index`: its
+    calls are for samples of a known index.
     """
 
     path: Path
@@ -129,6 +130,7 @@ class StageRow:
     cpu_self_ns: int | None
     bytes: float | None
     place: float | None = None
+    has_index: bool = True
 
     @property
     def stage(self) -> Stage:
@@ -203,6 +205,7 @@ def _row(
         cpu_self_ns=None if cpu is None else max(0, cpu - int(cpu_below[here].sum())),
         bytes=_extrapolated(facts.bytes[here]),
         place=_mean_place(place[here]),
+        has_index=bool((facts.index[here] >= 0).any()),
     )
 
 

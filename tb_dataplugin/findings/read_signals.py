@@ -164,6 +164,7 @@ def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
         bytes=row.bytes,
         place=row.place,
         cpu_use=_cpu_use(spent) if spent else None,
+        has_index=row.has_index,
     )
 
 

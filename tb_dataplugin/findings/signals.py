@@ -83,6 +83,8 @@ class StageCalls:
     """Mean place among the calls right inside the enclosing stage, by their start; None at the top."""
     cpu_use: CpuUse | None
     """None when their CPU time was not recorded."""
+    has_index: bool = True
+    """False for items of an iterable dataset, which has no indices."""
 
     @property
     def stage(self) -> Stage:
