@@ -9,14 +9,17 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tb_dataplugin.drive import child
+from tb_dataplugin.drive.outcome import Note, Outcome, verdict
 from tb_dataplugin.drive.program import Program
 from tb_dataplugin.drive.witness import call_witness
 from tb_dataplugin.errors import CannotStart
+from tb_dataplugin.report.report_pb2 import Capture, Verdict
 from tests.tb_dataplugin.drive.launched import OURS, environment, launched, plain, split, tool
 
 PROGRAMS = {
@@ -61,7 +64,7 @@ def test_a_program_is_what_it_is_without_us(name: str, folder: Path) -> None:
     ours = launched(command, input="abc\n", cwd=folder, logdir=folder / "runs")
     assert (ours.status, ours.out, ours.err) == (alone.status, alone.out, alone.err)
     assert ours.line == "nothing was recorded: the program did not import torch.utils.data"
-    assert sorted(path.name for path in folder.iterdir()) == ["program.py"]
+    assert sorted(path.name for path in folder.rglob("*")) == ["nothing-recorded.txt", "program.py", "runs"]
 
 
 def test_quiet_leaves_the_last_line_out(folder: Path) -> None:
@@ -125,6 +128,35 @@ def test_bad_usage_is_125_as_2_may_be_the_programs(folder: Path) -> None:
     blocked = folder / "file"
     blocked.write_text("")
     assert launched(["true"], logdir=blocked / "runs").status == 125
+
+
+@pytest.mark.parametrize("logdir", ["/proc/nowhere/runs", "file/runs"])
+def test_a_log_directory_that_cannot_be_written_is_said_before_the_program_starts(logdir: str, folder: Path) -> None:
+    (folder / "file").write_text("")
+    ours = launched(["echo", "started"], logdir=Path(logdir), cwd=folder)
+    assert (ours.status, ours.out, ours.err) == (125, "", "")
+    assert ours.line.startswith("cannot write traces to /") and ours.line.endswith("; give another --logdir")
+
+
+def test_a_report_of_a_run_that_recorded_nothing_says_why(folder: Path) -> None:
+    ours = launched(["true"], logdir=folder / "runs")
+    said = plain(tool("report", str(folder / "runs")))
+    assert (said.status, said.out) == (1, "")
+    assert said.line == f"no traces below {folder / 'runs'}: {ours.line}"
+
+
+def test_a_run_in_a_folder_of_its_own_choice_leaves_none_behind(folder: Path) -> None:
+    done = plain(tool("run", "--", "true"), cwd=folder)
+    assert done.line.startswith("nothing was recorded")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_long_pause_for_writing_the_trace_is_said() -> None:
+    capture = Capture(verdict=Verdict(sentence="The device is busy."))
+    note = Note("recorded", "", 40, None, (), (), 6.1)
+    line = verdict([capture], Path("runs"), Outcome((note, replace(note, paused_s=0.2)), "", ""))
+    assert line.startswith("The device is busy. The program stood still for 6.10 s while the trace was written. More: ")
+    assert "stood" not in verdict([capture], Path("runs"), Outcome((replace(note, paused_s=0.2),), "", ""))
 
 
 def with_the_folder(folder: Path, program: str) -> list[str]:
