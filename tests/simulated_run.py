@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.reader.kineto import trace_from_json
 from tb_dataplugin.report.report_pb2 import Capture
@@ -38,11 +39,13 @@ class Simulation:
 
     def run(self, rng: np.random.Generator, pid: int) -> Capture:
         """One run of it, captured."""
-        trace = trace_from_json(self.trace(rng).json(), Path(f"host_{pid}.1.pt.trace.json"))
-        return analyse(trace).capture
+        return analyse(self.trace(rng, pid)).capture
 
-    def trace(self, rng: np.random.Generator) -> TraceBuilder:
-        """One run of it, as a trace."""
+    def trace(self, rng: np.random.Generator, pid: int) -> Trace:
+        return trace_from_json(self.file(rng).json(), Path(f"host_{pid}.1.pt.trace.json"))
+
+    def file(self, rng: np.random.Generator) -> TraceBuilder:
+        """One run of it, as the trace file that it writes."""
         builder = TraceBuilder().annotated(loaders=[{"batch_size": self.batch_size, "num_workers": self.workers}])
         for worker in range(self.workers):
             builder.worker(worker)

@@ -6,6 +6,7 @@ What it must know of other profilers stands in `torch_profiler`.
 from __future__ import annotations
 
 from _thread import get_ident
+from time import perf_counter
 from typing import Any, Final, Protocol
 
 import torch.profiler
@@ -58,6 +59,7 @@ class Profiler(torch.profiler.profile):
 
     def prepare_trace(self) -> None:
         self.is_given_up = False
+        self.stopped_at = perf_counter()
         if self.others.is_one_open:
             self._give_up()
             return
@@ -80,6 +82,7 @@ class Profiler(torch.profiler.profile):
     def stop_trace(self) -> None:
         if self.is_given_up:
             return
+        self.stopped_at = perf_counter()
         with undisturbed():
             self._is_open = self._is_recording = False
             super().stop_trace()

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -354,6 +355,9 @@ class Profile:
         guest.wrote(str(path))
         for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
             warn(f"annotate.profile: {note}")
+        paused = sentences.stood_still(perf_counter() - profiler.stopped_at)
+        if paused:
+            warn(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={self.options.active})")
         return Export(Path(path))
 
     def window_lost(self) -> None:

@@ -19,6 +19,17 @@ GAVE_WAY: Final = (
 )
 
 
+LONG_PAUSE_S: Final = 3.0
+"""From which a pause is mentioned: somebody who looks on would take it for a fault."""
+
+
+def stood_still(seconds: float) -> str:
+    """How long the program waited for the end of a window; "" where that was short."""
+    if seconds < LONG_PAUSE_S:
+        return ""
+    return f"the program stood still for {seconds:.1f} s while the trace was written"
+
+
 def nothing_recorded(options: CaptureOptions, steps: int, own_schedule: bool) -> str:
     """Why a capture has no window, and what to do."""
     what = "annotate.profile recorded nothing"

@@ -1,7 +1,8 @@
 """Datasets: `dataset`, and how a session times them.
 
 One `sample` span is one item that the DataLoader asked for. In nested datasets (``Subset`` of ``ImageFolder``)
-it carries the name of the outermost, and the inner ones open none of their own.
+it carries the name of the outermost that does more than choose items (torch's own ``Subset`` only does that), and the
+inner ones open none of their own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
 """Attributes under which a dataset keeps the datasets that it draws from."""
 
 _DATA_LIBRARIES: Final = frozenset({"numpy", "pandas", "polars", "pyarrow", "h5py", "zarr", "lmdb", "scipy", "jax"})
+
+_DEEPEST: Final = 16
 
 BATCHED: Final = ".__getitems__"
 """Ends the label of a `sample` span that covers a whole batch, fetched by a dataset's own ``__getitems__``."""
@@ -52,12 +55,23 @@ def time_dataset(patches: Patches, ds: object) -> None:
     """Time a dataset, the datasets inside it, and their transforms."""
     if not patches.first_visit(ds):
         return
-    if _is_data(ds) or not patches.follow(ds, _ITERABLE if _is_iterable(ds) else _MAP):
+    if _is_data(ds) or not patches.follow(ds, _ITERABLE if _is_iterable(ds) else _MAP, behind_subsets(ds)):
         patches.note(f"The dataset {type(ds).__name__} could not be timed; its transforms still are.")
     for inner in inner_datasets(ds):
         time_dataset(patches, inner)
     time_held(patches, ds)
     time_functions(patches, ds)
+
+
+def behind_subsets(ds: object) -> object:
+    """The dataset itself; of torch's ``Subset`` the one that it chooses from."""
+    data = sys.modules.get("torch.utils.data")
+    for _ in range(_DEEPEST):
+        inner = attribute(ds, "dataset") if data is not None and type(ds) is data.Subset else None
+        if inner is None or not _looks_like_dataset(inner):
+            break
+        ds = inner
+    return ds
 
 
 def follow_iteration(patches: Patches, ds: object) -> None:
@@ -131,7 +145,7 @@ def _timed_getitems(method: Method, followed: Followed) -> Method:
             return method(self, indices)
         if one_by_one:
             outer = thread.batch_sample
-            thread.batch_sample = outer or switch.hand_out("sample", type(self).__name__)
+            thread.batch_sample = outer or switch.hand_out("sample", type(behind_subsets(self)).__name__)
             try:
                 return method(self, indices)
             finally:

@@ -6,7 +6,7 @@ import multiprocessing
 from typing import Any
 
 from annotate.hooks.collating import Collate
-from annotate.hooks.datasets import time_dataset
+from annotate.hooks.datasets import behind_subsets, time_dataset
 from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
 from annotate.hooks.transforms import home_of, time_transform
@@ -39,7 +39,7 @@ def describe(loader: Any) -> LoaderMetadata:
     facts: LoaderMetadata = {"name": type(loader).__name__}
     ds = getattr(loader, "dataset", None)
     if ds is not None:
-        facts["dataset"] = type(ds).__name__
+        facts["dataset"] = type(behind_subsets(ds)).__name__
     batch_size = getattr(loader, "batch_size", None) or getattr(
         getattr(loader, "batch_sampler", None), "batch_size", None
     )

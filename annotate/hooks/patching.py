@@ -127,9 +127,14 @@ class Patches:
         if text not in self.notes:
             self.notes.append(text)
 
-    def follow(self, obj: object, timings: Mapping[str, Timing]) -> bool:
-        """Time calls of these methods on `obj`; False when it has none of them, or none that can be replaced."""
+    def follow(self, obj: object, timings: Mapping[str, Timing], named_for: object = None) -> bool:
+        """Time calls of these methods on `obj`; False when it has none of them, or none that can be replaced.
+
+        Args:
+            named_for: the object whose class names the stage and is its place in the code; None: `obj` itself.
+        """
         cls = type(obj)
+        name_of = cls if named_for is None else type(named_for)
         is_followed = False
         for name, timing in timings.items():
             method = own_method(cls, name)
@@ -137,8 +142,8 @@ class Patches:
                 continue
             replaced = self._replace(*method, cls, name, timing.make)
             if replaced is not None:
-                marker = replaced.followed[id(obj)] = switch.hand_out(timing.kind, cls.__name__ + timing.suffix)
-                define(switch.HANDED_OUT[marker], method[1])
+                marker = replaced.followed[id(obj)] = switch.hand_out(timing.kind, name_of.__name__ + timing.suffix)
+                define(switch.HANDED_OUT[marker], (own_method(name_of, name) or method)[1])
                 is_followed = True
         if is_followed:
             self._kept_alive.append(obj)

@@ -22,6 +22,8 @@ class Notes:
         self.state: State = "waiting"
         self.reason = ""
         self.batches = 0
+        self.paused_s = 0.0
+        """How long the program waited for its trace to be written, the longest of all."""
         self.files: Final[list[str]] = []
         """Traces of ours."""
         self.programs_files: Final[list[str]] = []
@@ -36,6 +38,7 @@ class Notes:
             "reason": self.reason,
             "batches": self.batches,
             "rank": rank(),
+            "paused_s": self.paused_s,
             "files": self.files,
             "programs_files": self.programs_files,
         }

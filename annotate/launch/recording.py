@@ -14,12 +14,14 @@ from _thread import get_ident
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Final
 
 import torch
 
 from annotate.capture import guest, session
 from annotate.capture.own_profiler import Profiler
+from annotate.capture.sentences import stood_still
 from annotate.capture.standing import Standing
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.ending import at_end
@@ -170,6 +172,7 @@ class Recording:
             self._end("nothing", reason)
             return
         self.notes.files.append(str(path))
+        self.notes.paused_s = max(self.notes.paused_s, perf_counter() - profiler.stopped_at)
         self._end("recorded")
 
     @property
@@ -227,7 +230,9 @@ class Recording:
         known, logdir = rank(), self._order.logdir
         if known is not None and known[0] != 0:
             return
+        paused = stood_still(self.notes.paused_s)
         line = f"recorded; `tb-dataplugin report {logdir}` or `tensorboard --logdir {logdir}` shows it"
+        line += f"; {paused}" if paused else ""
         if not self.notes.files:
             why = self.notes.reason or f"the program ended after {self.notes.batches} batches, before recording began"
             line = f"nothing was recorded: {why}"

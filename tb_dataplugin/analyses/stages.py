@@ -114,7 +114,8 @@ class StageRow:
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
     extrapolated from the calls of which it was measured. `place` is the mean place of the calls
-    among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top.
+    among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top. `has_index`: its
+    calls are for samples of a known index.
     """
 
     path: Path
@@ -129,6 +130,7 @@ class StageRow:
     cpu_self_ns: int | None
     bytes: float | None
     place: float | None = None
+    has_index: bool = True
 
     @property
     def stage(self) -> Stage:
@@ -140,7 +142,8 @@ def tabulate_stages(
 ) -> tuple[StageRow, ...] | Unavailable:
     """Rows in depth-first order, the largest total first among siblings. Spans that start in the window count.
 
-    `waited`: the data wait that each span caused, without the spans inside it; None when it is not known.
+    `waited`: the data wait that each span caused, without the spans inside it; None when it is not known. A row has it
+    of all its spans, also of those that began before the window: a wait within it may be theirs.
     """
     inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     if not (inside & ~_is_wait(tree)).any():
@@ -150,10 +153,18 @@ def tabulate_stages(
         )
         return Unavailable("stages", "no_stage_markers", message)
     cpu_below, place = _cpu_of_children(tree, facts), _places(tree)
+    caused = None if waited is None else _by_node(tree, waited)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
-        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], waited, cpu_below, place)
+        data_wait = None if caused is None else int(caused[number])
+        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], data_wait, cpu_below, place)
     return tuple(_depth_first(rows))
+
+
+def _by_node(tree: StageTree, waited: Int64Array) -> Int64Array:
+    total = np.zeros(len(tree.paths), dtype=np.int64)
+    np.add.at(total, tree.node, waited)
+    return total
 
 
 def groups(key: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
@@ -174,7 +185,7 @@ def _row(
     facts: SpanFacts,
     here: npt.NDArray[np.intp],
     path: Path,
-    waited: Int64Array | None,
+    data_wait_ns: int | None,
     cpu_below: Int64Array,
     place: Int64Array,
 ) -> StageRow:
@@ -189,11 +200,12 @@ def _row(
         p50_ns=p50,
         p95_ns=p95,
         max_ns=int(duration.max()),
-        data_wait_ns=None if waited is None or path[-1].kind in ("wait", "h2d") else int(waited[here].sum()),
+        data_wait_ns=None if path[-1].kind in ("wait", "h2d") else data_wait_ns,
         cpu_ns=cpu,
         cpu_self_ns=None if cpu is None else max(0, cpu - int(cpu_below[here].sum())),
         bytes=_extrapolated(facts.bytes[here]),
         place=_mean_place(place[here]),
+        has_index=bool((facts.index[here] >= 0).any()),
     )
 
 

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.cli.terminal import complain, forget_output
+from tb_dataplugin.drive.outcome import note_in
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, NothingToReport, UnreadableTrace
 from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
@@ -46,6 +47,9 @@ def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceF
             continue
         traces_below = sorted(find_traces(path, complain, () if follow_links else None), key=lambda trace: trace.id)
         if not traces_below:
+            note = note_in(path)
+            if note:
+                raise NothingToReport(f"no traces below {path}: {note}")
             raise NothingToReport(
                 f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: "
                 "capture one with annotate.profile, or name a trace file"

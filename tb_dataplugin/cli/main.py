@@ -49,7 +49,13 @@ def _asked_for(argv: Sequence[str]) -> Iterable[type[Command]]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error (see `compare`)."""
     words = sys.argv[1:] if argv is None else list(argv)
-    arguments = build_parser(words).parse_args(words)
+    try:
+        return _answer(build_parser(words).parse_args(words))
+    except KeyboardInterrupt:
+        return 130
+
+
+def _answer(arguments: argparse.Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # do not stop for a name that the terminal cannot show
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -60,8 +66,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         forget_output()
         return 0
-    except KeyboardInterrupt:
-        return 130
     except OSError as error:
         return _fail(DataPipelineError(f"cannot finish `{arguments.command}`: {error.strerror or error}"))
     except MemoryError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -57,7 +58,7 @@ class RunCommand:
         try:
             status = child.run(program, orders.environment_for(order, folder, os.environ))
             if not arguments.quiet:
-                _tell(folder, order, status)
+                _tell(folder, order, status, arguments.logdir is not None)
         finally:
             orders.take_back(folder)
         child.end_as(status)
@@ -73,17 +74,32 @@ def _command(words: list[str]) -> list[str]:
 def _logdir(given: Path | None) -> Path:
     """Absolute: the program may change its folder. Raises CannotStart where nothing can be written."""
     logdir = (given or Path("runs") / time.strftime("%Y%m%d-%H%M%S")).expanduser().absolute()
-    there = next(folder for folder in (logdir, *logdir.parents) if folder.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise CannotStart(125, f"cannot write traces to {logdir}: {there} cannot be written; give another --logdir")
+    try:
+        _try_to_write(logdir)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CannotStart(125, f"cannot write traces to {logdir}: {why}; give another --logdir") from None
     return logdir
 
 
-def _tell(folder: Path, order: orders.Order, status: int) -> None:
+def _try_to_write(logdir: Path) -> None:
+    """Raises OSError where no file can be made; leaves nothing behind."""
+    missing = [folder for folder in (logdir, *logdir.parents) if not folder.exists()]
+    try:
+        logdir.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=logdir):
+            pass
+    finally:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _tell(folder: Path, order: orders.Order, status: int, is_named: bool) -> None:
     """One line; whatever fails of it is said in its place, and the program's status stays."""
     with suppress(KeyboardInterrupt, OSError):
         try:
-            line = _line(folder, order, status)
+            line = _line(folder, order, status, is_named)
         except DataPipelineError as error:
             line = str(error)
         except Exception as error:
@@ -91,16 +107,20 @@ def _tell(folder: Path, order: orders.Order, status: int) -> None:
         complain(line)
 
 
-def _line(folder: Path, order: orders.Order, status: int) -> str:
+def _line(folder: Path, order: orders.Order, status: int, is_named: bool) -> str:
+    """`is_named`: the user named the log directory, and may look there."""
     found = outcome.read_outcome(folder)
     paths = outcome.traces(found)
     if not paths:
-        return outcome.why_nothing(found, status, order.standby)
+        why = outcome.why_nothing(found, status, order.standby)
+        if is_named:
+            outcome.leave_note(order.logdir, why)
+        return why
     from tb_dataplugin.pipeline import open_capture
 
     captures = [open_capture(path).capture for path in paths]
     ours = any(note.files for note in found.notes)
-    return outcome.verdict(captures, order.logdir if ours else paths[0].parent)
+    return outcome.verdict(captures, order.logdir if ours else paths[0].parent, found)
 
 
 def _count(text: str) -> int:

@@ -21,11 +21,19 @@ ALIKE: Final = 0.5
 """Share of the names in common from which two sets are of the same program. One loop recorded by torch 1.8 and 2.13 has
 0.54 of its operators in common, releases next to each other 0.67 to 1; unlike models had 0.03 to 0.48."""
 
+SAME: Final = 0.9
+"""Share of the operators in common, from which nothing else is asked: a new dataset leaves the training step as it is.
+Below it small models have most operators in common whatever they are for: nine unlike programs had up to
+0.79."""
+
 COMPILED: Final = ("Torch-Compiled", "CompiledFunction", "## Call CompiledFxGraph")
 """In names of operators that stand for any others: torch.compile was in use."""
 
 GENERAL_KINDS: Final = frozenset({"wait", "sampler", "wrapper", "transfer", "h2d", "read", "collate"})
 """Stages that unlike programs have in common."""
+
+GENERAL_DATASETS: Final = ("TensorDataset", "ConcatDataset", "ChainDataset", "StackDataset", "Subset")
+"""Classes of torch's own, which unlike programs have in common."""
 
 Names = frozenset[str]
 
@@ -35,17 +43,40 @@ def why_not_comparable(before: Sequence[Run], after: Sequence[Run]) -> str:
     replays = [{run.mode == "replay" for run in side} for side in (before, after)]
     if replays[0] != replays[1]:
         return "one side is a replay, which has no training step"
-    opinions = list(_opinions([_captures(side) for side in (before, after)]))
+    return _why_different([_captures(side) for side in (before, after)])
+
+
+def _why_different(sides: Sequence[Sequence[pb.Capture]]) -> str:
+    opinions = list(_opinions(sides))
     if opinions and all(opinions):
         return f"different programs ({', '.join(opinions)})"
-    return ""
+    if _common_operators(sides) >= SAME or not _have_unlike_data(sides):
+        return ""
+    names = (" and ".join(sorted({capture.loader.dataset for capture in side})) for side in sides)
+    return f"different programs (datasets {' and '.join(names)}, no stage in common)"
+
+
+def _have_unlike_data(sides: Sequence[Sequence[pb.Capture]]) -> bool:
+    """Datasets of other names, and not one stage of their own in common."""
+    datasets = [{capture.loader.dataset for capture in side} for side in sides]
+    stages = [
+        {name for capture in side for name in _stages(capture) if not name.startswith("decode::")} for side in sides
+    ]
+    is_known = all(stages) and all(name for side in datasets for name in side)
+    return is_known and not datasets[0] & datasets[1] and not stages[0] & stages[1]
+
+
+def _common_operators(sides: Sequence[Sequence[pb.Capture]]) -> float:
+    shared, known = _common([frozenset(name for capture in side for name in capture.operators) for side in sides])
+    return shared / known if known else 0.0
 
 
 def are_same_program(one: pb.Capture, other: pb.Capture) -> bool:
     """Whether the strongest evidence that both have speaks for one program; without any nothing is known."""
     if (one.mode == "replay") != (other.mode == "replay"):
         return False
-    return next(_opinions([[one], [other]]), "nothing to go by") == ""
+    sides = [[one], [other]]
+    return next(_opinions(sides), "nothing to go by") == "" and not _why_different(sides)
 
 
 def are_identical(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> bool:
@@ -77,7 +108,7 @@ def _opinions(sides: Sequence[Sequence[pb.Capture]]) -> Iterator[str]:
         shared, _ = _common(stages)
         if shared == 0 or shared >= ALIKE * min(map(len, stages)):
             yield "" if shared else "no stage in common"
-    datasets = [{capture.loader.dataset for capture in side} - {""} for side in sides]
+    datasets = [{capture.loader.dataset for capture in side} - {"", *GENERAL_DATASETS} for side in sides]
     if datasets[0] & datasets[1]:
         yield ""
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Final, NoReturn
 
 from tb_dataplugin.drive.program import Program, as_script
+from tb_dataplugin.drive.witness import Witness, call_witness
 from tb_dataplugin.errors import CannotStart
 
 _LEFT_ALONE: Final = ("SIGCHLD", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGSTOP", "SIGKILL")
@@ -18,11 +19,11 @@ _LEFT_ALONE: Final = ("SIGCHLD", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SI
 _OUR_OWN: Final = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS", "SIGPIPE", "SIGXFSZ")
 """Of what this process does."""
 _OF_THE_KERNEL: Final = 0
-"""Above this, ``si_code`` is the kernel's: Ctrl-C in a terminal reaches all of its processes."""
+"""Above this, ``si_code`` is the kernel's: Ctrl-C in a terminal reaches all processes in the foreground."""
 
 
 def run(program: Program, environment: Mapping[str, str]) -> int:
-    """Start it, forward signals, and wait for its end: the status that `os.waitpid` gives.
+    """Start it, forward the signals that have not reached it, and wait for its end: the status that `os.waitpid` gives.
 
     Raises:
         CannotStart: the system refuses to start it, or lacks what this needs.
@@ -35,6 +36,7 @@ def run(program: Program, environment: Mapping[str, str]) -> int:
     waited_for = {*signals, signal.SIGCHLD}
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would take the status away
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, waited_for)
+    witness = call_witness()
     try:
         pid = _start(program, environment, mask)
         while True:
@@ -42,11 +44,19 @@ def run(program: Program, environment: Mapping[str, str]) -> int:
             if ended:
                 return status
             came = signal.sigwaitinfo(waited_for)
-            if came.si_signo != signal.SIGCHLD and came.si_code <= _OF_THE_KERNEL:
+            if came.si_signo != signal.SIGCHLD and _is_for_us_alone(came, witness):
                 with suppress(ProcessLookupError):
                     os.kill(pid, came.si_signo)
     finally:
+        if witness is not None:
+            witness.dismiss()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _is_for_us_alone(came: signal.struct_siginfo, witness: Witness | None) -> bool:
+    """False where it has been sent to the program as well."""
+    has_witness = None if witness is None else witness.saw(came.si_signo)
+    return not has_witness and came.si_code <= _OF_THE_KERNEL
 
 
 def _forwarded() -> set[signal.Signals]:

@@ -6,9 +6,12 @@ import json
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from tb_dataplugin.units import duration
 
 if TYPE_CHECKING:
     from tb_dataplugin.report.report_pb2 import Capture
@@ -16,6 +19,14 @@ if TYPE_CHECKING:
 _NO_PYTHON: Final = "no Python with our hook was started (is it Python, without -I, -E and -S?)"
 _NO_TORCH: Final = "the program did not import torch.utils.data"
 _NO_LOADER: Final = "no DataLoader was iterated"
+
+
+LONG_PAUSE_S: Final = 3.0
+"""From which it is said that a program waited for its trace: who looks on would take it for a fault."""
+
+NOTE: Final = "nothing-recorded.txt"
+"""In the log directory, where there is nothing else to find: why."""
+MOST_OF_A_NOTE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,8 @@ class Note:
     rank: tuple[int, int] | None
     files: tuple[Path, ...]
     programs_files: tuple[Path, ...]
+    paused_s: float = 0.0
+    """How long it waited for its trace to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,7 @@ def _note(path: Path) -> Note | None:
             None if rank is None else (int(rank[0]), int(rank[1])),
             tuple(Path(file) for file in facts["files"]),
             tuple(Path(file) for file in facts["programs_files"]),
+            float(facts.get("paused_s", 0.0)),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -83,15 +97,24 @@ def how_to_look(logdir: Path) -> str:
     return f"`tb-dataplugin report {name}` or `tensorboard --logdir {name}`"
 
 
-def verdict(captures: Sequence[Capture], logdir: Path) -> str:
-    """The verdict of the capture whose training thread waits for data for the largest share, and how to look."""
+def verdict(captures: Sequence[Capture], logdir: Path, outcome: Outcome | None = None) -> str:
+    """The verdict of the capture whose training thread waits for data for the largest share, how to look, and what the
+    recording did to the program.
+    """
     worst = max(captures, key=lambda capture: capture.loader.wait_us / (capture.window_us or 1))
     whose = ""
     if len(captures) > 1:
         place = f"rank {worst.rank}" if worst.HasField("rank") else worst.name
         whose = f"{len(captures)} captures; the largest data wait is that of {place}: "
     sentence = worst.verdict.sentence.rstrip(". ")
-    return f"{whose}{sentence}. More: {how_to_look(logdir)}"
+    return f"{whose}{sentence}.{_pause(outcome)} More: {how_to_look(logdir)}"
+
+
+def _pause(outcome: Outcome | None) -> str:
+    longest = max((note.paused_s for note in outcome.notes), default=0.0) if outcome else 0.0
+    if longest < LONG_PAUSE_S:
+        return ""
+    return f" The program stood still for {duration(longest * 1e6)} while the trace was written."
 
 
 def why_nothing(outcome: Outcome, status: int, standby: bool) -> str:
@@ -113,3 +136,18 @@ def why_nothing(outcome: Outcome, status: int, standby: bool) -> str:
     else:
         why = {"": _NO_PYTHON, "python": _NO_TORCH, "torch": _NO_LOADER}[outcome.reached]
     return f"nothing was recorded: {why}"
+
+
+def leave_note(logdir: Path, line: str) -> None:
+    """Why there is nothing in this folder, for `report`. Never raises: the line was said already."""
+    with suppress(OSError):
+        logdir.mkdir(parents=True, exist_ok=True)
+        (logdir / NOTE).write_text(f"{line}\n")
+
+
+def note_in(logdir: Path) -> str:
+    """What `leave_note` left; "" without."""
+    with suppress(OSError):
+        if (logdir / NOTE).is_file():
+            return (logdir / NOTE).read_text(errors="replace")[:MOST_OF_A_NOTE].strip()
+    return ""

@@ -77,15 +77,15 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
 
 def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
     cost, window = capture.environment, capture.window_us
-    if cost.HasField("recorder_overhead_us"):
+    name = "recording cost"
+    if cost.HasField("recorder_overhead_us") and cost.marker_count:
         share = f"{percent(_share(cost.recorder_overhead_us, window))} of the window"
-        yield line("recording cost", duration(cost.recorder_overhead_us), share, plural(cost.marker_count, "marker"))
+        yield line(name, duration(cost.recorder_overhead_us), share, plural(cost.marker_count, "marker"))
+        name = "  DataLoader workers"
     if cost.worker_span_count:
         lived = sum(worker.alive_us for worker in capture.workers) or window
-        share = f"{percent(_share(cost.worker_overhead_us, lived))} of their time"
-        yield line(
-            "  DataLoader workers", duration(cost.worker_overhead_us), share, plural(cost.worker_span_count, "span")
-        )
+        share = f"{percent(_share(cost.worker_overhead_us, lived))} of the DataLoader workers' time"
+        yield line(name, duration(cost.worker_overhead_us), share, plural(cost.worker_span_count, "span"))
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:

@@ -29,11 +29,12 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
     abstained: list[NamedAbstention] = []
     for rule in all_rules():
         answer = rule.check(signals) if rule.applies(signals) else None
-        if isinstance(answer, Finding):
-            answer = _doubted(answer, signals)
-            findings.append(NamedFinding(rule.name, answer, gain_of(answer.gain_us_per_step, signals)))
-        elif isinstance(answer, Abstention):
+        if isinstance(answer, Abstention):
             abstained.append(NamedAbstention(rule.name, rule.title, answer.reason))
+            continue
+        for found in (answer,) if isinstance(answer, Finding) else answer or ():
+            known = _doubted(found, signals)
+            findings.append(NamedFinding(rule.name, known, gain_of(known.gain_us_per_step, signals)))
     return in_order(findings, signals), tuple(abstained)
 
 

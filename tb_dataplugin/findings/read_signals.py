@@ -60,6 +60,7 @@ def read_signals(results: Results) -> Signals:
         data_wait_us=wait,
         exposed_wait_us=None if loader is None or loader.exposed_ns is None else _us(loader.exposed_ns),
         wait_cost_us=steady_cost,
+        measured_cost_us=cost,
         loop_us=_us(results.window.duration_ns) + hidden,
         unsteady=steady if steady and steady.wait else None,
         wait_count=0 if loader is None else len(loader.duration_ns),
@@ -163,6 +164,7 @@ def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
         bytes=row.bytes,
         place=row.place,
         cpu_use=_cpu_use(spent) if spent else None,
+        has_index=row.has_index,
     )
 
 

@@ -10,7 +10,8 @@ from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 
-Check = Callable[[Signals], Finding | Abstention | None]
+Check = Callable[[Signals], Finding | Abstention | tuple[Finding, ...] | None]
+"""Several findings: one about each of several places."""
 
 About = Literal["samples", "workers", "delivery", "epochs", "copies", "host", "capture"]
 """What a rule is about, in the order of a batch's way; rules run in this order, and then by name."""

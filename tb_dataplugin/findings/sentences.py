@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from annotate.trace_format import StageKind, parse_span_name
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.occupancy import Occupancy
@@ -18,6 +20,8 @@ from tb_dataplugin.findings.worker_sentences import worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import duration, percent, plural
 from tb_dataplugin.words import NO_STAGES, cause_label, label_of
+
+_BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,9 @@ def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) ->
         limits=dict(_limits(results)),
         sawtooth=_sawtooth(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
-        workers=tuple(worker_sentence(summary, results.window) for summary in results.worker_summaries),
+        workers=tuple(
+            worker_sentence(summary, results.window, _built_share(results)) for summary in results.worker_summaries
+        ),
     )
 
 
@@ -120,6 +126,16 @@ def _stage_waits(results: Results) -> str:
     others = ", ".join(f"{label_of(NO_STAGES, name)} {percent(time / whole)}" for name, time in ranked)
     stages = f"{percent(summary.caused_ns / whole)} caused by stages"
     return f"{stages}, {others}" if others else stages
+
+
+def _built_share(results: Results) -> float | None:
+    """Of the data wait, what the stages caused that build batches."""
+    waits = results.attribution.wait_by_stage_ns
+    if not waits:
+        return None
+    stages = {name: parse_span_name(name) for name in waits}
+    built = sum(time for name, time in waits.items() if (stage := stages[name]) and stage.kind in _BUILDING)
+    return built / sum(waits.values())
 
 
 def _limits(results: Results) -> Iterator[tuple[Path, str]]:

@@ -83,6 +83,8 @@ class StageCalls:
     """Mean place among the calls right inside the enclosing stage, by their start; None at the top."""
     cpu_use: CpuUse | None
     """None when their CPU time was not recorded."""
+    has_index: bool = True
+    """False for items of an iterable dataset, which has no indices."""
 
     @property
     def stage(self) -> Stage:
@@ -253,14 +255,16 @@ class Signals:
     """Data wait that overlaps idle time; None without a device."""
     wait_cost_us: float | None
     """What faster data could save: idle time with cause `data_wait`; without a device the data wait itself."""
+    measured_cost_us: float | None
+    """The same as it was in the window: `wait_cost_us` is an estimate where the window is not steady."""
     wait_count: int
     """Waits in the window."""
     epoch_starts_us: float
-    """Part of `wait_cost_us` that follows an ``iter(loader)``."""
+    """Part of `measured_cost_us` that follows an ``iter(loader)``."""
     repeated_epoch_starts_us: float
     """Part of it that follows the ``iter(loader)`` of an epoch after the first."""
     head_of_line_us: float
-    """Part of `wait_cost_us` during which a later batch was finished already."""
+    """Part of `measured_cost_us` during which a later batch was finished already."""
     waits_by_stage: tuple[StageWait, ...] | None
     """Data wait by stage, the largest first; None when the stages are not in the trace."""
     stages: tuple[StageCalls, ...]
@@ -290,7 +294,7 @@ class Signals:
     loop_us: float = 0.0
     """Length of the window, had it been steady: `wait_cost_us` and gains are shares of it."""
     on_way_us: float = 0.0
-    """Part of `wait_cost_us` during which the batch waited for was finished, on its way to the training thread."""
+    """Part of `measured_cost_us` during which the batch waited for was finished, on its way to the training thread."""
     unsteady: SteadyState | None = None
     """The steady state where it is estimated because the window is not steady; `wait_cost_us` is that estimate then."""
     doubts: tuple[Doubt, ...] = ()
@@ -328,6 +332,17 @@ class Signals:
     def loop_share(self, time_us: float | None) -> float | None:
         """Of the window as it is in the steady state; None when unknown."""
         return None if time_us is None or not self.loop_us else time_us / self.loop_us
+
+    def in_steady_state(self, time_us: float) -> float:
+        """What a part of `measured_cost_us` is of `wait_cost_us`; the same where the window is steady."""
+        if self.wait_cost_us is None or not self.measured_cost_us:
+            return time_us
+        return time_us * self.wait_cost_us / self.measured_cost_us
+
+    @property
+    def cost_name(self) -> str:
+        """What `wait_cost_us` is a time of."""
+        return "idle: data wait" if self.has_device else "data wait"
 
     def per_step(self, time_us: float) -> float | None:
         return time_us / self.step_count if self.step_count else None
@@ -382,19 +397,3 @@ class Signals:
             if wait is not None and wait.data_wait_us and row.data_wait_us:
                 cost += row.data_wait_us * wait.cost_us / wait.data_wait_us
         return cost
-
-    def saved_without(self, calls: Iterable[StageCalls], least_us: float = 0.0) -> float:
-        """By how much `wait_cost_us` would shrink at most, were there no such calls.
-
-        The wait that they caused would go. Workers build batches also while nobody waits: without these calls every
-        batch is finished earlier by what they take of one worker's time. No more than the whole cost can go.
-
-        Args:
-            least_us: what they cost where that is more than their rows say: batches begun before the window have none.
-        """
-        rows = list(calls)
-        caused = max(least_us, self.cost_of(rows))
-        if not self.builds_batches_in_workers or not self.num_workers or self.wait_cost_us is None:
-            return caused
-        building = sum(row.self_us for row in rows) / self.num_workers
-        return min(self.wait_cost_us, max(caused, building))

@@ -43,6 +43,10 @@ MOSTLY_READY: Final = 0.5
 """Share of the data wait that is spent on batches which were finished before, from which building batches is not what
 the training thread waits for."""
 
+MOSTLY_BUILT: Final = 0.5
+"""Share of the data wait that the stages which build batches caused, from which building them is the bottleneck even
+where each batch was finished when it was asked for: its worker could not begin with the next one sooner."""
+
 WORKERS_STARVED: Final = 0.10
 """Mean share of the window in which workers are starved, from which a deeper queue gives them work."""
 

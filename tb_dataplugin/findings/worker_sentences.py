@@ -7,6 +7,7 @@ from tb_dataplugin.findings.signals import LIVED_THROUGH
 from tb_dataplugin.findings.thresholds import (
     INPUT_BOUND,
     LEAST_BATCHES,
+    MOSTLY_BUILT,
     MOSTLY_READY,
     UNEVEN,
     WORKERS_BUSY,
@@ -16,18 +17,19 @@ from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import percent, plural, ratio
 
 
-def worker_sentence(summary: WorkerSummary, window: Window) -> str:
+def worker_sentence(summary: WorkerSummary, window: Window, built_share: float | None = None) -> str:
+    """`built_share`: of the data wait, what the stages that build batches caused; None where that is not known."""
     busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
     who = plural(summary.workers, "DataLoader worker")
     lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
     whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"
-    balance = _balance(summary, busy, wait, "it" if lived_through else "the window")
+    balance = _balance(summary, busy, wait, "it" if lived_through else "the window", built_share)
     return f"{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
 
 
-def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str) -> str:
+def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str, built_share: float | None) -> str:
     """How busy they are against how long the training thread waits: the four corners, and what lies between."""
     if wait is None:
         return ""
@@ -39,7 +41,7 @@ def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str
         if busy < WORKERS_SPARE:
             return f" and the training thread {waits}: more of them would not help"
         return f" and the training thread {waits}: {they} {keep} up"
-    if (summary.ready_wait_share or 0.0) > MOSTLY_READY:
+    if (summary.ready_wait_share or 0.0) > MOSTLY_READY and (built_share or 0.0) < MOSTLY_BUILT:
         return f" and the training thread {waits}, but mostly for finished batches: building them is not the bottleneck"
     if busy >= WORKERS_BUSY:
         return f" and the training thread still {waits}: {they} cannot keep up"

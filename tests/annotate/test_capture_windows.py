@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from capture_helpers import load
 from torch.utils.data import DataLoader
 
 import annotate
+from annotate.capture import sentences
 from annotate.host.sampler import HostSampler
 
 
@@ -52,3 +54,18 @@ def test_a_loop_that_ends_in_the_warm_up_opens_no_window(tmp_path: Path, monkeyp
         for _ in prof.steps(loader):
             pass
     assert opened == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("longest", "is_said"), [(0.0, True), (1000.0, False)])
+def test_a_long_pause_at_the_end_of_a_window_is_said(
+    longest: float, is_said: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sentences, "LONG_PAUSE_S", longest)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with annotate.profile(tmp_path, wait=0, warmup=0, active=1) as prof:
+            for _ in prof.steps(annotate.loader(DataLoader(Numbers()))):
+                pass
+    said = [str(one.message) for one in caught if "stood still for" in str(one.message)]
+    assert len(said) == is_said

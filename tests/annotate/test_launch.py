@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -156,8 +157,16 @@ def test_annotate_itself_takes_the_place_of_what_watches(folder: Path) -> None:
 
 
 def test_the_finder_leaves_an_import_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spec, loader and the list of finders are afterwards what they are without it."""
-    (tmp_path / "watched.py").write_text("class DataLoader:\n    def __iter__(self): return iter('ab')\n")
+    """Spec, loader and the list of finders are what they are without it, and no frame of ours is around a module."""
+    (tmp_path / "watched.py").write_text("""
+import sys, traceback
+frames = [frame.filename for frame in traceback.extract_stack()]
+import watched_inside
+class DataLoader:
+    def __iter__(self): return iter('ab')
+""")
+    for name in ("watched_inside", "watched_next"):
+        (tmp_path / f"{name}.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(watch, "_WATCHED", "watched")
     monkeypatch.setattr(watch, "_begin", lambda: None)
@@ -167,7 +176,11 @@ def test_the_finder_leaves_an_import_as_it_is(tmp_path: Path, monkeypatch: pytes
     assert len(sys.meta_path) == len(before) + 1
     import watched  # type: ignore[import-not-found]
 
+    assert watch._armed == []  # it may still be looked at by those who import it
+    import watched_next  # type: ignore[import-not-found]  # noqa: F401
+
     try:
+        assert not any("_annotate_watch" in name for name in watched.frames)
         assert list(sys.meta_path) == before
         assert type(watched.__spec__.loader).__name__ == "SourceFileLoader"
         assert watched.__loader__ is watched.__spec__.loader
@@ -175,7 +188,42 @@ def test_the_finder_leaves_an_import_as_it_is(tmp_path: Path, monkeypatch: pytes
         assert watch._armed == []
     finally:
         watch.disarm()
-        del sys.modules["watched"]
+        for name in ("watched", "watched_inside", "watched_next"):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ctrl-C comes while our part in the program is being loaded: what that does."""
+    done: list[str] = []
+
+    def begin() -> None:
+        signal.raise_signal(signal.SIGINT)
+        done.append("begun")
+
+    monkeypatch.setattr("annotate.launch.begin.begin", begin)
+    watch.install()
+    return done
+
+
+def test_ctrl_c_while_we_begin_is_raised_in_the_programs_own_line(interrupted: list[str]) -> None:
+    try:
+        for _ in DataLoader(Numbers()):
+            pytest.fail("a batch came")
+    except KeyboardInterrupt as error:
+        frames = traceback.extract_tb(error.__traceback__)
+    assert [frame.filename for frame in frames] == [__file__]
+    assert interrupted == ["begun"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_we_begin_calls_the_programs_own_handler(interrupted: list[str]) -> None:
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.append("handled"))
+    try:
+        assert [int(batch) for batch in DataLoader(Numbers())] == [0, 1, 2, 3]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert interrupted == ["begun", "handled"]
 
 
 def test_a_program_whose_environment_lacks_annotate_gets_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_other_names_are_no_attributes() -> None:
 
 
 def test_a_change_is_predicted_from_a_file(tmp_path: Path) -> None:
-    path = Simulation(steps=24).trace(np.random.default_rng(1)).write(tmp_path / "run.pt.trace.json")
+    path = Simulation(steps=24).file(np.random.default_rng(1)).write(tmp_path / "run.pt.trace.json")
     made = tb_dataplugin.what_if(path, workers=1, stages={"transform::Blur": 0.5})
     assert made.change.text == "workers=1, transform::Blur=0.5x"
     assert made.step_us.low <= made.step_us.value <= made.step_us.high

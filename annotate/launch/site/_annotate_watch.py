@@ -2,7 +2,8 @@
 
 Standard library only, and little of it: every Python process of the program runs this, launchers and helpers included.
 Until torch's DataLoader is imported a finder stands in `sys.meta_path`; from then until the first iteration the methods
-that make iterators are looked at. Afterwards nothing of this is left.
+that make iterators are looked at. Afterwards nothing of this is left. Ctrl-C is about the program, also while this is
+at work: its traceback shows the program's line.
 """
 
 from __future__ import annotations
@@ -51,47 +52,20 @@ def leave_mark(name: str, text: str = "") -> None:
 
 
 class Finder:
-    """In `sys.meta_path` until torch's DataLoader is found."""
+    """In `sys.meta_path` until torch's DataLoader is there. It finds nothing: it is asked at each import, and the first
+    one after the DataLoader's own is in torch's package. So no frame of ours stands around what a module runs.
+    """
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != _WATCHED:
-            return None
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        module = sys.modules.get(_WATCHED)
+        if module is None or getattr(module.__spec__, "_initializing", False) or not hasattr(module, "DataLoader"):
+            return
         # A new list: another thread may be in the middle of the old one.
         sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
-        for finder in sys.meta_path:
-            find = getattr(finder, "find_spec", None)
-            spec = None if find is None else find(name, path, target)
-            if spec is not None:
-                if hasattr(spec.loader, "create_module") and hasattr(spec.loader, "exec_module"):
-                    spec.loader = Loader(spec)
-                return spec
-        return None
-
-
-class Loader:
-    """Stands for a module's loader until the module has been executed."""
-
-    def __init__(self, spec: Any) -> None:
-        self._spec = spec
-        self._loader = spec.loader
-
-    def create_module(self, spec: Any) -> Any:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._spec.loader = self._loader
-        if module.__loader__ is self:
-            module.__loader__ = self._loader
-        self._loader.exec_module(module)
         try:
             _arm_module(module)
         except Exception as error:
             leave_mark("failed", f"{type(error).__name__}: {error}")
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_loader":
-            raise AttributeError(name)
-        return getattr(self._loader, name)
 
 
 def _arm_module(module: ModuleType) -> None:
@@ -135,7 +109,12 @@ def _first_iteration(cls: type, name: str, original: Callable[..., Any]) -> Any:
             return original(self, *args, **kwargs)
         is_in_place = vars(cls).get(name) is make_iterator
         disarm()
-        _begin()
+        try:
+            _begin()
+        except KeyboardInterrupt:
+            if name != "__iter__" or not _has_pythons_ctrl_c():
+                raise
+            return _interrupted()
         method = getattr(cls, name) if is_in_place else original
         return method(self, *args, **kwargs)
 
@@ -161,16 +140,55 @@ def disarm() -> None:
 
 
 def _begin() -> None:
-    """A DataLoader is about to be iterated."""
+    """A DataLoader is about to be iterated. Ctrl-C waits for the end of this, and is then the program's."""
     worker = sys.modules.get("torch.utils.data._utils.worker")
     if getattr(worker, "_worker_info", None) is not None:  # in a DataLoader worker
         return
+    deliver = _hold_ctrl_c()
     try:
         from annotate.launch import begin
 
         begin.begin()
     except Exception as error:
         leave_mark("failed", f"{type(error).__name__}: {error}")
+    finally:
+        deliver()
+
+
+def _hold_ctrl_c() -> Callable[[], None]:
+    """Have it wait until what is returned is called, which calls its handler if it came."""
+    import signal
+    import threading
+
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    came: list[tuple[int, Any]] = []
+
+    def note(number: int, frame: Any) -> None:
+        came.append((number, frame))
+
+    def deliver() -> None:
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])
+
+    signal.signal(signal.SIGINT, note)
+    return deliver
+
+
+def _has_pythons_ctrl_c() -> bool:
+    import signal
+
+    return signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def _interrupted() -> Any:
+    """An iterator that raises KeyboardInterrupt in the frame of the loop that asks it."""
+    import signal
+
+    return map(signal.default_int_handler, (signal.SIGINT,), (None,))
 
 
 def make_importable() -> None:

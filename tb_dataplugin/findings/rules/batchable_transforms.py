@@ -6,6 +6,7 @@ from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import containers
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
@@ -21,32 +22,36 @@ DataLoader(..., collate_fn=annotate.collate(collate))"""
 
 @rule(title="Small transforms that could run once per batch", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | None:
-    if not signals.wait_cost_us:
+    if not signals.wait_cost_us or not signals.data_wait_us:
         return None
     held = containers(signals.stages)
     tiny = [calls for calls in signals.stages if _is_tiny(calls) and calls.path not in held]
     tiny.sort(key=lambda calls: -calls.self_us)
     cost = signals.cost_of(tiny)
-    share = cost / signals.wait_cost_us
+    share = sum(calls.data_wait_us or 0.0 for calls in tiny) / signals.data_wait_us
     if share < TINY_TOGETHER:
         return None
     names = ", ".join(dict.fromkeys(calls.stage.label for calls in tiny))
-    gain = signals.per_step(signals.saved_without(tiny)) if signals.mode != "replay" else None
+    saving = saved_without(signals, tiny)
+    gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
         title=f"Small transforms that run once per sample caused {percent(share)} of the data wait: {names}",
         advice="Apply those that treat every sample alike to the whole batch, in collate or on the device: the "
         "overhead of a call is then paid once per batch.",
         stage=most_waited_for(signals, tiny),
-        evidence=tuple(
-            time(
-                "call_self_time",
-                calls.self_us / calls.count,
-                f"{calls.stage.label}: {plural(calls.count, 'call')} of {duration(calls.self_us / calls.count)}",
-                whole="call",
-                stage=calls.stage.name,
-            )
-            for calls in tiny
+        evidence=(
+            *(
+                time(
+                    "call_self_time",
+                    calls.self_us / calls.count,
+                    f"{calls.stage.label}: {plural(calls.count, 'call')} of {duration(calls.self_us / calls.count)}",
+                    whole="call",
+                    stage=calls.stage.name,
+                )
+                for calls in tiny
+            ),
+            *(saving.why_more if gain else ()),
         ),
         gain_us_per_step=gain,
         code=CODE,

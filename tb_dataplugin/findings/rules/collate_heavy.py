@@ -6,6 +6,7 @@ from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.thresholds import HEAVY_PART
@@ -25,14 +26,15 @@ def check(signals: Signals) -> Finding | None:
     if wait is None or wait.share < HEAVY_PART:
         return None
     rows = [calls for calls in signals.stages if calls.stage == wait.stage]
-    gain = signals.per_step(signals.saved_without(rows, wait.cost_us)) if signals.mode != "replay" else None
+    saving = saved_without(signals, rows, wait.cost_us)
+    gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, gain, otherwise_us=wait.cost_us),
         title=f"{wait.name} caused {percent(wait.share)} of the data wait",
         advice="Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one "
         "block of shared memory; pad or convert per sample, or once on the device.",
         stage=wait.name,
-        evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name)),
+        evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name), *(saving.why_more if gain else ())),
         gain_us_per_step=gain,
         code="torch.stack(images, out=buffer)  # what default_collate does for tensors of one shape",
     )

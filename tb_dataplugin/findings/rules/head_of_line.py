@@ -17,7 +17,7 @@ from tb_dataplugin.units import duration, percent
 
 @rule(title="Head-of-line waits", about="delivery", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    cost = signals.wait_cost_us
+    cost = signals.measured_cost_us
     if not cost:
         return None
     if signals.workers is None:
@@ -27,19 +27,20 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     if (signals.loader is not None and signals.loader.in_order is False) or signals.lock_limits_wait:
         return None
-    lost = min(signals.head_of_line_us, starved * signals.window_us)
+    lost = min(signals.in_steady_state(signals.head_of_line_us), starved * signals.window_us)
     gain = signals.per_step(lost)
+    whole = "time that the device waits for data" if signals.has_device else "data wait"
     starved_text = f"DataLoader workers are starved for {percent(starved)} {signals.workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=lost),
-        title=f"For {percent(held_back)} of the data wait, a later batch was finished but held back by an earlier one",
+        title=f"For {percent(held_back)} of the {whole}, a later batch was finished but held back by an earlier one",
         advice="If the order of batches does not matter, take whichever finishes first (torch 2.6 or later). Runs "
         "are then no longer reproducible batch by batch. Look for slow samples, too.",
         evidence=(
             time(
                 "head_of_line",
                 signals.head_of_line_us,
-                f"{duration(signals.head_of_line_us)} of {duration(cost)} of data wait",
+                f"{duration(signals.head_of_line_us)} of {duration(cost)} of {signals.cost_name}",
             ),
             share("workers_starved", starved, signals.workers.whole, starved_text),
         ),

@@ -23,15 +23,17 @@ def check(signals: Signals) -> Finding | None:
         return None
     worst = max(hidden, key=lambda calls: calls.total_us)
     transform, whole = worst.path[-2], totals[worst.path[:-1]]
+    is_pil = worst.stage.label.startswith("PIL")
+    how = "PIL decodes when pixels are first needed, here" if is_pil else f"{worst.stage.label} is called"
     text = f"{duration(worst.total_us)} of {duration(whole)} in {plural(worst.count, 'call')}"
     return Finding(
         severity="low",
         title=f"{percent(worst.total_us / whole)} of {transform.name} is decoding, not {transform.label}",
-        advice=f"PIL decodes when pixels are first needed, here inside {transform.label}. Replacing {transform.label} "
-        "would save only the rest; for this part, decode faster or decode less.",
+        advice=f"{how} inside {transform.label}. Replacing {transform.label} would save only the rest; for this part, "
+        "decode faster or decode less.",
         stage=worst.stage.name,
         evidence=(time("decode_time", worst.total_us, text, whole=transform.name, stage=worst.stage.name),),
-        code=CODE,
+        code=CODE if is_pil else "",
     )
 
 

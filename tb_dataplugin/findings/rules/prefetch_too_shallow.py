@@ -35,10 +35,16 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
             share("workers_starved", workers.starved, workers.whole, starved),
-            time("steady_wait", steady, f"{duration(steady)} of data wait without epoch starts"),
+            time("steady_wait", steady, _wait_text(signals, steady)),
         ),
         gain_us_per_step=gain,
         code=f"DataLoader(..., prefetch_factor={2 * factor})",
         confidence="likely",
         confidence_reason="It helps only where slow batches are followed by fast ones.",
     )
+
+
+def _wait_text(signals: Signals, steady: float) -> str:
+    if signals.unsteady is not None:
+        return f"about {duration(steady)} of {signals.cost_name} in as many steps of the steady state (estimated)"
+    return f"{duration(steady)} of {signals.cost_name} without epoch starts"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
@@ -23,17 +26,17 @@ def check(signals: Signals) -> Finding | Abstention | None:
     candidates = [(saved, step) for step in steps if (saved := _saved(signals, step)) is not None]
     if not candidates:
         return None
-    saved, step = max(candidates, key=lambda candidate: candidate[0])
+    saving, step = max(candidates, key=lambda candidate: candidate[0].us)
     label, kept = step.calls.stage.label, percent(step.ratio)
     before = ", ".join(calls.stage.label for calls in step.before if calls.stage.kind == "transform")
-    gain = signals.per_step(saved) if signals.mode != "replay" else None
+    gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     after = f"sample, after {before} worked on all of it" if before else "decoded sample"
     return Finding(
-        severity=severity(signals, gain, otherwise_us=saved),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{label} keeps {kept} of each {after}",
         advice=_advice(label, before, kept, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
-        evidence=_evidence(step),
+        evidence=(*_evidence(step), *(saving.why_more if gain else ())),
         gain_us_per_step=gain,
         confidence="likely",
         confidence_reason="This assumes that the time of the earlier transforms grows with the size of their input, "
@@ -72,14 +75,15 @@ def _advice(label: str, before: str, kept: str, *, bounded: bool) -> str:
     )
 
 
-def _saved(signals: Signals, step: Step) -> float | None:
+def _saved(signals: Signals, step: Step) -> Saving | None:
     """Of the cost, at most: decoding and transforms before it, as far as they work on what is thrown away."""
     if step.ratio is None or not step.shrinks:
         return None
     rows, cost = _with_inner(signals.stages, step.before), signals.wait_cost_us
     if not cost or signals.cost_of(rows) * (1 - step.ratio) < EARLIER_WORTH * cost:
         return None
-    return signals.saved_without(rows) * (1 - step.ratio)
+    saving = saved_without(signals, rows)
+    return replace(saving, us=saving.us * (1 - step.ratio))
 
 
 def _with_inner(stages: tuple[StageCalls, ...], before: tuple[StageCalls, ...]) -> list[StageCalls]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import LEADING_STAGE, SMALL_READ_BYTES
@@ -29,7 +30,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     count, size = sum(calls.count for calls in sized), sum(calls.bytes or 0.0 for calls in sized)
     if size / count >= SMALL_READ_BYTES:
         return None
-    gain = signals.per_step(signals.saved_without(rows, cost)) if signals.mode != "replay" else None
+    saving = saved_without(signals, rows, cost)
+    gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     each = sum(calls.total_us for calls in sized) / count
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
@@ -40,6 +42,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(
             time("read_time", each, f"{plural(count, 'read')} of {duration(each)} on average", whole="read"),
             *_cached(signals),
+            *(saving.why_more if gain else ()),
         ),
         gain_us_per_step=gain,
         code=CODE,

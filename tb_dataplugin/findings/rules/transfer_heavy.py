@@ -9,6 +9,7 @@ from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import saved_on_the_way
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageWait
 from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, WAY_BYTES_PER_S
@@ -38,8 +39,8 @@ def check(signals: Signals) -> Finding | None:
 def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     size = _batch_bytes(signals)
     light = size is not None and size / WAY_BYTES_PER_S * 1e6 < each - HAND_OVER_US
-    cost = min(signals.wait_cost_us or wait.cost_us, max(wait.cost_us, signals.on_way_us))
-    spare = cost - signals.wait_count * HAND_OVER_US * wait.cost_us / wait.data_wait_us
+    saving = saved_on_the_way(signals, wait)
+    spare = saving.us - signals.wait_count * HAND_OVER_US * wait.cost_us / wait.data_wait_us
     gain = signals.per_step(max(0.0, spare))
     no_cpu = judge_cpus(signals).saturated
     return Finding(
@@ -48,7 +49,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
         f"{percent(wait.share)} of the data wait",
         advice=LOCKED if light else SMALLER,
         stage=TRANSFER,
-        evidence=_evidence(signals, wait, size),
+        evidence=(*_evidence(signals, wait, size), *saving.why_more),
         gain_us_per_step=gain,
         confidence="possible" if no_cpu else "likely",
         confidence_reason="No CPU is free, so part of it may be waiting for one."
@@ -58,7 +59,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
 
 
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:
-    text = f"{duration(wait.data_wait_us)} in {plural(signals.wait_count, 'wait')}"
+    text = f"caused {duration(wait.data_wait_us)} of {duration(signals.data_wait_us)} of data wait"
     spent = time("wait_by_stage", wait.data_wait_us, text, stage=TRANSFER)
     if size is None:
         return (spent,)

@@ -25,6 +25,14 @@ def test_the_text_report_is_the_default(tmp_path: Path, capsys: pytest.CaptureFi
     assert "The device is idle for 50.0% of the window" in capsys.readouterr().out
 
 
+def test_what_recording_cost_has_no_line_of_zeros(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    overhead = {"marker_us": 0.0, "marker_count": 0, "worker_span_us": 985.0, "worker_span_count": 816}
+    path = training_run().annotated(overhead=overhead).write(tmp_path / "run.json")
+    assert main(["report", str(path)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "recording cost" in line]
+    assert len(lines) == 1 and "of the DataLoader workers' time, 816 spans" in lines[0]
+
+
 def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = training_run().write(tmp_path / "run.json")
     assert main(["report", str(path), "--format", "json", "-o", str(tmp_path / "out.json")]) == 0

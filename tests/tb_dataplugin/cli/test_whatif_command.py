@@ -13,7 +13,7 @@ from tests.trace_builder import TraceBuilder
 
 @pytest.fixture
 def capture(tmp_path: Path) -> Path:
-    return Simulation(steps=24).trace(np.random.default_rng(1)).write(tmp_path / "run.pt.trace.json")
+    return Simulation(steps=24).file(np.random.default_rng(1)).write(tmp_path / "run.pt.trace.json")
 
 
 def test_every_number_of_workers_has_a_prediction(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,6 +44,34 @@ def test_unlike_programs_are_said_to_be(before: str, after: str) -> None:
     assert found.sentence.startswith("Not comparable: different programs (") and "operators in common" in found.sentence
 
 
+SMALL = ["AddmmBackward", "ReluBackward", "aten::cross_entropy_loss", "aten::linear", "aten::relu", "aten::item"]
+
+
+def with_sample(capture: Capture) -> Capture:
+    capture.stages.add(kind="sample", label=capture.loader.dataset)
+    return capture
+
+
+def test_small_models_with_most_operators_in_common_are_told_apart_by_their_data() -> None:
+    spectra = with_sample(program([*SMALL, "aten::flatten"], [], "Spectra"))
+    photos = with_sample(program([*SMALL, "aten::conv2d"], ["Crop"], "Photos"))
+    assert why(spectra, photos) == "different programs (datasets Spectra and Photos, no stage in common)"
+    assert not are_same_program(spectra, photos)
+
+
+def test_a_new_dataset_for_the_same_training_step_is_the_same_program() -> None:
+    before = with_sample(program(MODEL, ["Crop"], "Photos"))
+    after = with_sample(program(MODEL, ["FastCrop"], "FastPhotos"))
+    assert why(before, after) == ""
+
+
+def test_a_dataset_of_torchs_own_does_not_make_programs_the_same() -> None:
+    assert why(program(MODEL, [], "TensorDataset"), program(OTHER, [], "TensorDataset")).startswith(
+        "different programs"
+    )
+    assert why(program(MODEL, [], "Pets"), program(OTHER, [], "Pets")) == ""
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

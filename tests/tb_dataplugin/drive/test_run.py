@@ -9,13 +9,17 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tb_dataplugin.drive import child
+from tb_dataplugin.drive.outcome import Note, Outcome, verdict
 from tb_dataplugin.drive.program import Program
+from tb_dataplugin.drive.witness import call_witness
 from tb_dataplugin.errors import CannotStart
+from tb_dataplugin.report.report_pb2 import Capture, Verdict
 from tests.tb_dataplugin.drive.launched import OURS, environment, launched, plain, split, tool
 
 PROGRAMS = {
@@ -60,7 +64,7 @@ def test_a_program_is_what_it_is_without_us(name: str, folder: Path) -> None:
     ours = launched(command, input="abc\n", cwd=folder, logdir=folder / "runs")
     assert (ours.status, ours.out, ours.err) == (alone.status, alone.out, alone.err)
     assert ours.line == "nothing was recorded: the program did not import torch.utils.data"
-    assert sorted(path.name for path in folder.iterdir()) == ["program.py"]
+    assert sorted(path.name for path in folder.rglob("*")) == ["nothing-recorded.txt", "program.py", "runs"]
 
 
 def test_quiet_leaves_the_last_line_out(folder: Path) -> None:
@@ -124,6 +128,35 @@ def test_bad_usage_is_125_as_2_may_be_the_programs(folder: Path) -> None:
     blocked = folder / "file"
     blocked.write_text("")
     assert launched(["true"], logdir=blocked / "runs").status == 125
+
+
+@pytest.mark.parametrize("logdir", ["/proc/nowhere/runs", "file/runs"])
+def test_a_log_directory_that_cannot_be_written_is_said_before_the_program_starts(logdir: str, folder: Path) -> None:
+    (folder / "file").write_text("")
+    ours = launched(["echo", "started"], logdir=Path(logdir), cwd=folder)
+    assert (ours.status, ours.out, ours.err) == (125, "", "")
+    assert ours.line.startswith("cannot write traces to /") and ours.line.endswith("; give another --logdir")
+
+
+def test_a_report_of_a_run_that_recorded_nothing_says_why(folder: Path) -> None:
+    ours = launched(["true"], logdir=folder / "runs")
+    said = plain(tool("report", str(folder / "runs")))
+    assert (said.status, said.out) == (1, "")
+    assert said.line == f"no traces below {folder / 'runs'}: {ours.line}"
+
+
+def test_a_run_in_a_folder_of_its_own_choice_leaves_none_behind(folder: Path) -> None:
+    done = plain(tool("run", "--", "true"), cwd=folder)
+    assert done.line.startswith("nothing was recorded")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_long_pause_for_writing_the_trace_is_said() -> None:
+    capture = Capture(verdict=Verdict(sentence="The device is busy."))
+    note = Note("recorded", "", 40, None, (), (), 6.1)
+    line = verdict([capture], Path("runs"), Outcome((note, replace(note, paused_s=0.2)), "", ""))
+    assert line.startswith("The device is busy. The program stood still for 6.10 s while the trace was written. More: ")
+    assert "stood" not in verdict([capture], Path("runs"), Outcome((replace(note, paused_s=0.2),), "", ""))
 
 
 def with_the_folder(folder: Path, program: str) -> list[str]:
@@ -206,6 +239,56 @@ def test_signals_are_forwarded(folder: Path) -> None:
         assert process.stdout.readline() == f"{int(number)}\n"
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, split(err)[0]) == (6, "", "")
+
+
+@pytest.mark.usefixtures("hears_all")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1, signal.SIGHUP])
+@pytest.mark.parametrize("to_all", [False, True])
+def test_a_signal_reaches_the_program_once_whether_sent_to_us_or_to_the_group(
+    number: signal.Signals, to_all: bool, folder: Path
+) -> None:
+    text = WAITS.format(numbers=[int(number), int(signal.SIGTERM)])
+    process = start([sys.executable, "-c", text], folder, start_new_session=True)
+    for sent in (number, signal.SIGTERM):  # the lower number is dealt with first
+        (os.killpg if to_all else os.kill)(process.pid, sent)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, split(err)[0]) == (6, f"{int(number)}\n15\n", "")
+
+
+def test_a_signal_to_each_process_of_the_group_reaches_the_program_once(folder: Path) -> None:
+    """As SLURM does: one after the other, to us first."""
+    process = start([sys.executable, "-c", WAITS.format(numbers=[10, 15])], folder, start_new_session=True)
+    with_us = {int(stat.parent.name): stat for stat in Path("/proc").glob("[0-9]*/stat")}
+    group = [pid for pid, stat in sorted(with_us.items()) if _group_of(stat) == process.pid]
+    assert group[0] == process.pid and len(group) == 3
+    for pid in group:
+        os.kill(pid, signal.SIGUSR1)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=60)[0] == "10\n15\n"
+
+
+def _group_of(stat: Path) -> int:
+    try:
+        return int(stat.read_text().rpartition(")")[2].split()[2])
+    except OSError:  # it has ended meanwhile
+        return 0
+
+
+def test_a_witness_that_is_gone_leaves_signals_to_be_forwarded() -> None:
+    witness = call_witness()
+    assert witness is not None
+    assert witness.saw(signal.SIGUSR1) is False
+    os.kill(witness.pid, signal.SIGKILL)
+    assert witness.saw(signal.SIGUSR1) is None
+    assert witness.saw(signal.SIGUSR1) is None
+    witness.dismiss()
+
+
+def test_nothing_of_ours_outlives_a_program_that_is_killed_with_us(folder: Path) -> None:
+    process = start([sys.executable, "-c", WAITS.format(numbers=[])], folder, start_new_session=True)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)  # all that held its streams is gone
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_a_signal_that_kills_the_program_kills_us(folder: Path) -> None:

@@ -39,6 +39,14 @@ def test_workers_are_judged_by_how_busy_they_are_and_how_long_is_waited(summary:
     assert words in worker_sentence(summary, Window(0, 100))
 
 
+def test_building_is_the_bottleneck_where_its_stages_caused_the_data_wait_though_batches_are_ready_when_asked_for() -> (
+    None
+):
+    summary = workers(90, 40, ready_wait_share=0.8)
+    assert "still waits 40.0% of it: they cannot keep up" in worker_sentence(summary, Window(0, 100), 0.84)
+    assert "building them is not the bottleneck" in worker_sentence(summary, Window(0, 100), 0.2)
+
+
 def test_few_batches_are_not_uneven_work() -> None:
     assert "mean work" not in worker_sentence(workers(90, 40, skew=1.8, batches=3), Window(0, 100))
 

@@ -18,7 +18,7 @@ STEADY = Simulation(steps=60, run_luck=0, stage_luck=0, worker_luck=0, preempted
 
 
 def captured(folder: Path, simulation: Simulation) -> Loop:
-    path = simulation.trace(np.random.default_rng(1)).write(folder / "run.pt.trace.json")
+    path = simulation.file(np.random.default_rng(1)).write(folder / "run.pt.trace.json")
     return read_loop(path)[0]
 
 

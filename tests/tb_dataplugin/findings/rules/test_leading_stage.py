@@ -1,8 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 import annotate.trace_format as trace_format
-from tb_dataplugin.findings.rules.leading_stage import ADVICE, ELSEWHERE
-from tests.tb_dataplugin.findings.cases import CHAIN, evidence_of, finding_in, finding_of, input_bound, reading
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.leading_stage import check
+from tb_dataplugin.findings.signals import HotLine
+from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE
+from tests.tb_dataplugin.findings.cases import (
+    CHAIN,
+    evidence_of,
+    finding_in,
+    finding_of,
+    input_bound,
+    reading,
+    signals_of,
+)
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -39,6 +54,61 @@ def test_arrays_in_an_npz_are_not_advised_to_become_smaller_images() -> None:
     assert said.stage == "decode::numpy.NpzFile"
     assert ".npy" in said.advice and "image" not in said.advice
     assert said.code.startswith("np.save")
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("json.load", "Parse each file once"),
+        ("pickle.loads", "Parse each file once"),
+        ("pandas.read_csv", "columns and rows"),
+        ("pyarrow.parquet.ParquetFile.read_row_group", "columns and rows"),
+        ("pyarrow.json.read_json", "Parse each file once"),
+        ("zarr.Array", "read in one piece"),
+        ("soundfile.read", "excerpt"),
+        ("torchvision.io.read_video", "frames"),
+        ("torchvision.io.decode_jpeg", "a smaller image"),
+        ("cv2.VideoCapture.read", "frames"),
+        ("mylib.unpack", "faster decoder"),
+    ],
+)
+def test_advice_about_a_decoder_is_about_what_its_library_decodes(label: str, words: str) -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 90)
+    for number in range(8):
+        builder.stage(f"decode::{label}", 1 + 10 * number, 9)
+    advice = finding_in(builder, "leading_stage").advice
+    assert words in advice
+    assert ("image" in advice) == (label == "torchvision.io.decode_jpeg")
+
+
+def sampled_in_dataset(index: int | None, name: str = "sample::Own") -> TraceBuilder:
+    builder = TraceBuilder().annotated().step(0, 1000).wait(0, 900)
+    for number in range(8):
+        facts = {"batch": 0} if index is None else {"batch": 0, "index": index + number}
+        builder.add("user_annotation", name, 1 + 100 * number, 90, **facts)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("index", "name", "method"),
+    [
+        (0, "sample::Own", "__getitem__"),
+        (None, "sample::Own", "__iter__"),
+        (None, "sample::Own.__getitems__", "__getitems__"),
+    ],
+)
+def test_the_method_named_is_the_one_that_the_dataset_has(index: int | None, name: str, method: str) -> None:
+    advice = finding_in(sampled_in_dataset(index, name), "leading_stage").advice
+    assert f"the dataset's own {method}, outside" in advice and "mark its parts" in advice
+
+
+def test_where_the_line_is_known_it_stands_in_place_of_advice_to_look_for_it() -> None:
+    line = HotLine("re.sub, called in clean at textutils.py:8", "textutils.py:8", 0.54)
+    signals = replace(signals_of(sampled_in_dataset(0)), stage_lines={"sample::Own": line})
+    said = check(signals)
+    assert isinstance(said, Finding)
+    assert "54.0% of it is re.sub, called in clean at textutils.py:8: begin there." in said.advice
+    assert "mark its parts" not in said.advice
 
 
 def test_the_gain_never_exceeds_the_data_wait_of_the_stage() -> None:

@@ -1,0 +1,63 @@
+"""What to do about a slow decoder: by the library that decodes, since a table has no smaller image."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_IMAGE: Final = "Decode less: a smaller image, a faster decoder, or images decoded once and stored."
+_VIDEO: Final = "Decode only the frames that are used, at the size that is used, or store clips decoded once."
+_SOUND: Final = "Decode only the excerpt that is used, at the rate that is used, or store it decoded once."
+_TABLE: Final = (
+    "Read only the columns and rows that a sample needs (row groups, a memory-mapped format), or read the table once, "
+    "where the dataset is made, and keep it."
+)
+_RECORD: Final = (
+    "Parse each file once, where the dataset is made, and keep what a sample needs; or convert the records to a binary "
+    "format with random access (Arrow, .npy), so that a sample reads only its own."
+)
+_ARRAY: Final = (
+    "Store each sample so that it is read in one piece: a .npy file or a chunk of its own, without compression or with "
+    "a lighter one. Memory-mapped files read only what is used."
+)
+_ARCHIVE: Final = (
+    "Store the arrays as .npy files, which np.load reads in one piece: an .npz is unpacked piece by piece, with a "
+    "checksum over all of it, even where it is not compressed."
+)
+_VOLUME: Final = "Decode only the part or the frames that are used, or convert the volumes once to uncompressed arrays."
+
+_ADVICE: Final[dict[str, str]] = {
+    **dict.fromkeys(("PIL", "cv2", "torchvision.io", "imageio", "skimage", "turbojpeg", "kornia_rs"), _IMAGE),
+    **dict.fromkeys(
+        ("av", "decord", "torchcodec", "cv2.VideoCapture", "torchvision.io.read_video", "torchvision.io.VideoReader"),
+        _VIDEO,
+    ),
+    **dict.fromkeys(("soundfile", "librosa", "torchaudio", "scipy.io.wavfile"), _SOUND),
+    **dict.fromkeys(("pandas", "polars", "pyarrow", "fastparquet"), _TABLE),
+    **dict.fromkeys(("json", "orjson", "ujson", "pickle", "msgpack", "yaml", "pyarrow.json"), _RECORD),
+    **dict.fromkeys(("numpy", "zarr", "h5py", "numcodecs", "torch", "safetensors"), _ARRAY),
+    "numpy.NpzFile": _ARCHIVE,
+    **dict.fromkeys(("pydicom", "nibabel", "tifffile", "rasterio", "SimpleITK", "itk"), _VOLUME),
+}
+"""By the label of the stage, or as many of its first words."""
+
+_CODE: Final = {
+    "PIL": "image.draft('RGB', (width, height))  # JPEG: decodes at the next smaller scale",
+    "cv2": "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)  # decodes at half the size",
+    "cv2.VideoCapture": "",
+    "numpy.NpzFile": "np.save(path, array)  # once; np.load(path) for each sample",
+}
+
+
+def decoder_advice(label: str) -> str:
+    """For a decode stage; "" for a library that nothing is known of."""
+    return _most_specific(_ADVICE, label)
+
+
+def decoder_code(label: str) -> str:
+    return _most_specific(_CODE, label)
+
+
+def _most_specific(table: dict[str, str], label: str) -> str:
+    words = label.split(".")
+    starts = (".".join(words[:count]) for count in range(len(words), 0, -1))
+    return next((table[start] for start in starts if start in table), "")

@@ -1,0 +1,210 @@
+"""The finding about one stage that caused a part of the data wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from annotate.trace_format import Stage, StageKind
+from tb_dataplugin.analyses.occupancy import StageLimit
+from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code
+from tb_dataplugin.findings.evidence import Evidence, number, share, time
+from tb_dataplugin.findings.finding import Finding, Severity
+from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.saving import saved_without
+from tb_dataplugin.findings.sequence import containers, sequences
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, ONE_CALL
+from tb_dataplugin.units import duration, percent, plural
+
+ADVICE: Final[dict[StageKind, str]] = {
+    "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
+    "decode": "Decode less of it, with a faster decoder, or store the data decoded.",
+    "transform": "Replace it with array operations, or apply it once per batch, after collate or on the device.",
+    "sample": "This is time in the dataset's own {method}, outside all marked stages",
+    "sampler": "Indices are drawn in the training thread, so more DataLoader workers do not help. Draw the order of an "
+    "epoch at once with numpy or torch, and only step through it.",
+    "wrapper": "This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. "
+    "Let the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
+    "user": "This is time inside a marker of your own",
+}
+
+ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
+"""Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
+
+MARK: Final = ": mark its parts with annotate.stage to see which part is slow."
+"""Ends the advice where no line of the code is known."""
+
+OUTLIER_ADVICE: Final = (
+    "One call dominates: the first call of a stage often pays for imports, compilation or a cold cache. Capture more "
+    "steps before changing anything."
+)
+
+LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
+    "cpu": "",
+    "no_cpu": " For part of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
+    "blocked": " For part of its time it is blocked by storage, a lock or another process; more DataLoader workers can "
+    "wait for those at the same time.",
+    None: "",
+}
+
+LIMIT_WORDS: Final[dict[StageLimit, str]] = {
+    "cpu": "running on a CPU",
+    "no_cpu": "waiting for a CPU (estimated)",
+    "blocked": "blocked by storage, a lock or another process",
+}
+
+
+def has_advice(signals: Signals, place: StageWait | None) -> bool:
+    """False for what other rules are about."""
+    if place is None or place.stage is None or place.stage.kind not in ADVICE:
+        return False
+    return place.stage.kind != "wrapper" or not signals.lock_limits_wait  # a separate thread would wait as well
+
+
+def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding:
+    """About a stage for which `has_advice` is true. `leads`: it is the one that the verdict names."""
+    stage = place.stage
+    assert stage is not None
+    rows = [calls for calls in signals.stages if calls.stage == stage]
+    calls, cpu_use = _AllCalls.of(rows), _cpu_use(rows)
+    limit = None if cpu_use is None else cpu_use.limited_by
+    hint = "" if signals.lock_limits_wait else LIMIT_ADVICE[limit]
+    outlier = calls is not None and calls.longest_us >= ONE_CALL * calls.total_us and calls.count > 1
+    saving = saved_without(signals, rows, place.cost_us)
+    gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
+    return Finding(
+        severity=_severity(signals, outlier) if leads else severity(signals, gain, otherwise_us=0.0),
+        title=_title(signals, place, calls if outlier else None),
+        advice=OUTLIER_ADVICE if outlier else _advice(signals, stage) + hint,
+        stage=place.name,
+        gain_us_per_step=gain,
+        evidence=(
+            _waited(signals, place),
+            *_calls_evidence(calls, place),
+            *stage_line(signals, place.name),
+            *_parents(stage, rows),
+            *_limit_evidence(cpu_use, place),
+            *(() if gain is None else saving.why_more),
+        ),
+        code="" if outlier or stage.kind != "decode" else decoder_code(stage.label),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _AllCalls:
+    """All calls of a stage, anywhere in the tree."""
+
+    count: int
+    total_us: float  # of the calls, with nested stages
+    median_us: float  # of the row with most calls
+    longest_us: float
+
+    @staticmethod
+    def of(rows: list[StageCalls]) -> _AllCalls | None:
+        if not rows:
+            return None
+        return _AllCalls(
+            count=sum(calls.count for calls in rows),
+            total_us=sum(calls.total_us for calls in rows),
+            median_us=max(rows, key=lambda calls: calls.count).p50_us,
+            longest_us=max(calls.max_us for calls in rows),
+        )
+
+
+def _cpu_use(rows: list[StageCalls]) -> CpuUse | None:
+    """Of the row with most self time."""
+    known = [calls for calls in rows if calls.cpu_use is not None]
+    most = max(known, key=lambda calls: calls.self_us, default=None)
+    return None if most is None else most.cpu_use
+
+
+def _advice(signals: Signals, stage: Stage) -> str:
+    """What the order and the sizes of the transforms, as recorded, allow to say."""
+    advice = ADVICE[stage.kind]
+    if stage.kind == "decode":
+        return decoder_advice(stage.label) or advice
+    if stage.kind == "sample":
+        advice = advice.format(method=_method(signals, stage))
+    if stage.kind in ("sample", "user"):
+        return advice + _where(signals, stage)
+    if stage.kind != "transform":
+        return advice
+    if any(path[-1] == stage for path in containers(signals.stages)):
+        return f"This is time in {stage.label} itself, outside the transforms inside it{_where(signals, stage)}"
+    steps = [step for sequence in sequences(signals.stages) for step in sequence]
+    own = next((step for step in steps if step.calls.stage == stage), None)
+    if own is None:
+        return advice
+    if own.shrinks:
+        return (
+            f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
+            "while it decodes, or use a faster implementation."
+        )
+    later = next((step for step in steps if step.shrinks and own.calls in step.before), None)
+    if later is None:
+        return advice
+    return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input. {advice}"
+
+
+def _method(signals: Signals, stage: Stage) -> str:
+    """The dataset's method that makes a sample."""
+    if stage.label.endswith(".__getitems__"):
+        return "__getitems__"
+    has_index = any(calls.has_index for calls in signals.stages if calls.stage == stage)
+    return "__getitem__" if has_index else "__iter__"
+
+
+def _where(signals: Signals, stage: Stage) -> str:
+    """The line that has most of it; else how to find the part."""
+    line = signals.stage_lines.get(stage.name)
+    if line is None or line.share < HOT_LINE:
+        return MARK
+    return f". {percent(line.share)} of it is {line.text}: begin there."
+
+
+def _severity(signals: Signals, outlier: bool) -> Severity:
+    if outlier:
+        return "low"
+    return "high" if signals.is_input_bound(HIGHLY_INPUT_BOUND) and signals.mode != "replay" else "medium"
+
+
+def _title(signals: Signals, place: StageWait, outlier: _AllCalls | None) -> str:
+    part = f"{percent(place.share)} of the {_whole(signals)}"
+    if outlier is not None:
+        return f"One call of {place.name} took {duration(outlier.longest_us)}; the stage caused {part}"
+    return f"{place.name} takes {part}" if signals.mode == "replay" else f"{place.name} caused {part}"
+
+
+def _whole(signals: Signals) -> str:
+    return "loading time in the replay" if signals.mode == "replay" else "data wait"
+
+
+def _waited(signals: Signals, place: StageWait) -> Evidence:
+    whole = "loading time" if signals.mode == "replay" else "data wait"
+    text = f"{duration(place.data_wait_us)} of {duration(signals.data_wait_us)} of {whole}"
+    return time("wait_by_stage", place.data_wait_us, text, stage=place.name)
+
+
+def _calls_evidence(calls: _AllCalls | None, place: StageWait) -> tuple[Evidence, ...]:
+    if calls is None:
+        return ()
+    spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
+    return (number("calls", calls.count, "count", f"{plural(calls.count, 'call')}, {spread}", stage=place.name),)
+
+
+def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
+    parents = {calls.path[-2].name for calls in rows if len(calls.path) > 1 and calls.path[-2].kind == "transform"}
+    if stage.kind != "decode" or not parents:
+        return ()
+    return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
+
+
+def _limit_evidence(use: CpuUse | None, place: StageWait) -> tuple[Evidence, ...]:
+    if use is None or use.limited_by is None:
+        return ()
+    parts = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
+    part = parts[use.limited_by] / sum(parts.values())
+    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time"
+    return (share(f"limited_by_{use.limited_by}", part, "self time", text, place.name),)
