@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, LineRow, PartLines
-from tb_dataplugin.units import count, duration, percent, plural, ratio
+from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
+from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.units import count, duration, plural, ratio
 
 MOSTLY: Final = 0.5
 """Part of a line's time in one function that it calls, from which the line is named by that function."""
@@ -25,9 +27,10 @@ def line_text(row: LineRow) -> str:
     return f"`{row.place.source}` in {where}" if row.place.source else where
 
 
-def share_text(row: LineRow, whole: str) -> str:
-    """As evidence: where a line is, and what share of `whole` it has."""
-    return f"{line_text(row)}: {percent(row.share)} of {whole}"
+def row_name(place: Place) -> str:
+    """``augmented (train.py:15)``: a function, and where it begins."""
+    name = "the generator expression" if place.function.startswith("<") else place.function
+    return f"{name} ({place.short})"
 
 
 def lines_sentence(lines: HotLines) -> str:

@@ -149,3 +149,10 @@ queue or a thread more are judged anew without it."""
 
 ONE_HOLDER: Final = 0.5
 """Share of the waits for the lock during which one thread held it, from which the finding names it."""
+
+FEWEST_SAMPLES: Final = 30
+"""Of the training thread in the window, from which shares of it are said, each with its 95% interval: what a share
+must exceed is compared with the interval's lower end, so chance is allowed for."""
+
+MODELS_WORK: Final = 0.5
+"""Share of the window that the model's own work has, from which the verdict says so."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tb_dataplugin.analyses.hot_lines import HotLines, LineRow, PartLines, ShareCheck
+from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
+from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
 from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_text
 from tb_dataplugin.report import report_pb2 as pb
