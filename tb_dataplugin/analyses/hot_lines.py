@@ -14,7 +14,7 @@ import numpy as np
 
 from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.code_places import home_of, inside_stage, plain
+from tb_dataplugin.analyses.code_places import calling_place, home_of, inside_stage, plain
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
 from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
@@ -192,8 +192,15 @@ class _Finder:
         if len(hits) < LEAST_SAMPLES or not total:
             return PartLines(len(hits), round(total), round(recorder), (), 0, None)
         stacks, place = np.unique(hits.stack, return_inverse=True)
-        cut = [self.frames(stack) if whole_stack else inside_stage(self.frames(stack)) for stack in stacks.tolist()]
-        rows = line_rows(hits, [home_of(frames) for frames in cut], place, has_device=self._has_device)
+        whole = [self.frames(stack) for stack in stacks.tolist()]
+        cut = whole if whole_stack else [inside_stage(frames) for frames in whole]
+        rows = line_rows(
+            hits,
+            [home_of(frames) for frames in cut],
+            place,
+            has_device=self._has_device,
+            called_from=[calling_place(frames, inside) for frames, inside in zip(whole, cut, strict=True)],
+        )
         return PartLines(
             len(hits),
             round(total),

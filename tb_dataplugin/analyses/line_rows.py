@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,17 @@ from tb_dataplugin.analyses.line_hits import Floats, Hits
 
 Z_95: Final = 1.96
 
+MOST_CALLEES: Final = 4
+
 Mask = npt.NDArray[np.bool_]
+K = TypeVar("K", str, Place)
+
+
+class Callee(NamedTuple):
+    """What a line calls, and its part of the line's time."""
+
+    name: str
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +32,9 @@ class LineRow:
     """One line. Shares are of the samples' time in the part; `error` is half of the 95% interval of `share`.
 
     `waited_share`: of the data wait that the stage caused; `idle_share`: of its time while a device was idle; None
-    where there is none. `calls`: what the line mostly calls, and `calls_share` that part of the line's time.
+    where there is none. `calls`: what the line mostly calls, and `calls_share` that part of the line's time; `callees`:
+    all of them, with theirs, the longest first. `called_from`: the user's line that calls the stage, where only library
+    code runs in it.
     """
 
     place: Place
@@ -35,6 +47,8 @@ class LineRow:
     idle_share: float | None
     calls: str
     calls_share: float
+    callees: tuple[Callee, ...] = ()
+    called_from: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,33 +74,57 @@ def estimate(weights: Floats, mine: Floats) -> Estimate:
 
 
 def line_rows(
-    hits: Hits, homes: Sequence[Home | None], place: npt.NDArray[np.intp], *, has_device: bool
+    hits: Hits,
+    homes: Sequence[Home | None],
+    place: npt.NDArray[np.intp],
+    *,
+    has_device: bool,
+    called_from: Sequence[Place | None] = (),
 ) -> tuple[LineRow, ...]:
-    """`homes`: per distinct stack, None for one that is in no row; `place`: per sample, which of them."""
+    """`homes`: per distinct stack, None for one that is in no row; `called_from`: of those in library code only;
+    `place`: per sample, which of them.
+    """
     lines = list(dict.fromkeys((home.place, home.is_user) for home in homes if home))
     numbers = {line: number for number, line in enumerate(lines)}
     line_of = np.array([-1 if home is None else numbers[home.place, home.is_user] for home in homes])[place]
-    rows = (
-        _row(hits, line_of == number, place_of, is_user, _calls(hits, homes, place, line_of == number), has_device)
-        for number, (place_of, is_user) in enumerate(lines)
-    )
+    names = [home.calls if home else "" for home in homes]
+    rows = []
+    for number, (place_of, is_user) in enumerate(lines):
+        mine = line_of == number
+        callers = {} if is_user or not called_from else _time_by(called_from, hits, place, mine)
+        callees = _time_by(names, hits, place, mine)
+        caller = max(callers, key=lambda each: callers[each], default=None)
+        rows.append(_row(hits, mine, place_of, is_user, _ranked(callees, hits, mine), caller, has_device))
     return tuple(sorted(rows, key=lambda row: (-row.time_ns, row.place)))
 
 
-def _calls(hits: Hits, homes: Sequence[Home | None], place: npt.NDArray[np.intp], mine: Mask) -> dict[str, float]:
-    """What a line calls, with the time of each."""
-    called: dict[str, float] = {}
+def _time_by(what: Sequence[K | None], hits: Hits, place: npt.NDArray[np.intp], mine: Mask) -> dict[K, float]:
+    """`what`: per distinct stack; what is None or empty counts for nothing."""
+    found: dict[K, float] = {}
     for stack, weight in zip(place[mine].tolist(), hits.weight_ns[mine].tolist(), strict=True):
-        home = homes[stack]
-        if home is not None and home.calls:
-            called[home.calls] = called.get(home.calls, 0.0) + weight
-    return called
+        each = what[stack]
+        if each:
+            found[each] = found.get(each, 0.0) + weight
+    return found
 
 
-def _row(hits: Hits, mine: Mask, place: Place, is_user: bool, called: dict[str, float], has_device: bool) -> LineRow:
+def _ranked(times: dict[str, float], hits: Hits, mine: Mask) -> tuple[Callee, ...]:
+    whole = float(hits.weight_ns[mine].sum())
+    ranked = sorted(times.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
+    return tuple(Callee(name, time / whole if whole else 0.0) for name, time in ranked[:MOST_CALLEES])
+
+
+def _row(
+    hits: Hits,
+    mine: Mask,
+    place: Place,
+    is_user: bool,
+    callees: tuple[Callee, ...],
+    caller: Place | None,
+    has_device: bool,
+) -> LineRow:
     time, whole = float(hits.weight_ns[mine].sum()), float(hits.weight_ns.sum())
     share = time / whole
-    calls = max(called, key=lambda name: (called[name], name), default="")
     effective = whole**2 / float((hits.weight_ns**2).sum())
     return LineRow(
         place=place,
@@ -97,8 +135,10 @@ def _row(hits: Hits, mine: Mask, place: Place, is_user: bool, called: dict[str, 
         error=Z_95 * float(np.sqrt(share * (1 - share) / effective)),
         waited_share=_share(hits.waited_ns, mine),
         idle_share=_share(hits.idle_ns, mine) if has_device else None,
-        calls=calls,
-        calls_share=called[calls] / time if calls and time else 0.0,
+        calls=callees[0].name if callees else "",
+        calls_share=callees[0].share if callees else 0.0,
+        callees=callees,
+        called_from=caller,
     )
 
 

@@ -187,7 +187,7 @@ class _SortedOut:
         kept = [None if home is None or not home.is_user or _key(home) in containers else home for home in homes]
         of_rest = np.array([home is not None for home in kept], dtype=np.bool_)[self.stack] & self.rest
         # A stack may be of the rest at one time and in an operator at another: it is two, for the rows.
-        place = np.where(of_rest, self.stack, len(kept))
+        place = np.where(of_rest, self.stack, len(kept)).astype(np.intp)
         rows = line_rows(self.hits, [*kept, None], place, has_device=self.has_device)
         computed = self._time_by_place(homes, self.compute)
         for row in rows:

@@ -17,8 +17,8 @@ from tb_dataplugin.findings.step_work import slow_lines
 from tb_dataplugin.units import percent, plural
 
 ADVICE: Final[dict[Work, str]] = {
-    "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, leave torch for every "
-    "single number.",
+    "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, leave torch for "
+    "every single number.",
     "saving": "Save less often, or hand a copy to a thread that saves it.",
     "output": "Write less often, or less at a time; what must be written can be written by another thread.",
     "sleep": "The step sleeps there.",
