@@ -17,6 +17,7 @@ from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.code_places import calling_place, home_of, inside_stage, plain
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
+from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
 from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
 from tb_dataplugin.analyses.line_trees import LineTree, grow
 from tb_dataplugin.analyses.loader_wait import LoaderWait
@@ -80,7 +81,7 @@ class ShareCheck:
 class HotLines:
     """`stages`: by stage, wherever it is called, most time first. `training`: the training thread's, by cause of idle
     time of the first device, and "gil" for its waiting for Python's lock outside the data wait; without a device "host"
-    is all of that. `step`: the same time by what it is spent on.
+    is all of that. `step`: the same time by what it is spent on. `patterns`: what lines inside stages are about.
 
     `interval_ns` is the mean time between two samples of a thread; `check` None: too few samples.
     """
@@ -89,6 +90,7 @@ class HotLines:
     training: Mapping[str, PartLines]
     check: ShareCheck | None
     step: StepLines | None
+    patterns: tuple[PatternTime, ...]
     samples: int
     threads: int
     interval_ns: float
@@ -123,6 +125,7 @@ def find_hot_lines(
         step=find_step_lines(
             trace, hits.where(~finder.in_recorder(hits)), finder.frames, loader, has_device=bool(devices)
         ),
+        patterns=find_patterns(hits.where(~finder.in_recorder(hits)), tree, finder.frames, has_device=bool(devices)),
         samples=len(hits),
         threads=len(samples.threads),
         interval_ns=_interval(samples),

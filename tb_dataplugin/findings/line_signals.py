@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from annotate.trace_format import span_name
 from tb_dataplugin.analyses.hot_lines import HotLines, PartLines
+from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines, Work
 from tb_dataplugin.findings.line_texts import line_text, row_name
@@ -66,6 +67,18 @@ class StepSignals:
     lines: tuple[StepLineSignal, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PatternSignal:
+    """What lines of a stage are about. `part`: of the stage's time; with `stage` "" of the time in all stages."""
+
+    pattern: Pattern
+    stage: str
+    part: Estimate
+    text: str
+    place: str
+    source: str
+
+
 def interval(part: Estimate) -> str:
     return f"95% interval {percent(part.low)} to {percent(part.high)}"
 
@@ -87,6 +100,21 @@ def read_step(lines: HotLines | None) -> StepSignals | None:
         compute=step.compute,
         around=tuple(_around(each) for each in step.around if each.is_certain),
         lines=tuple(map(_line, _by_cost(step))),
+    )
+
+
+def read_patterns(lines: HotLines | None) -> tuple[PatternSignal, ...]:
+    found = lines.patterns if lines else ()
+    return tuple(
+        PatternSignal(
+            pattern=each.pattern,
+            stage=each.stage.name if each.stage else "",
+            part=each.part,
+            text=line_text(each.row),
+            place=each.row.place.short,
+            source=each.row.place.source,
+        )
+        for each in found
     )
 
 

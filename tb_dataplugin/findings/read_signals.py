@@ -14,7 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.syncs import SyncFigures
-from tb_dataplugin.findings.line_signals import HotLine, hottest, read_step
+from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
     CopySignals,
@@ -83,6 +83,7 @@ def read_signals(results: Results) -> Signals:
         stage_lines=dict(_stage_lines(results)),
         training_lines=dict(hottest(results.lines.training.items())) if results.lines else {},
         step=read_step(results.lines),
+        patterns=read_patterns(results.lines),
     )
 
 

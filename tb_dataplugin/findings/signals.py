@@ -19,7 +19,7 @@ from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.evidence import Evidence, share
-from tb_dataplugin.findings.line_signals import HotLine, StepSignals
+from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.thresholds import LOCK_LEADS
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
@@ -292,6 +292,8 @@ class Signals:
     """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock."""
     step: StepSignals | None = None
     """What the training thread does outside the data wait; None where that was not sampled."""
+    patterns: tuple[PatternSignal, ...] = ()
+    """What lines inside stages are about, where that is known."""
 
     @property
     def lock_limits_wait(self) -> bool:

@@ -139,6 +139,9 @@ LIMIT_WORTH_A_WORD: Final = 0.05
 HOT_LINE: Final = 0.2
 """Share of a stage's time that one line has, from which a finding names it: below, the stage has no line that leads."""
 
+MOSTLY: Final = 0.5
+"""Share of a stage's time that one line has, from which advice is about that line and not about finding it."""
+
 LOCK: Final = 0.05
 """Share of the window that the training thread waits for Python's lock, from which that is worth a change (as
 INPUT_BOUND). The lower end of its 95% interval must be above half of it: a few samples may meet short waits."""
@@ -156,3 +159,7 @@ must exceed is compared with the interval's lower end, so chance is allowed for.
 
 MODELS_WORK: Final = 0.5
 """Share of the window that the model's own work has, from which the verdict says so."""
+
+PATTERN: Final = 0.15
+"""Share of a stage's time that lines of one kind have at least (the low end of its interval), from which there is
+advice on them."""

@@ -15,7 +15,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.rules import small_reads
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, ONE_CALL
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, MOSTLY, ONE_CALL
 from tb_dataplugin.units import duration, percent, plural
 
 ADVICE: Final[dict[StageKind, str]] = {
@@ -130,6 +130,9 @@ def _cpu_use(rows: list[StageCalls]) -> CpuUse | None:
 def _advice(signals: Signals, stage: Stage) -> str:
     """What the order and the sizes of the transforms, as recorded, allow to say."""
     advice = ADVICE[stage.kind]
+    line = signals.stage_lines.get(stage.name)
+    if stage.kind == "sample" and line is not None and line.share >= MOSTLY:
+        return f"This is time in the dataset's own __getitem__, outside all marked stages, most of it at {line.place}."
     if stage.kind == "decode":
         return DECODER_ADVICE.get(stage.label, advice)
     if stage.kind != "transform":

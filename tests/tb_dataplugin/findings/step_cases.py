@@ -38,3 +38,24 @@ def run(stacks: Sequence[tuple[Sequence[Frame], int]], *callers: dict[str, Any],
     each = [stack for stack, count in stacks for _ in range(count)]
     times = [500 + 1000 * number + (number % 7) * 10 for number in range(100)]
     return builder.stacks(times, [each[37 * number % 100] for number in range(100)], **more)
+
+
+OURS: Frame = ("timed.<locals>.timed", "/annotate/hooks/stand_ins.py", 106)
+LINE: Frame = ("Tokenise.__call__", "/home/me/words.py", 7)
+OTHER: Frame = ("Tokenise.rest", "/home/me/words.py", 20)
+INSIDE = (MAIN, NEXT, OURS)
+
+
+def staged(
+    stage: str, source: str, *calls: Frame, of_hundred: int = 60, wait: float = 8000, samples: int = 100
+) -> TraceBuilder:
+    """A step of 10 ms that waits for one stage. `of_hundred` of its samples are in `LINE`, which calls these frames."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, wait, "wait::DataLoader")
+    if not stage.startswith("collate"):
+        builder.stage("sample::Reviews", 0, wait)
+    builder.stage(stage, 0, wait)
+    times = [wait / samples * (number + 0.5) for number in range(samples)]
+    stacks = [
+        (*INSIDE, LINE, *calls) if 37 * number % 100 < of_hundred else (*INSIDE, OTHER) for number in range(samples)
+    ]
+    return builder.stacks(times, stacks, sources={(LINE[1], LINE[2]): source, (OTHER[1], OTHER[2]): "return words"})
