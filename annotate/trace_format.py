@@ -308,6 +308,21 @@ class StepRecords(TypedDict, total=False):
     boundaries_us: list[float]  # one more than there are steps; omitted where the profiler makes spans of them
 
 
+class CallerMetadata(TypedDict):
+    """A generator or iterator of the program's that calls a loader's ``next()`` in the training thread, in the window.
+
+    Its own code is in no `wait` span. Where a step ends while it runs, it is the training loop itself.
+    """
+
+    function: str  # its qualified name where the interpreter has one
+    file: str
+    first: int  # where the function begins
+    generator: bool  # else a `__next__`
+    batches: int  # made or handed out while it runs
+    steps_inside: int  # that ended while it ran
+    steps: int  # that ended at all; 0 where nobody told of any
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -327,4 +342,5 @@ class PipelineMetadata(TypedDict, total=False):
     lines: LineSamples
     stages_at: dict[str, str]  # span name -> "file:line" of what it is named for: class, function, annotate.stage
     collections: Collections
+    callers: list[CallerMetadata]  # around the loaders, the innermost first
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -170,11 +170,13 @@ class TraceBuilder:
         stacks: Sequence[Sequence[tuple[str, str, int]]],
         pid: int = 1,
         states: Sequence[int] = (),
+        sources: Mapping[tuple[str, int], str] | None = None,
         **more: Any,
     ) -> TraceBuilder:
         """Sampled stacks of a thread: the training thread's (pid 1), or a DataLoader worker's. `annotated` comes first.
 
         Args:
+            sources: the text of lines, by file and line.
             stacks: per sample its frames, outermost first, each as (function, file, line). Files in /lib/ are of
                 installed packages, those in /annotate/ are the recorder's.
         """
@@ -203,6 +205,7 @@ class TraceBuilder:
             "file": [file for _, file, _ in frames],
             "line": [line for _, _, line in frames],
             "first": [1] * len(frames),
+            "source": [self._source(file, line, sources or {}) for _, file, line in frames],
         }
         lines["stacks"] = {"parent": [parent for parent, _ in nodes], "frame": [frame for _, frame in nodes]}
         rounded = [round(time) for time in times]
@@ -215,6 +218,13 @@ class TraceBuilder:
         )  # fmt: skip
         lines |= more
         return self
+
+    def _source(self, file: int, line: int, sources: Mapping[tuple[str, int], str]) -> int:
+        names = self.top_level[METADATA_KEY]["lines"]["names"]
+        text = sources.get((names[file], line), "")
+        if text and text not in names:
+            names.append(text)
+        return int(names.index(text)) if text else -1
 
     def next_epoch(self) -> TraceBuilder:
         """Later batches are of the next epoch."""

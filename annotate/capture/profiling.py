@@ -18,7 +18,7 @@ from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
-from annotate.recording import switch
+from annotate.recording import callers, switch
 from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
@@ -262,6 +262,7 @@ class Profile:
     def _advance(self) -> None:
         switch.set_recording(False)
         deliver()
+        callers.saw_step()
         self._steps += 1
         if self._in_window and self._torch.current_action == self._last_action:
             self._close_window()

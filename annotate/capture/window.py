@@ -15,6 +15,7 @@ from annotate.host.stack_thread import StackThread
 from annotate.host.watching import States, Watch
 from annotate.recording import switch
 from annotate.recording.boundaries import Boundaries
+from annotate.recording.callers import Callers
 from annotate.recording.definitions import places
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.saying import guard
@@ -25,6 +26,7 @@ from annotate.trace.stacks import line_samples
 from annotate.trace.thread_states import thread_records
 from annotate.trace_format import (
     FORMAT_VERSION,
+    CallerMetadata,
     LineSamples,
     LoaderMetadata,
     Mode,
@@ -66,6 +68,7 @@ class Window:
         """The thread samples stacks in windows in which the watcher cannot."""
         self._ledger = Ledger()
         self._boundaries = Boundaries() if counts_steps else None
+        self._callers = Callers()
         self._anchors = Anchors()
         self._marker_us = 0.0
 
@@ -87,6 +90,7 @@ class Window:
             with guard("annotate does not sample stacks"):
                 self._stack_thread.open(self._watch.why_no_stacks)
         self.look_around()
+        self._callers.open()
         if self._boundaries is not None:
             self._boundaries.open()
 
@@ -111,6 +115,7 @@ class Window:
         Args:
             is_last: no other window of this session will follow.
         """
+        self._callers.close()
         if self._boundaries is not None:
             self._boundaries.close()
         self._host.stop()
@@ -124,7 +129,7 @@ class Window:
     @property
     def ends(self) -> tuple[Callable[[], None], ...]:
         """What ends the recorders where a window is given up; each may be called again."""
-        ends = self._host.stop, self._watch.end, self._stack_thread.close, self._ledger.close
+        ends = self._callers.close, self._host.stop, self._watch.end, self._stack_thread.close, self._ledger.close
         return ends if self._boundaries is None else (*ends, self._boundaries.close)
 
     def recorded(self, *, is_kept: bool = False) -> Recorded:
@@ -144,6 +149,7 @@ class Window:
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
             unread=self._session.unread(),
             boundaries=None if self._boundaries is None else self._boundaries.found(),
+            callers=self._callers.found(),
             notes=[*self._notes, *self._session.patches.notes],
         )
 
@@ -165,6 +171,8 @@ class Recorded:
     notes: list[str]
     boundaries: tuple[StepSource, list[int]] | None
     """Of the steps (``perf_counter_ns``), where the profiler makes no spans of them."""
+    callers: list[CallerMetadata] = field(default_factory=list)
+    """Generators and iterators around the loaders."""
     missing: list[str] = field(default_factory=list)
     """Sentences about what it lacks; known when `metadata` has been asked for."""
 
@@ -193,6 +201,8 @@ class Recorded:
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()
+        if self.callers:
+            metadata["callers"] = self.callers
         with guard("annotate lost the lines that take the time"):
             metadata["stages_at"] = places(names)
             metadata["lines"] = self._lines()

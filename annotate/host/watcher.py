@@ -42,9 +42,14 @@ SHARE_WHERE_CROWDED = 0.015
 """Of one CPU: what watching may use in the long run; with stacks; and with stacks where no CPU is free."""
 
 SHORTEST_NS = 5_000_000
+SHORTEST_WITH_CHEAP_STACKS_NS = 2_000_000
 SHORTEST_WHERE_CROWDED_NS = 10_000_000
 LONGEST_NS = 100_000_000
 """Between two samples."""
+
+CHEAP = 0.1
+"""Of one CPU: stacks are read more often than every `SHORTEST_NS` while they take no more than this. A window of ten
+short steps is over in a fraction of a second, and needs a hundred samples."""
 
 CROWDED_NS = 2_000_000
 """No CPU is free where a sample comes so late, on average."""
@@ -113,6 +118,8 @@ class Watcher:
         self.stacks: Stacks | None = None
         self.late_ns = 0.0
         self.due = 0
+        self.round_ns = 0.0
+        """What taking one sample of each thread costs, on average."""
 
     def run(self) -> None:
         poll = select.poll()
@@ -193,7 +200,7 @@ class Watcher:
             self.credit = min(SAVED_NS, SHARE * (self.seen - self.began))
         else:
             self.credit = SAVED_WITH_STACKS_NS
-        self.late_ns, self.due = 0.0, self.seen
+        self.late_ns, self.due, self.round_ns = 0.0, self.seen, 0.0
         self.is_open = True
 
     def close(self) -> None:
@@ -262,6 +269,8 @@ class Watcher:
         cost = used - self.used
         share, shortest = SHARE if self.stacks is None else SHARE_WITH_STACKS, SHORTEST_NS
         if self.stacks is not None:
+            self.round_ns += (cost - self.round_ns) * (0.1 if self.round_ns else 1)
+            shortest = int(min(SHORTEST_NS, max(SHORTEST_WITH_CHEAP_STACKS_NS, self.round_ns / CHEAP)))
             self.late_ns += 0.1 * (max(0, now - cost - self.due) - self.late_ns)
             if self.late_ns > CROWDED_NS:
                 share, shortest = SHARE_WHERE_CROWDED, SHORTEST_WHERE_CROWDED_NS

@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from types import FrameType
 from typing import Any, Final
 
+from annotate.recording import callers
 from annotate.saying import guard
 from annotate.trace_format import StepSource
 
@@ -68,6 +69,7 @@ class Boundaries:
         if self._is_batch_new and self._is_open and get_ident() == self._thread:
             self._is_batch_new = False
             self._optimizer.append(perf_counter_ns())
+            callers.saw_step()
 
     def found(self) -> tuple[StepSource, list[int]]:
         """Who ends the steps, and their boundaries (``perf_counter_ns``), one more than there are steps."""

@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any, Final, Protocol
 
 from annotate.hooks.wrappers import timed_next
-from annotate.recording import switch
+from annotate.recording import callers, switch
 from annotate.saying import guard, report_error
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
@@ -142,6 +142,7 @@ class TaggingIterator:
 
     def __next__(self) -> Any:
         iteration = self._iteration
+        callers.saw_batch()
         if not iteration.listeners:
             return timed_next(self._name, self._iterator)
         try:  # a fault of ours costs a record, never a batch

@@ -11,6 +11,8 @@ from tb_dataplugin.model.line_samples import Frame
 
 _LIBRARY: Final = re.compile(r"^.*(?:/(?:site|dist)-packages/|/python3\.\d+/)")
 _OURS_TOP: Final = "torch"
+_LOADS: Final = re.compile(r"/torch/utils/data/")
+"""What stands between the loop and a sample."""
 MOST_PRIVATE: Final = 4
 """Frames in which a public name is looked for."""
 
@@ -38,7 +40,9 @@ class Home:
 
     place: Place
     calls: str
-    """``scipy.signal.convolve2d``; "" where the line itself is being run, or what it calls is no Python code."""
+    """``scipy.signal.convolve2d``, ``np.percentile``; "" where the line itself is being run, or what it calls is no
+    Python code, or is private.
+    """
     is_user: bool
     """False: no frame is the user's; the place is in the package whose code runs the stage."""
 
@@ -68,14 +72,46 @@ def home_of(frames: list[Frame]) -> Home | None:
     if not own:
         return None
     at = own[-1]
-    return Home(place_of(frames[at]), _called(frames[at + 1 :]), is_user)
+    return Home(place_of(frames[at]), _called(frames[at], frames[at + 1 :]), is_user)
 
 
-def _called(below: list[Frame]) -> str:
-    """What is called there, by its first name that is not private: a module's ``forward``, not ``_call_impl``."""
-    public = (frame for frame in below[:MOST_PRIVATE] if not plain(frame.function).rpartition(".")[2].startswith("_"))
-    called = next(public, below[0] if below else None)
+def calling_place(frames: list[Frame], stage: list[Frame]) -> Place | None:
+    """The line of the user's that a stage of library code is called from: within one sample or batch, not the loop.
+
+    `frames`: the whole stack; `stage`: its part inside the stage.
+    """
+    for frame in reversed(frames[: len(frames) - len(stage)]):
+        if _LOADS.search(frame.file):
+            return None
+        if frame.origin == "user":
+            return place_of(frame)
+    return None
+
+
+def _called(line: Frame, below: list[Frame]) -> str:
+    """What is called there: by the name that the line has for it, else the first that is not private: a module's
+    ``forward``, not ``_call_impl``. Where all are private, a line whose text is known speaks for itself.
+    """
+    for frame in below[:MOST_PRIVATE]:
+        written = _as_written(line.source, _last_name(frame))
+        if written:
+            full = qualified(frame)
+            return full if full.endswith(f".{written}") else written
+    public = (frame for frame in below[:MOST_PRIVATE] if not _last_name(frame).startswith("_"))
+    called = next(public, None if line.source or not below else below[0])
     return qualified(called) if called else ""
+
+
+def _last_name(frame: Frame) -> str:
+    return plain(frame.function).rpartition(".")[2]
+
+
+def _as_written(source: str, name: str) -> str:
+    """``np.percentile`` of the name ``percentile``, where the line calls it so; "" where it does not."""
+    if not name.isidentifier():
+        return ""
+    found = re.search(rf"(?<![\w.])((?:[A-Za-z_]\w*\.)*{re.escape(name)})\s*\(", source)
+    return found.group(1) if found else ""
 
 
 def place_of(frame: Frame) -> Place:

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.code_places import Home, Place, home_of, inside_stage, plain
+from tb_dataplugin.analyses.code_places import calling_place, home_of, inside_stage, plain
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
+from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
+from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
 from tb_dataplugin.analyses.line_trees import LineTree, grow
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.step_lines import StepLines, find_step_lines
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.line_samples import Frame, LineSamples, Stacks
@@ -37,30 +39,9 @@ MOST_OFF: Final = 0.03
 """Between the share of a stage by samples and by spans."""
 
 MOST_ROWS: Final = 20
-_95: Final = 1.96
 
 TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
 """Causes of idle time in which the training thread's own lines are what takes the time."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineRow:
-    """One line. Shares are of the samples' time in the part; `error` is half of the 95% interval of `share`.
-
-    `waited_share`: of the data wait that the stage caused; `idle_share`: of its time while a device was idle; None
-    where there is none. `calls`: what the line mostly calls, and `calls_share` that part of the line's time.
-    """
-
-    place: Place
-    is_user: bool
-    samples: int
-    time_ns: int
-    share: float
-    error: float
-    waited_share: float | None
-    idle_share: float | None
-    calls: str
-    calls_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +81,7 @@ class ShareCheck:
 class HotLines:
     """`stages`: by stage, wherever it is called, most time first. `training`: the training thread's, by cause of idle
     time of the first device, and "gil" for its waiting for Python's lock outside the data wait; without a device "host"
-    is all of that.
+    is all of that. `step`: the same time by what it is spent on. `patterns`: what lines inside stages are about.
 
     `interval_ns` is the mean time between two samples of a thread; `check` None: too few samples.
     """
@@ -108,6 +89,8 @@ class HotLines:
     stages: Mapping[Stage, PartLines]
     training: Mapping[str, PartLines]
     check: ShareCheck | None
+    step: StepLines | None
+    patterns: tuple[PatternTime, ...]
     samples: int
     threads: int
     interval_ns: float
@@ -139,6 +122,10 @@ def find_hot_lines(
         stages=dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0]))),
         training=dict(finder.training(hits, loader, attribution, window)),
         check=_check(hits, spans, tree),
+        step=find_step_lines(
+            trace, hits.where(~finder.in_recorder(hits)), finder.frames, loader, has_device=bool(devices)
+        ),
+        patterns=find_patterns(hits.where(~finder.in_recorder(hits)), tree, finder.frames, has_device=bool(devices)),
         samples=len(hits),
         threads=len(samples.threads),
         interval_ns=_interval(samples),
@@ -171,6 +158,10 @@ class _Finder:
         last = self.frames(stack)[-1]
         return last.origin == "recorder" and plain(last.function) in RECORDERS_OWN
 
+    def in_recorder(self, hits: Hits) -> Mask:
+        """Which samples are the recorder's own time."""
+        return np.array([self.is_recorder(stack) for stack in hits.stack.tolist()], dtype=np.bool_)
+
     def stages(self, hits: Hits, tree: StageTree) -> Iterator[tuple[Stage, PartLines]]:
         last = [path[-1] for path in tree.paths]
         for stage in dict.fromkeys(last):
@@ -198,14 +189,21 @@ class _Finder:
             yield "gil", self.part(waiting, whole_stack=True)
 
     def part(self, hits: Hits, *, whole_stack: bool) -> PartLines:
-        in_recorder = np.array([self.is_recorder(stack) for stack in hits.stack.tolist()], dtype=np.bool_)
+        in_recorder = self.in_recorder(hits)
         recorder, hits = float(hits.weight_ns[in_recorder].sum()), hits.where(~in_recorder)
         total = float(hits.weight_ns.sum())
         if len(hits) < LEAST_SAMPLES or not total:
             return PartLines(len(hits), round(total), round(recorder), (), 0, None)
         stacks, place = np.unique(hits.stack, return_inverse=True)
-        cut = [self.frames(stack) if whole_stack else inside_stage(self.frames(stack)) for stack in stacks.tolist()]
-        rows = self._rows(hits, [home_of(frames) for frames in cut], place)
+        whole = [self.frames(stack) for stack in stacks.tolist()]
+        cut = whole if whole_stack else [inside_stage(frames) for frames in whole]
+        rows = line_rows(
+            hits,
+            [home_of(frames) for frames in cut],
+            place,
+            has_device=self._has_device,
+            called_from=[calling_place(frames, inside) for frames, inside in zip(whole, cut, strict=True)],
+        )
         return PartLines(
             len(hits),
             round(total),
@@ -214,49 +212,6 @@ class _Finder:
             max(0, len(rows) - MOST_ROWS),
             grow(hits, cut, place),
         )
-
-    def _rows(self, hits: Hits, homes: list[Home | None], place: npt.NDArray[np.intp]) -> tuple[LineRow, ...]:
-        """`homes`: per distinct stack; `place`: per sample, which of them."""
-        lines = list(dict.fromkeys((home.place, home.is_user) for home in homes if home))
-        numbers = {line: number for number, line in enumerate(lines)}
-        line_of = np.array([-1 if home is None else numbers[home.place, home.is_user] for home in homes])[place]
-        found = (self._row(hits, line_of == number, line, homes, place) for number, line in enumerate(lines))
-        return tuple(sorted(found, key=lambda row: (-row.time_ns, row.place)))
-
-    def _row(
-        self,
-        hits: Hits,
-        mine: npt.NDArray[np.bool_],
-        line: tuple[Place, bool],
-        homes: list[Home | None],
-        place: npt.NDArray[np.intp],
-    ) -> LineRow:
-        time, whole = float(hits.weight_ns[mine].sum()), float(hits.weight_ns.sum())
-        share = time / whole
-        called: dict[str, float] = {}
-        for stack, weight in zip(place[mine].tolist(), hits.weight_ns[mine].tolist(), strict=True):
-            home = homes[stack]
-            if home is not None and home.calls:
-                called[home.calls] = called.get(home.calls, 0.0) + weight
-        calls = max(called, key=lambda name: (called[name], name), default="")
-        effective = whole**2 / float((hits.weight_ns**2).sum())
-        return LineRow(
-            place=line[0],
-            is_user=line[1],
-            samples=int(mine.sum()),
-            time_ns=round(time),
-            share=share,
-            error=_95 * float(np.sqrt(share * (1 - share) / effective)),
-            waited_share=_share(hits.waited_ns, mine),
-            idle_share=_share(hits.idle_ns, mine) if self._has_device else None,
-            calls=calls,
-            calls_share=called[calls] / time if calls and time else 0.0,
-        )
-
-
-def _share(weights: npt.NDArray[np.float64], mine: npt.NDArray[np.bool_]) -> float | None:
-    whole = float(weights.sum())
-    return float(weights[mine].sum()) / whole if whole else None
 
 
 def _check(hits: Hits, spans: SampledTime, tree: StageTree) -> ShareCheck | None:

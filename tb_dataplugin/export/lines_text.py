@@ -30,7 +30,7 @@ def line_lines(capture: pb.Capture) -> Iterator[str]:
     for part in (part for part in capture.lines.stages[:MOST_PARTS] if part.time_us >= LEAST_TIME * sampled):
         yield from _part(part, f"{part.name}{places.get(part.name, '')}")
     for part in capture.lines.training:
-        if part.lines:
+        if part.lines or part.name != LOCK:
             yield from _part(part, _training(capture, part.name))
     yield from _wrap(capture.lines.sentence, "  ")
     for sentence in capture.lines.unseen:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.findings.evidence import Evidence, share
-from tb_dataplugin.findings.signals import HotLine, Signals
+from tb_dataplugin.findings.line_signals import HotLine
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HOT_LINE
 from tb_dataplugin.units import percent
 from tb_dataplugin.words import cause_label
@@ -18,8 +19,19 @@ def stage_line(signals: Signals, stage: str) -> tuple[Evidence, ...]:
 
 def training_line(signals: Signals, cause: str) -> tuple[Evidence, ...]:
     """Of the training thread's code, in a part of the idle time."""
-    whole = f"idle: {cause_label(cause)}" if signals.has_device else "the time outside the data wait"
-    return _evidence(signals.training_lines.get(cause), whole)
+    line = signals.training_lines.get(cause)
+    if not signals.has_device:
+        return _evidence(line, "the time outside the data wait")
+    return _evidence(line, f"idle: {cause_label(cause)}", more=_of_idle(signals, cause, line))
+
+
+def _of_idle(signals: Signals, cause: str, line: HotLine | None) -> str:
+    """What a line of one cause has of all idle time; "" where that is the only cause."""
+    idle = signals.device_idle_us
+    part = next((time for name, time in signals.idle_by_cause_us.items() if name == cause), 0.0)
+    if line is None or not idle or part >= idle:
+        return ""
+    return f", {percent(line.share * part / idle)} of the idle time"
 
 
 def lock_line(signals: Signals) -> tuple[Evidence, ...]:
@@ -27,7 +39,7 @@ def lock_line(signals: Signals) -> tuple[Evidence, ...]:
     return _evidence(signals.training_lines.get("gil"), "its waiting for the lock")
 
 
-def _evidence(line: HotLine | None, whole: str, stage: str = "") -> tuple[Evidence, ...]:
+def _evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "") -> tuple[Evidence, ...]:
     if line is None or line.share < HOT_LINE:
         return ()
-    return (share("hot_line", line.share, whole, f"{line.text}: {percent(line.share)} of {whole}", stage),)
+    return (share("hot_line", line.share, whole, f"{line.text}: {percent(line.share)} of {whole}{more}", stage),)

@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final
 
-from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, LineRow, PartLines
-from tb_dataplugin.units import count, duration, percent, plural, ratio
+from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
+from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.units import count, duration, percent, plural
 
 MOSTLY: Final = 0.5
 """Part of a line's time in one function that it calls, from which the line is named by that function."""
 
 
+SEVERAL: Final = 0.15
+"""Part of a line's time that each of several calls has, from which all of them are named, with their parts."""
+
 SOME: Final = 10
 """Samples from which it can be said how many steps would be enough."""
+
+SPARE: Final = 1.25
+"""More steps than the rate asks for: samples are taken at random."""
 
 
 def line_text(row: LineRow) -> str:
     """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``; where the line itself is what runs,
-    or calls no Python code, its text: ```total += loss.item()` in train at train.py:88``.
+    or calls no Python code, its text: ```total += loss.item()` in train at train.py:88``; where it calls several, both.
+    Where only library code runs, also the user's line that calls it.
     """
     where = f"{row.place.function} at {row.place.short}"
-    if row.calls and row.calls_share >= MOSTLY:
-        return f"{row.calls}, called in {where}"
-    return f"`{row.place.source}` in {where}" if row.place.source else where
+    several = [callee for callee in row.callees if callee.share >= SEVERAL]
+    if row.place.source and len(several) > 1:
+        parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
+        text = f"`{row.place.source}` in {where} ({parts})"
+    elif row.calls and row.calls_share >= MOSTLY:
+        text = f"{row.calls}, called in {where}"
+    else:
+        text = f"`{row.place.source}` in {where}" if row.place.source else where
+    return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
 
 
-def share_text(row: LineRow, whole: str) -> str:
-    """As evidence: where a line is, and what share of `whole` it has."""
-    return f"{line_text(row)}: {percent(row.share)} of {whole}"
+def _caller(place: Place) -> str:
+    where = f"{place.function} at {place.short}"
+    return f"`{place.source}` in {where}" if place.source else where
+
+
+def row_name(place: Place) -> str:
+    """``augmented (train.py:15)``: a function, and where it begins."""
+    name = "the generator expression" if place.function.startswith("<") else place.function
+    return f"{name} ({place.short})"
 
 
 def lines_sentence(lines: HotLines) -> str:
@@ -51,9 +73,16 @@ def _check(lines: HotLines) -> str:
     return f" Shares of stages by samples and by spans differ by up to {points} ({check.stage})."
 
 
-def part_text(part: PartLines) -> str:
-    """Why no line is named, and what to do; "" where lines are."""
+def part_text(part: PartLines, steps: int | None) -> str:
+    """Why no line is named, and what to do; "" where lines are.
+
+    Args:
+        steps: in the window.
+    """
     if part.rows:
         return ""
     text = f"too few samples, {count(part.samples)} of {LEAST_SAMPLES}"
-    return f"{text}: record {ratio(LEAST_SAMPLES / part.samples)} as many steps" if part.samples >= SOME else text
+    if part.samples < SOME or not steps:
+        return text
+    enough = ceil(SPARE * steps * LEAST_SAMPLES / part.samples)
+    return f"{text}: record about {count(enough)} steps (active={enough}; under run: --active {enough})"

@@ -8,19 +8,17 @@ from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.flow import WorkerFlow
-from tb_dataplugin.analyses.hot_lines import PartLines
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.syncs import SyncFigures
-from tb_dataplugin.findings.line_texts import line_text
+from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
     CopySignals,
     CpuUse,
-    HotLine,
     Signals,
     SlowSampleSignal,
     StageCalls,
@@ -84,19 +82,14 @@ def read_signals(results: Results) -> Signals:
         doubts=results.doubts,
         lock=read_lock(results.limits) if results.limits else None,
         stage_lines=dict(_stage_lines(results)),
-        training_lines=dict(_hottest(results.lines.training.items())) if results.lines else {},
+        training_lines=dict(hottest(results.lines.training.items())) if results.lines else {},
+        step=read_step(results.lines),
+        patterns=read_patterns(results.lines),
     )
 
 
 def _stage_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
-    return _hottest((stage.name, part) for stage, part in results.lines.stages.items()) if results.lines else ()
-
-
-def _hottest(parts: Iterable[tuple[str, PartLines]]) -> Iterable[tuple[str, HotLine]]:
-    for name, part in parts:
-        if part.rows:
-            row = part.rows[0]
-            yield name, HotLine(line_text(row), row.place.short, row.share)
+    return hottest((stage.name, part) for stage, part in results.lines.stages.items()) if results.lines else ()
 
 
 def _collecting(pipeline: PipelineInfo | None) -> float | None:

@@ -19,6 +19,7 @@ from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.thresholds import LOCK_LEADS
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
@@ -214,18 +215,6 @@ class SlowSampleSignal:
 
 
 @dataclass(frozen=True, slots=True)
-class HotLine:
-    """The line of the user's code that takes most of a stage, or of a part of the training thread's time."""
-
-    text: str
-    """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``."""
-    place: str
-    """``train.py:41``."""
-    share: float
-    """Of the stage's time."""
-
-
-@dataclass(frozen=True, slots=True)
 class Signals:
     """None: not known from this capture. Devices: the first one."""
 
@@ -305,6 +294,10 @@ class Signals:
     """By the stage's name; without those of which too few samples were taken."""
     training_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock."""
+    step: StepSignals | None = None
+    """What the training thread does outside the data wait; None where that was not sampled."""
+    patterns: tuple[PatternSignal, ...] = ()
+    """What lines inside stages are about, where that is known."""
 
     @property
     def lock_limits_wait(self) -> bool:

@@ -143,6 +143,9 @@ LIMIT_WORTH_A_WORD: Final = 0.05
 HOT_LINE: Final = 0.2
 """Share of a stage's time that one line has, from which a finding names it: below, the stage has no line that leads."""
 
+MOSTLY: Final = 0.5
+"""Share of a stage's time that one line has, from which advice is about that line and not about finding it."""
+
 LOCK: Final = 0.05
 """Share of the window that the training thread waits for Python's lock, from which that is worth a change (as
 INPUT_BOUND). The lower end of its 95% interval must be above half of it: a few samples may meet short waits."""
@@ -153,3 +156,14 @@ queue or a thread more are judged anew without it."""
 
 ONE_HOLDER: Final = 0.5
 """Share of the waits for the lock during which one thread held it, from which the finding names it."""
+
+FEWEST_SAMPLES: Final = 30
+"""Of the training thread in the window, from which shares of it are said, each with its 95% interval: what a share
+must exceed is compared with the interval's lower end, so chance is allowed for."""
+
+MODELS_WORK: Final = 0.5
+"""Share of the window that the model's own work has, from which the verdict says so."""
+
+PATTERN: Final = 0.15
+"""Share of a stage's time that lines of one kind have at least (the low end of its interval), from which there is
+advice on them."""

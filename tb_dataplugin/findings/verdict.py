@@ -13,6 +13,7 @@ from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence
 from tb_dataplugin.findings.thresholds import (
     DEVICE_BUSY,
     HIGHLY_INPUT_BOUND,
@@ -50,6 +51,8 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_device_run(signals)
     else:
         verdict = _judge_host_run(signals)
+    if verdict.bound == "host" and signals.mode != "replay":
+        verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
     verdict = replace(verdict, sentence=verdict.sentence + lock_sentence(signals))
     return replace(verdict, evidence=tuple(_marked(verdict)))
 
@@ -66,6 +69,9 @@ def _judge_device_run(signals: Signals) -> Verdict:
     assert idle is not None
     opening = f"The device is idle for {percent(idle)} of the window"
     evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
+    around = around_loader(signals)
+    if around is not None and cost is not None and around.part.share >= cost:
+        return Verdict("wrapper", around_sentence(signals, around, cost), evidence)
     if signals.unsteady is not None and cost is not None:
         return _judge_unsteady(signals, signals.unsteady, cost, f"{opening}; ", evidence)
     if 1 - idle >= DEVICE_BUSY:
@@ -121,6 +127,9 @@ def _judge_host_run(signals: Signals) -> Verdict:
     cost = signals.share(signals.data_wait_us)
     if cost is None:
         return Verdict("unknown", "The trace has neither device activity nor DataLoader spans: data wait is unknown.")
+    around = around_loader(signals)
+    if around is not None and around.part.share >= cost:
+        return Verdict("wrapper", around_sentence(signals, around, cost), _wait_evidence(signals))
     if signals.unsteady is not None and signals.wait_cost_us is not None:
         steady_cost = signals.loop_share(signals.wait_cost_us) or 0.0
         return _judge_unsteady(signals, signals.unsteady, steady_cost, "", _wait_evidence(signals))

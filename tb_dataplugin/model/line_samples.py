@@ -27,6 +27,21 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Caller:
+    """A generator (or a ``__next__``) around a loader, in the training thread: `first` is where the function begins.
+
+    Of `steps` that ended in the window, `steps_inside` did while it ran: then it is the training loop itself.
+    """
+
+    function: str
+    file: str
+    first: int
+    is_generator: bool
+    steps_inside: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stacks:
     """A tree over `parent` (-1: none) and `frame` (index into `frames`): a stack is its innermost node."""
 

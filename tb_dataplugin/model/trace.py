@@ -12,7 +12,7 @@ from annotate.trace_format import Stage, StepSource
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
-from tb_dataplugin.model.line_samples import LineSamples
+from tb_dataplugin.model.line_samples import Caller, LineSamples
 from tb_dataplugin.model.thread_samples import ThreadSamples
 
 Mode = Literal["train", "replay", "unannotated"]
@@ -153,7 +153,7 @@ class ThreadCosts:
 @dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread. `stages_at`:
-    span name and place in the code, ``file:line``.
+    span name and place in the code, ``file:line``. `callers`: what calls a loader's ``next()``, the innermost first.
     """
 
     mode: Mode
@@ -172,6 +172,7 @@ class PipelineInfo:
     thread_samples: ThreadSamples | None = None
     collections: Intervals | None = None
     lines: LineSamples | None = None
+    callers: tuple[Caller, ...] = ()
     stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     step_source: StepSource = "profiler"

@@ -11,7 +11,7 @@ from annotate.trace_format import LINES_VERSION, THREAD_WAITS_FOR_LOCK, LineSamp
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_LABEL, MOST_SAMPLED_NODES, MOST_SETTINGS, MOST_WORKERS
 from tb_dataplugin.model.intervals import int64
-from tb_dataplugin.model.line_samples import Frame, LineSamples, Origin, SampledStacks, Stacks
+from tb_dataplugin.model.line_samples import Caller, Frame, LineSamples, Origin, SampledStacks, Stacks
 from tb_dataplugin.reader.decimals import LONGEST_NS
 
 MOST_US: Final = 9e15
@@ -63,6 +63,15 @@ class Lines(msgspec.Struct):
     why_not: str = ""
 
 
+class CallerRecord(msgspec.Struct):
+    function: str
+    file: str
+    first: Number = 0
+    generator: bool = True
+    steps_inside: Number = 0
+    steps: Number = 0
+
+
 _NONE: Final = Stacks((), int64([]), int64([]))
 
 
@@ -90,6 +99,17 @@ def read_line_samples(lines: Lines, origin_ns: int, diagnostics: DiagnosticsColl
         unread=max(0, lines.unread),
         left_out=max(0, lines.left_out),
         unseen=unseen,
+    )
+
+
+def read_caller(caller: CallerRecord) -> Caller:
+    return Caller(
+        caller.function[:MOST_LABEL],
+        caller.file[:MOST_PATH],
+        caller.first,
+        caller.generator,
+        caller.steps_inside,
+        caller.steps,
     )
 
 

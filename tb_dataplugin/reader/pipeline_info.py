@@ -22,7 +22,7 @@ from tb_dataplugin.model.trace import (
     WorkerProcess,
 )
 from tb_dataplugin.reader.decimals import LONGEST_NS
-from tb_dataplugin.reader.line_samples import Lines, read_line_samples
+from tb_dataplugin.reader.line_samples import CallerRecord, Lines, read_caller, read_line_samples
 from tb_dataplugin.reader.thread_samples import Collections, Samples, read_collections, read_thread_samples
 
 MOST_US: Final = 9e15
@@ -109,6 +109,7 @@ class _Metadata(msgspec.Struct):
     thread_samples: Samples | None = None
     collections: Collections | None = None
     lines: Lines | None = None
+    callers: tuple[CallerRecord, ...] = ()
     stages_at: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     steps: _Steps | None = None
@@ -156,6 +157,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         else None,
         collections=read_collections(metadata.collections, origin_ns) if metadata.collections else None,
         lines=read_line_samples(metadata.lines, origin_ns, diagnostics) if metadata.lines else None,
+        callers=tuple(map(read_caller, metadata.callers[:MOST_SETTINGS])),
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),
         notes=metadata.notes,
         step_source=metadata.steps.source if metadata.steps else "profiler",

@@ -53,7 +53,9 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         operators=results.operators,
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
-        lines=lines_report(results.lines) if results.lines else None,
+        lines=lines_report(results.lines, len(results.steps.rows) if results.steps else None)
+        if results.lines
+        else None,
     )
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tb_dataplugin.analyses.hot_lines import HotLines, LineRow, PartLines, ShareCheck
+from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
+from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
+from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
 from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_text
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 
 
-def lines_report(lines: HotLines) -> pb.Lines:
+def lines_report(lines: HotLines, steps: int | None) -> pb.Lines:
+    """`steps`: in the window."""
     return pb.Lines(
-        stages=(_part(stage.name, part) for stage, part in lines.stages.items()),
-        training=(_part(cause, part) for cause, part in lines.training.items()),
+        stages=(_part(stage.name, part, steps) for stage, part in lines.stages.items()),
+        training=(_part(cause, part, steps) for cause, part in lines.training.items()),
+        step=_step(lines.step) if lines.step else None,
         check=_check(lines.check) if lines.check else None,
         samples=lines.samples,
         threads=lines.threads,
@@ -28,14 +32,45 @@ def lines_report(lines: HotLines) -> pb.Lines:
     )
 
 
-def _part(name: str, part: PartLines) -> pb.PartLines:
+def _step(step: StepLines) -> pb.StepTime:
+    return pb.StepTime(
+        samples=step.samples,
+        compute=_estimate(step.compute),
+        around=map(_around, step.around),
+        lines=map(_step_line, step.lines),
+    )
+
+
+def _estimate(part: Estimate) -> pb.Estimate:
+    return pb.Estimate(share=part.share, low=part.low, high=part.high, samples=part.samples)
+
+
+def _around(around: AroundLoader) -> pb.AroundLoader:
+    return pb.AroundLoader(
+        function=around.place.function,
+        file=around.place.file,
+        line=around.place.line,
+        place=around.place.short,
+        is_generator=around.is_generator,
+        is_certain=around.is_certain,
+        window=_estimate(around.part),
+        idle=_estimate(around.idle) if around.idle else None,
+        hottest=_line(around.row) if around.row else None,
+    )
+
+
+def _step_line(line: StepLine) -> pb.StepLine:
+    return pb.StepLine(line=_line(line.row), work=line.work, window=_estimate(line.part))
+
+
+def _part(name: str, part: PartLines, steps: int | None) -> pb.PartLines:
     return pb.PartLines(
         name=name,
         samples=part.samples,
         time_us=us(part.time_ns),
         lines=map(_line, part.rows),
         others=part.others,
-        text=part_text(part),
+        text=part_text(part, steps),
         recorder_us=us(part.recorder_ns),
         tree=_tree(part.tree) if part.tree else None,
     )
@@ -58,6 +93,8 @@ def _line(row: LineRow) -> pb.Line:
         calls_share=row.calls_share,
         source=row.place.source,
         text=line_text(row),
+        callees=(pb.Callee(name=callee.name, share=callee.share) for callee in row.callees),
+        called_from=row.called_from.short if row.called_from else "",
     )
 
 

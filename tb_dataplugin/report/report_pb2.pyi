@@ -3013,6 +3013,7 @@ class Lines(_message.Message):
     UNREAD_FIELD_NUMBER: _builtins.int
     UNSEEN_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    STEP_FIELD_NUMBER: _builtins.int
     samples: _builtins.int
     """in the window, of all threads"""
     threads: _builtins.int
@@ -3047,6 +3048,10 @@ class Lines(_message.Message):
     def unseen(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """what the sampler could not see, sentences"""
 
+    @_builtins.property
+    def step(self) -> Global___StepTime:
+        """absent where the data wait is unknown"""
+
     def __init__(
         self,
         *,
@@ -3062,16 +3067,176 @@ class Lines(_message.Message):
         unread: _builtins.int = ...,
         unseen: _abc.Iterable[_builtins.str] | None = ...,
         sentence: _builtins.str = ...,
+        step: Global___StepTime | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "cost_us", b"cost_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "cost_us", b"cost_us", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "clock_error_us", b"clock_error_us", "cost_us", b"cost_us", "interval_us", b"interval_us", "sampler", b"sampler", "samples", b"samples", "sentence", b"sentence", "stages", b"stages", "threads", b"threads", "training", b"training", "unread", b"unread", "unseen", b"unseen"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "clock_error_us", b"clock_error_us", "cost_us", b"cost_us", "interval_us", b"interval_us", "sampler", b"sampler", "samples", b"samples", "sentence", b"sentence", "stages", b"stages", "step", b"step", "threads", b"threads", "training", b"training", "unread", b"unread", "unseen", b"unseen"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cost_us: _TypeAlias = _typing.Literal["cost_us"]  # noqa: Y015
     _WhichOneofArgType__cost_us: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cost_us) -> _WhichOneofReturnType__cost_us | None: ...
 
 Global___Lines: _TypeAlias = Lines  # noqa: Y015
+
+@_typing.final
+class StepTime(_message.Message):
+    """What the training thread does outside the data wait, by samples."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    COMPUTE_FIELD_NUMBER: _builtins.int
+    AROUND_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    samples: _builtins.int
+    """of the training thread in the window"""
+    @_builtins.property
+    def compute(self) -> Global___Estimate:
+        """the model's own work, of the window: forward, backward, optimizer, operators"""
+
+    @_builtins.property
+    def around(self) -> _containers.RepeatedCompositeFieldContainer[Global___AroundLoader]:
+        """own code of generators and iterators around the loader, most time first"""
+
+    @_builtins.property
+    def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___StepLine]:
+        """that are not the model's work, most time first"""
+
+    def __init__(
+        self,
+        *,
+        samples: _builtins.int = ...,
+        compute: Global___Estimate | None = ...,
+        around: _abc.Iterable[Global___AroundLoader] | None = ...,
+        lines: _abc.Iterable[Global___StepLine] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["compute", b"compute"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["around", b"around", "compute", b"compute", "lines", b"lines", "samples", b"samples"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StepTime: _TypeAlias = StepTime  # noqa: Y015
+
+@_typing.final
+class Estimate(_message.Message):
+    """A share by samples, with its 95% interval."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SHARE_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    share: _builtins.float
+    low: _builtins.float
+    high: _builtins.float
+    samples: _builtins.int
+    def __init__(
+        self,
+        *,
+        share: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+        samples: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["high", b"high", "low", b"low", "samples", b"samples", "share", b"share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Estimate: _TypeAlias = Estimate  # noqa: Y015
+
+@_typing.final
+class AroundLoader(_message.Message):
+    """A generator, or an iterator's `__next__`, that calls the loader's `next()`."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FUNCTION_FIELD_NUMBER: _builtins.int
+    FILE_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    IS_GENERATOR_FIELD_NUMBER: _builtins.int
+    IS_CERTAIN_FIELD_NUMBER: _builtins.int
+    WINDOW_FIELD_NUMBER: _builtins.int
+    IDLE_FIELD_NUMBER: _builtins.int
+    HOTTEST_FIELD_NUMBER: _builtins.int
+    function: _builtins.str
+    file: _builtins.str
+    line: _builtins.int
+    """where the function begins"""
+    place: _builtins.str
+    """"train.py:15" """
+    is_generator: _builtins.bool
+    is_certain: _builtins.bool
+    """steps were seen to end outside of it; else it may be the training loop"""
+    @_builtins.property
+    def window(self) -> Global___Estimate:
+        """its own code, of the window"""
+
+    @_builtins.property
+    def idle(self) -> Global___Estimate:
+        """the same while the first device was idle; absent without one"""
+
+    @_builtins.property
+    def hottest(self) -> Global___Line:
+        """share: of its own code; absent without one"""
+
+    def __init__(
+        self,
+        *,
+        function: _builtins.str = ...,
+        file: _builtins.str = ...,
+        line: _builtins.int = ...,
+        place: _builtins.str = ...,
+        is_generator: _builtins.bool = ...,
+        is_certain: _builtins.bool = ...,
+        window: Global___Estimate | None = ...,
+        idle: Global___Estimate | None = ...,
+        hottest: Global___Line | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hottest", b"hottest", "idle", b"idle", "window", b"window"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["file", b"file", "function", b"function", "hottest", b"hottest", "idle", b"idle", "is_certain", b"is_certain", "is_generator", b"is_generator", "line", b"line", "place", b"place", "window", b"window"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AroundLoader: _TypeAlias = AroundLoader  # noqa: Y015
+
+@_typing.final
+class StepLine(_message.Message):
+    """A line of the training step."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LINE_FIELD_NUMBER: _builtins.int
+    WORK_FIELD_NUMBER: _builtins.int
+    WINDOW_FIELD_NUMBER: _builtins.int
+    work: _builtins.str
+    """"readback" | "saving" | "output" | "sleep" | "waiting" | "python" """
+    @_builtins.property
+    def line(self) -> Global___Line:
+        """share: of the window"""
+
+    @_builtins.property
+    def window(self) -> Global___Estimate: ...
+    def __init__(
+        self,
+        *,
+        line: Global___Line | None = ...,
+        work: _builtins.str = ...,
+        window: Global___Estimate | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "window", b"window"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "window", b"window", "work", b"work"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StepLine: _TypeAlias = StepLine  # noqa: Y015
 
 @_typing.final
 class PartLines(_message.Message):
@@ -3146,6 +3311,8 @@ class Line(_message.Message):
     CALLS_SHARE_FIELD_NUMBER: _builtins.int
     SOURCE_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    CALLEES_FIELD_NUMBER: _builtins.int
+    CALLED_FROM_FIELD_NUMBER: _builtins.int
     function: _builtins.str
     """its qualified name, without what it is local to"""
     file: _builtins.str
@@ -3173,6 +3340,12 @@ class Line(_message.Message):
     """the line's text; "" where it was not recorded"""
     text: _builtins.str
     """"scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" """
+    called_from: _builtins.str
+    """where only library code runs in the stage: the user's line that calls it; else "" """
+    @_builtins.property
+    def callees(self) -> _containers.RepeatedCompositeFieldContainer[Global___Callee]:
+        """what it calls, most time first"""
+
     def __init__(
         self,
         *,
@@ -3191,10 +3364,12 @@ class Line(_message.Message):
         calls_share: _builtins.float = ...,
         source: _builtins.str = ...,
         text: _builtins.str = ...,
+        callees: _abc.Iterable[Global___Callee] | None = ...,
+        called_from: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "idle_share", b"idle_share", "waited_share", b"waited_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "called_from", b"called_from", "callees", b"callees", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
     _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015
@@ -3206,6 +3381,30 @@ class Line(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__waited_share) -> _WhichOneofReturnType__waited_share | None: ...
 
 Global___Line: _TypeAlias = Line  # noqa: Y015
+
+@_typing.final
+class Callee(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """as the line has it, where that is known: "np.percentile" """
+    share: _builtins.float
+    """of the line's time"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        share: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "share", b"share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Callee: _TypeAlias = Callee  # noqa: Y015
 
 @_typing.final
 class LineTree(_message.Message):

@@ -279,3 +279,40 @@ def test_collections_of_one_thread_are_remembered_with_their_times() -> None:
     assert len(keep) == 300_000
     assert len(found) == 1
     assert begin <= found[0][0] < found[0][1] <= end
+
+
+class Clocks:
+    """Stands for the watcher's clocks: rounds of samples that cost so much, taken when they are due."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = self.cpu = 0
+        monkeypatch.setattr(watcher, "perf_counter_ns", lambda: self.now)
+        monkeypatch.setattr(watcher, "process_time_ns", lambda: self.cpu)
+
+    def mean_pause(self, cost_ns: int, late_ns: int = 0, rounds: int = 60) -> float:
+        seen = watcher.Watcher(os.getpid())
+        seen.stacks, seen.credit = Any, float(watcher.SAVED_WITH_STACKS_NS)  # type: ignore[assignment]
+        seen.used, seen.seen, seen.due = self.cpu, self.now, self.now
+        pauses = []
+        for _ in range(rounds):
+            self.now, self.cpu = seen.due + late_ns + cost_ns, self.cpu + cost_ns
+            pauses.append(seen.pause())
+        os.close(seen.parent)
+        return sum(pauses[-40:]) / 40
+
+
+def test_stacks_are_read_as_often_as_they_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = Clocks(monkeypatch)
+    assert clocks.mean_pause(50_000) == pytest.approx(2e6, rel=0.15)
+    assert clocks.mean_pause(300_000) == pytest.approx(3e6, rel=0.15)
+    assert clocks.mean_pause(900_000, rounds=50) == pytest.approx(5e6, rel=0.15)
+
+
+def test_where_no_cpu_is_free_they_are_read_seldom_whatever_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Clocks(monkeypatch).mean_pause(50_000, late_ns=4_000_000) == pytest.approx(10e6, rel=0.15)
+
+
+def test_in_the_long_run_they_take_their_share_of_a_cpu_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = Clocks(monkeypatch)
+    clocks.mean_pause(200_000, rounds=2000)
+    assert clocks.cpu / clocks.now < watcher.SHARE_WITH_STACKS + watcher.SAVED_WITH_STACKS_NS / clocks.now + 0.002

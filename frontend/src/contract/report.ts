@@ -1169,6 +1169,64 @@ export interface Lines {
   unseen: string[];
   /** who sampled, how often, at what cost, and whether the check agrees */
   sentence: string;
+  /** absent where the data wait is unknown */
+  step: StepTime | undefined;
+}
+
+/** What the training thread does outside the data wait, by samples. */
+export interface StepTime {
+  /** of the training thread in the window */
+  samples: number;
+  /** the model's own work, of the window: forward, backward, optimizer, operators */
+  compute:
+    | Estimate
+    | undefined;
+  /** own code of generators and iterators around the loader, most time first */
+  around: AroundLoader[];
+  /** that are not the model's work, most time first */
+  lines: StepLine[];
+}
+
+/** A share by samples, with its 95% interval. */
+export interface Estimate {
+  share: number;
+  low: number;
+  high: number;
+  samples: number;
+}
+
+/** A generator, or an iterator's `__next__`, that calls the loader's `next()`. */
+export interface AroundLoader {
+  function: string;
+  file: string;
+  /** where the function begins */
+  line: number;
+  /** "train.py:15" */
+  place: string;
+  is_generator: boolean;
+  /** steps were seen to end outside of it; else it may be the training loop */
+  is_certain: boolean;
+  /** its own code, of the window */
+  window:
+    | Estimate
+    | undefined;
+  /** the same while the first device was idle; absent without one */
+  idle:
+    | Estimate
+    | undefined;
+  /** share: of its own code; absent without one */
+  hottest: Line | undefined;
+}
+
+/** A line of the training step. */
+export interface StepLine {
+  /** share: of the window */
+  line:
+    | Line
+    | undefined;
+  /** "readback" | "saving" | "output" | "sleep" | "waiting" | "python" */
+  work: string;
+  window: Estimate | undefined;
 }
 
 /** The lines of one stage, or of one part of the training thread's time. */
@@ -1224,6 +1282,17 @@ export interface Line {
   source: string;
   /** "scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" */
   text: string;
+  /** what it calls, most time first */
+  callees: Callee[];
+  /** where only library code runs in the stage: the user's line that calls it; else "" */
+  called_from: string;
+}
+
+export interface Callee {
+  /** as the line has it, where that is known: "np.percentile" */
+  name: string;
+  /** of the line's time */
+  share: number;
 }
 
 /**
@@ -2916,6 +2985,63 @@ export const Lines: MessageFns<Lines> = {
         ? object.unseen.map((e: any) => globalThis.String(e))
         : [],
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      step: isSet(object.step) ? StepTime.fromJSON(object.step) : undefined,
+    };
+  },
+};
+
+export const StepTime: MessageFns<StepTime> = {
+  fromJSON(object: any): StepTime {
+    return {
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      compute: isSet(object.compute) ? Estimate.fromJSON(object.compute) : undefined,
+      around: globalThis.Array.isArray(object?.around) ? object.around.map((e: any) => AroundLoader.fromJSON(e)) : [],
+      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => StepLine.fromJSON(e)) : [],
+    };
+  },
+};
+
+export const Estimate: MessageFns<Estimate> = {
+  fromJSON(object: any): Estimate {
+    return {
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : 0,
+      high: isSet(object.high) ? globalThis.Number(object.high) : 0,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+    };
+  },
+};
+
+export const AroundLoader: MessageFns<AroundLoader> = {
+  fromJSON(object: any): AroundLoader {
+    return {
+      function: isSet(object.function) ? globalThis.String(object.function) : "",
+      file: isSet(object.file) ? globalThis.String(object.file) : "",
+      line: isSet(object.line) ? globalThis.Number(object.line) : 0,
+      place: isSet(object.place) ? globalThis.String(object.place) : "",
+      is_generator: isSet(object.isGenerator)
+        ? globalThis.Boolean(object.isGenerator)
+        : isSet(object.is_generator)
+        ? globalThis.Boolean(object.is_generator)
+        : false,
+      is_certain: isSet(object.isCertain)
+        ? globalThis.Boolean(object.isCertain)
+        : isSet(object.is_certain)
+        ? globalThis.Boolean(object.is_certain)
+        : false,
+      window: isSet(object.window) ? Estimate.fromJSON(object.window) : undefined,
+      idle: isSet(object.idle) ? Estimate.fromJSON(object.idle) : undefined,
+      hottest: isSet(object.hottest) ? Line.fromJSON(object.hottest) : undefined,
+    };
+  },
+};
+
+export const StepLine: MessageFns<StepLine> = {
+  fromJSON(object: any): StepLine {
+    return {
+      line: isSet(object.line) ? Line.fromJSON(object.line) : undefined,
+      work: isSet(object.work) ? globalThis.String(object.work) : "",
+      window: isSet(object.window) ? Estimate.fromJSON(object.window) : undefined,
     };
   },
 };
@@ -2983,6 +3109,23 @@ export const Line: MessageFns<Line> = {
         : 0,
       source: isSet(object.source) ? globalThis.String(object.source) : "",
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      callees: globalThis.Array.isArray(object?.callees)
+        ? object.callees.map((e: any) => Callee.fromJSON(e))
+        : [],
+      called_from: isSet(object.calledFrom)
+        ? globalThis.String(object.calledFrom)
+        : isSet(object.called_from)
+        ? globalThis.String(object.called_from)
+        : "",
+    };
+  },
+};
+
+export const Callee: MessageFns<Callee> = {
+  fromJSON(object: any): Callee {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
     };
   },
 };

@@ -75,7 +75,8 @@ def test_too_few_samples_are_no_guess() -> None:
     part = lines_of(results_of(step().stacks(every(80, few), [HOT] * few))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
     fewer = capture_of(step().stacks(every(160, 50), [HOT] * 50)).lines.stages[0]
-    assert fewer.text == "too few samples, 50 of 100: record 2.0x as many steps"
+    assert fewer.text == "too few samples, 50 of 100: record about 3 steps (active=3; under run: --active 3)"
+    assert capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few samples, 5 of 100"
 
 
 def test_the_deepest_stage_has_the_sample() -> None:
@@ -110,6 +111,65 @@ def test_a_line_that_calls_no_python_code_is_shown_as_it_is_written() -> None:
     lines["frames"]["source"][-1] = len(lines["names"]) - 1
     (line,) = capture_of(builder).lines.stages[0].lines
     assert line.text == "`total += loss.item()` in RandomMask.crop at train.py:52"
+
+
+def called(line: str, *calls: tuple[Frame, int]) -> Any:
+    """The hottest line of the transform: `line`, which calls these, so many times in a hundred."""
+    stacks = [(*INSIDE, WARM[-1], frame) for frame, count in calls for _ in range(2 * count)]
+    builder = step().stacks(every(40, 200), stacks, sources={(CROP[1], CROP[2]): line})
+    return capture_of(builder).lines.stages[0].lines[0]
+
+
+PERCENTILE: Frame = ("percentile", "/lib/site-packages/numpy/lib/_function_base_impl.py", 4000)
+MEDIAN: Frame = ("median", "/lib/site-packages/numpy/lib/_function_base_impl.py", 3900)
+
+
+def test_a_function_has_the_name_by_which_the_line_calls_it() -> None:
+    line = called("out[r] = np.percentile(row, 95)", (PERCENTILE, 100))
+    assert line.calls == "np.percentile"
+    assert line.text == "np.percentile, called in RandomMask.crop at train.py:52"
+    assert called("out = signal.convolve2d(a, b)", (CONVOLVE, 100)).calls == "scipy.signal.convolve2d"
+    assert called("scale(row)", (PERCENTILE, 100)).calls == "numpy.lib.percentile"
+
+
+def test_calls_of_one_line_are_told_apart() -> None:
+    line = called("(row - np.median(row)) / np.percentile(row, 95)", (PERCENTILE, 60), (MEDIAN, 40))
+    assert [callee.name for callee in line.callees] == ["np.percentile", "np.median"]
+    assert line.callees[0].share == pytest.approx(0.6, abs=0.01)
+    assert line.text.startswith("`(row - np.median(row)) / np.percentile(row, 95)` in RandomMask.crop at train.py:52 (")
+    assert line.text.endswith("(np.percentile 60.1%, np.median 39.9%)")
+
+
+def test_a_line_that_calls_private_code_only_speaks_for_itself() -> None:
+    private = ("_strptime_datetime", "/lib/python3.11/_strptime.py", 560)
+    line = called("day = datetime.strptime(text, '%Y')", (private, 100))
+    assert line.text == "`day = datetime.strptime(text, '%Y')` in RandomMask.crop at train.py:52"
+
+
+def test_library_code_is_shown_with_the_line_that_calls_it() -> None:
+    item = ("Pets.__getitem__", "/home/me/train.py", 30)
+    resize = ("resize", "/lib/site-packages/torchvision/transforms/functional.py", 400)
+    sources = {("/home/me/train.py", 30): "return self.resize(image)"}
+    builder = step().stacks(every(40, 200), [(MAIN, TORCH, OURS, item, OURS, resize)] * 200, sources=sources)
+    (line,) = capture_of(builder).lines.stages[0].lines
+    assert line.text.endswith(", called from `return self.resize(image)` in Pets.__getitem__ at train.py:30")
+    assert line.called_from == "train.py:30"
+    loop = step().stacks(every(40, 200), [(MAIN, TORCH, OURS, resize)] * 200)
+    assert capture_of(loop).lines.stages[0].lines[0].called_from == ""
+
+
+def test_the_training_threads_lines_do_not_vanish_below_a_hundred_samples() -> None:
+    capture = capture_of(step().stacks(every(200, 10, 8000), [(MAIN, LOG)] * 10))
+    text = as_text(Report(captures=[capture]))
+    assert "training thread outside the data wait: too few samples, 10 of 100: record about 13 steps" in text
+
+
+def test_the_report_has_what_the_step_is_spent_on() -> None:
+    found = capture_of(step().stacks(every(20, 100, 8000), [(MAIN, LOG)] * 100)).lines.step
+    assert found.samples == 100
+    assert found.lines[0].line.place == "logger.py:8"
+    assert found.lines[0].window.low < found.lines[0].window.share <= found.lines[0].window.high
+    assert found.compute.share == 0
 
 
 def test_the_recorders_own_time_is_no_line() -> None:

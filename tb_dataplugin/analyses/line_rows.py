@@ -1,0 +1,147 @@
+"""Samples by the line that is to be changed, and how sure a share of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.code_places import Home, Place
+from tb_dataplugin.analyses.line_hits import Floats, Hits
+
+Z_95: Final = 1.96
+
+MOST_CALLEES: Final = 4
+
+Mask = npt.NDArray[np.bool_]
+K = TypeVar("K", str, Place)
+
+
+class Callee(NamedTuple):
+    """What a line calls, and its part of the line's time."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class LineRow:
+    """One line. Shares are of the samples' time in the part; `error` is half of the 95% interval of `share`.
+
+    `waited_share`: of the data wait that the stage caused; `idle_share`: of its time while a device was idle; None
+    where there is none. `calls`: what the line mostly calls, and `calls_share` that part of the line's time; `callees`:
+    all of them, with theirs, the longest first. `called_from`: the user's line that calls the stage, where only library
+    code runs in it.
+    """
+
+    place: Place
+    is_user: bool
+    samples: int
+    time_ns: int
+    share: float
+    error: float
+    waited_share: float | None
+    idle_share: float | None
+    calls: str
+    calls_share: float
+    callees: tuple[Callee, ...] = ()
+    called_from: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share by samples, with its 95% interval (Wilson's, which holds near 0 and 1 as well)."""
+
+    share: float
+    low: float
+    high: float
+    samples: int
+
+
+def estimate(weights: Floats, mine: Floats) -> Estimate:
+    """The part of `weights` that `mine` has: per sample, at most its weight."""
+    whole = float(weights.sum())
+    if not whole:
+        return Estimate(0.0, 0.0, 1.0, 0)
+    share = float(mine.sum()) / whole
+    n = whole**2 / float((weights**2).sum())
+    middle = (share + Z_95**2 / (2 * n)) / (1 + Z_95**2 / n)
+    half = Z_95 / (1 + Z_95**2 / n) * float(np.sqrt(share * (1 - share) / n + Z_95**2 / (4 * n**2)))
+    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half), int((mine > 0).sum()))
+
+
+def line_rows(
+    hits: Hits,
+    homes: Sequence[Home | None],
+    place: npt.NDArray[np.intp],
+    *,
+    has_device: bool,
+    called_from: Sequence[Place | None] = (),
+) -> tuple[LineRow, ...]:
+    """`homes`: per distinct stack, None for one that is in no row; `called_from`: of those in library code only;
+    `place`: per sample, which of them.
+    """
+    lines = list(dict.fromkeys((home.place, home.is_user) for home in homes if home))
+    numbers = {line: number for number, line in enumerate(lines)}
+    line_of = np.array([-1 if home is None else numbers[home.place, home.is_user] for home in homes])[place]
+    names = [home.calls if home else "" for home in homes]
+    rows = []
+    for number, (place_of, is_user) in enumerate(lines):
+        mine = line_of == number
+        callers = {} if is_user or not called_from else _time_by(called_from, hits, place, mine)
+        callees = _time_by(names, hits, place, mine)
+        caller = max(callers, key=lambda each: callers[each], default=None)
+        rows.append(_row(hits, mine, place_of, is_user, _ranked(callees, hits, mine), caller, has_device))
+    return tuple(sorted(rows, key=lambda row: (-row.time_ns, row.place)))
+
+
+def _time_by(what: Sequence[K | None], hits: Hits, place: npt.NDArray[np.intp], mine: Mask) -> dict[K, float]:
+    """`what`: per distinct stack; what is None or empty counts for nothing."""
+    found: dict[K, float] = {}
+    for stack, weight in zip(place[mine].tolist(), hits.weight_ns[mine].tolist(), strict=True):
+        each = what[stack]
+        if each:
+            found[each] = found.get(each, 0.0) + weight
+    return found
+
+
+def _ranked(times: dict[str, float], hits: Hits, mine: Mask) -> tuple[Callee, ...]:
+    whole = float(hits.weight_ns[mine].sum())
+    ranked = sorted(times.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
+    return tuple(Callee(name, time / whole if whole else 0.0) for name, time in ranked[:MOST_CALLEES])
+
+
+def _row(
+    hits: Hits,
+    mine: Mask,
+    place: Place,
+    is_user: bool,
+    callees: tuple[Callee, ...],
+    caller: Place | None,
+    has_device: bool,
+) -> LineRow:
+    time, whole = float(hits.weight_ns[mine].sum()), float(hits.weight_ns.sum())
+    share = time / whole
+    effective = whole**2 / float((hits.weight_ns**2).sum())
+    return LineRow(
+        place=place,
+        is_user=is_user,
+        samples=int(mine.sum()),
+        time_ns=round(time),
+        share=share,
+        error=Z_95 * float(np.sqrt(share * (1 - share) / effective)),
+        waited_share=_share(hits.waited_ns, mine),
+        idle_share=_share(hits.idle_ns, mine) if has_device else None,
+        calls=callees[0].name if callees else "",
+        calls_share=callees[0].share if callees else 0.0,
+        callees=callees,
+        called_from=caller,
+    )
+
+
+def _share(weights: Floats, mine: Mask) -> float | None:
+    whole = float(weights.sum())
+    return float(weights[mine].sum()) / whole if whole else None

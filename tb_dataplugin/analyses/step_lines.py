@@ -1,0 +1,280 @@
+"""What the training thread does outside the data wait, by samples of its stacks: code around the loader, the model's
+work, and lines of the step that are neither.
+
+*around*: a generator or ``__next__`` that calls the loader's ``next()`` is on the stack. No step ends in it: else it is
+the training loop itself.
+*compute*: forward, backward, optimizer, and operators that lines of the step call: the work itself.
+The rest is by line. A line that computes as well, or calls what does (a trainer's ``fit``), is in no row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from annotate.trace_format import THREAD_WAITS_FOR_LOCK
+from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, plain
+from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
+from tb_dataplugin.analyses.line_hits import Hits
+from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.model.events import Category
+from tb_dataplugin.model.intervals import Intervals
+from tb_dataplugin.model.line_samples import Caller, Frame
+from tb_dataplugin.model.trace import Trace
+
+Work = Literal["readback", "saving", "output", "sleep", "waiting", "python"]
+"""What a line of the step spends its time on; "python": Python, and libraries that it calls."""
+
+MOST_LINES: Final = 10
+
+_READBACK: Final = re.compile(r"aten::(item|_local_scalar_dense|is_nonzero)")
+_COMPUTING: Final = 1 / 3
+"""Part of a line's time in operators, from which the line is the model's work."""
+
+_NOT_COMPUTE: Final = re.compile(
+    r"/torch/(?:utils/(?:data|tensorboard)/|serialization\.py|_tensor_str\.py|profiler/|autograd/profiler|cuda/__init__\.py)"
+)
+"""Files of torch that are no work of the model."""
+
+_BY_FILE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
+    ("saving", re.compile(r"/(?:torch/serialization|pickle|shutil|safetensors/\w+)\.py$")),
+    (
+        "output",
+        re.compile(
+            r"/(?:logging|json|csv|tqdm|wandb|mlflow|tensorboard|tensorboardX|rich|loguru)(?:/|\.py$)"
+            r"|/torch/(?:utils/tensorboard/|_tensor_str\.py$)"
+        ),
+    ),
+    ("waiting", re.compile(r"/(?:threading|queue|selectors|subprocess|socket|multiprocessing/\w+|concurrent/.*)\.py$")),
+)
+"""What code that the line calls is about, by its file; the first that fits."""
+
+_BY_SOURCE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
+    ("sleep", re.compile(r"\bsleep\(")),
+    ("readback", re.compile(r"\.(?:item|tolist|cpu|numpy)\(\)|\bsynchronize\(")),
+    ("output", re.compile(r"\bprint\(|\.(?:write|flush)\(")),
+)
+"""The same of a line that calls C code, by its own text."""
+
+
+@dataclass(frozen=True, slots=True)
+class AroundLoader:
+    """The own code of a generator or iterator around the loader. `part`: of the window; `idle`: of the window, while
+    the first device was idle, None without one. `row`: its hottest line, as a share of its own time.
+
+    `is_certain`: steps were seen to end outside of it, or the model to run there; else it may be the loop itself.
+    """
+
+    place: Place
+    is_generator: bool
+    part: Estimate
+    idle: Estimate | None
+    row: LineRow | None
+    is_certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """A line outside the data wait. Shares of `row` are of the samples in the window, `part` of the window too."""
+
+    row: LineRow
+    work: Work
+    part: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class StepLines:
+    """`samples`: of the training thread in the window. `lines`: the hottest first."""
+
+    samples: int
+    compute: Estimate
+    around: tuple[AroundLoader, ...]
+    lines: tuple[StepLine, ...]
+
+
+def find_step_lines(
+    trace: Trace,
+    hits: Hits,
+    frames_of: Callable[[int], list[Frame]],
+    loader: LoaderWait | None,
+    *,
+    has_device: bool,
+) -> StepLines | None:
+    """None where the data wait is unknown: any of the lines might wait for data."""
+    hits = hits.where(hits.is_training)
+    if loader is None or not len(hits):
+        return None
+    sorted_out = _SortedOut(trace, hits, frames_of, loader, has_device)
+    return StepLines(
+        samples=len(hits),
+        compute=estimate(hits.weight_ns, hits.weight_ns * sorted_out.compute),
+        around=tuple(sorted_out.around()),
+        lines=tuple(sorted_out.lines())[:MOST_LINES],
+    )
+
+
+class _SortedOut:
+    """The samples of the training thread, each in the waits, around the loader, computing, or of a line."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        hits: Hits,
+        frames_of: Callable[[int], list[Frame]],
+        loader: LoaderWait,
+        has_device: bool,
+    ) -> None:
+        stacks, self.stack = np.unique(hits.stack, return_inverse=True)
+        self.hits, self.has_device = hits, has_device
+        self.frames = [frames_of(stack) for stack in stacks.tolist()]
+        self.callers = _callers(trace)
+        outside = ~loader.waits.contains(hits.time_ns)
+        self.caller = np.where(outside, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1)
+        """Per sample: the number of the innermost caller that runs; -1: none."""
+        step = outside & (self.caller < 0)
+        reads = _during(trace, matching(trace, _READBACK) | synchronising_calls(trace), hits)
+        operates = _during(trace, trace.events.is_category(Category.CPU_OP), hits)
+        by_stack = np.array([_computes(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        users = np.array([frames[-1].origin == "user" for frames in self.frames], dtype=np.bool_)[self.stack]
+        loops = np.array([_loops_over_a_tensor(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        read_here = (reads & users) | loops
+        self.compute: Mask = step & ~read_here & (by_stack | operates)
+        self.reads = read_here
+        self.rest: Mask = step & ~self.compute & (hits.state != THREAD_WAITS_FOR_LOCK)
+
+    def _caller_of(self, frames: list[Frame]) -> int:
+        for frame in reversed(frames):
+            for number, caller in enumerate(self.callers):
+                if _is_of(frame, caller):
+                    return number
+        return -1
+
+    def around(self) -> Iterator[AroundLoader]:
+        """The one with most time first."""
+        found = []
+        for number, caller in enumerate(self.callers):
+            mine: Mask = self.caller == number
+            if mine.any():
+                found.append(self._around(caller, mine))
+        yield from sorted(found, key=lambda each: -each.part.share)
+
+    def _around(self, caller: Caller, mine: Mask) -> AroundLoader:
+        hits = self.hits
+        homes = [home_of(frames) for frames in self.frames]
+        rows = line_rows(hits.where(mine), homes, self.stack[mine], has_device=self.has_device)
+        used = [row for row in rows if row.samples]
+        models = np.array([_runs_the_model(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        is_outside = caller.steps > 0 or int((models & ~mine).sum()) > int((models & mine).sum())
+        return AroundLoader(
+            place=Place(plain(caller.function), caller.file, caller.first),
+            is_generator=caller.is_generator,
+            part=estimate(hits.weight_ns, hits.weight_ns * mine),
+            idle=estimate(hits.weight_ns, hits.idle_ns * mine) if self.has_device else None,
+            row=used[0] if used else None,
+            is_certain=is_outside,
+        )
+
+    def lines(self) -> Iterator[StepLine]:
+        homes = [home_of(frames) for frames in self.frames]
+        works = [_work_of(frames, home) for frames, home in zip(self.frames, homes, strict=True)]
+        containers = _containers(homes, self._time_by_stack(self.compute))
+        kept = [None if home is None or not home.is_user or _key(home) in containers else home for home in homes]
+        of_rest = np.array([home is not None for home in kept], dtype=np.bool_)[self.stack] & self.rest
+        # A stack may be of the rest at one time and in an operator at another: it is two, for the rows.
+        place = np.where(of_rest, self.stack, len(kept)).astype(np.intp)
+        rows = line_rows(self.hits, [*kept, None], place, has_device=self.has_device)
+        computed = self._time_by_place(homes, self.compute)
+        for row in rows:
+            operators = computed.get(row.place, 0.0)
+            if row.time_ns <= 0 or operators > _COMPUTING * (operators + row.time_ns):
+                continue
+            mine = of_rest & np.array([home is not None and home.place == row.place for home in kept])[self.stack]
+            part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
+            yield StepLine(row, self._work(works, mine), part)
+
+    def _work(self, works: list[Work], mine: Mask) -> Work:
+        """What most of these samples are about."""
+        times: dict[Work, float] = {"readback": float(self.hits.weight_ns[mine & self.reads].sum())}
+        for stack, time in self._time_by_stack(mine & ~self.reads).items():
+            times[works[stack]] = times.get(works[stack], 0.0) + time
+        return max(times, key=lambda work: times[work])
+
+    def _time_by_stack(self, mine: Mask) -> dict[int, float]:
+        times = np.bincount(self.stack[mine], self.hits.weight_ns[mine], len(self.frames))
+        return {stack: float(times[stack]) for stack in np.flatnonzero(times).tolist()}
+
+    def _time_by_place(self, homes: list[Home | None], mine: Mask) -> dict[Place, float]:
+        found: dict[Place, float] = {}
+        for stack, time in self._time_by_stack(mine).items():
+            home = homes[stack]
+            if home is not None:
+                found[home.place] = found.get(home.place, 0.0) + time
+        return found
+
+
+def _callers(trace: Trace) -> tuple[Caller, ...]:
+    """Without those that steps end in: they are the training loop."""
+    found = trace.info.pipeline.callers if trace.info.pipeline else ()
+    return tuple(caller for caller in found if not caller.steps_inside)
+
+
+def _is_of(frame: Frame, caller: Caller) -> bool:
+    return (frame.file, frame.first) == (caller.file, caller.first) and plain(frame.function) == plain(caller.function)
+
+
+def _during(trace: Trace, rows: npt.NDArray[np.bool_], hits: Hits) -> Mask:
+    """Which samples lie in those events of the training thread."""
+    chosen = np.flatnonzero(rows & (trace.events.track == trace.training_track))
+    spans = Intervals.union(trace.events.start_ns[chosen], trace.events.end_ns[chosen])
+    inside: Mask = spans.contains(hits.time_ns)
+    return inside
+
+
+def _computes(frames: list[Frame]) -> bool:
+    """Whether code of torch's runs, or was called by what runs, that is the model's work: an `nn.Module`, a backward
+    pass, an optimizer.
+    """
+    return any(package_of(frame) == "torch" and not _NOT_COMPUTE.search(frame.file) for frame in frames)
+
+
+def _loops_over_a_tensor(frames: list[Frame]) -> bool:
+    """``for value in tensor`` in the program's code: torch makes a tensor of each element."""
+    last = frames[-1]
+    is_iter = package_of(last) == "torch" and plain(last.function) in ("Tensor.__iter__", "__iter__")
+    return is_iter and len(frames) > 1 and frames[-2].origin == "user" and not _computes(frames[:-1])
+
+
+_MODEL: Final = re.compile(r"/torch/(?:optim/|autograd/(?!profiler)|_tensor\.py|nn/modules/module\.py)")
+
+
+def _runs_the_model(frames: list[Frame]) -> bool:
+    return any(_MODEL.search(frame.file) for frame in frames)
+
+
+def _key(home: Home) -> tuple[Place, str]:
+    return home.place, home.calls
+
+
+def _containers(homes: list[Home | None], computed: dict[int, float]) -> set[tuple[Place, str]]:
+    """Lines with what they call, where that is what the model's work is called by: ``trainer.fit(model)``."""
+    keys = (_key(home) for stack in computed if (home := homes[stack]) is not None)
+    return {key for key in keys if key[1]}
+
+
+def _work_of(frames: list[Frame], home: Home | None) -> Work:
+    below = []
+    for frame in reversed(frames):
+        if frame.origin == "user":
+            break
+        below.append(frame)
+    for work, files in _BY_FILE:
+        if any(files.search(frame.file) for frame in below):
+            return work
+    source = home.place.source if home is not None and not below else ""
+    return next((work for work, texts in _BY_SOURCE if texts.search(source)), "python")

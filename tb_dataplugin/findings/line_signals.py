@@ -1,0 +1,139 @@
+"""The facts about lines of the code that rules use. Shares are fractions, of samples that stand for time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from annotate.trace_format import span_name
+from tb_dataplugin.analyses.hot_lines import HotLines, PartLines
+from tb_dataplugin.analyses.line_patterns import Pattern
+from tb_dataplugin.analyses.line_rows import Estimate
+from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines, Work
+from tb_dataplugin.findings.line_texts import line_text, row_name
+from tb_dataplugin.units import percent
+
+
+@dataclass(frozen=True, slots=True)
+class HotLine:
+    """The line of the user's code that takes most of a stage, or of a part of the training thread's time."""
+
+    text: str
+    """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``."""
+    place: str
+    """``train.py:41``."""
+    share: float
+    """Of the stage's time."""
+    source: str = ""
+    """The line as it is written; "" where that was not recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class AroundSignal:
+    """Own code of a generator or iterator around the loader. `part`: of the window; with a device, while it idles."""
+
+    name: str
+    """``wrapper::augmented``."""
+    words: str
+    """``augmented (train.py:15), a generator around the DataLoader``."""
+    part: Estimate
+    line: HotLine | None
+    """Its hottest line, as a share of its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepLineSignal:
+    """A line of the training step that is not the model's work. `part`: of the window."""
+
+    text: str
+    place: str
+    source: str
+    work: Work
+    part: Estimate
+    idle_share: float | None
+    """Of the device's idle time; None without a device."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepSignals:
+    """What the training thread does outside the data wait. `compute`: the model's work, of the window.
+
+    `around` has only what is certain not to be the training loop itself.
+    """
+
+    samples: int
+    compute: Estimate
+    around: tuple[AroundSignal, ...]
+    lines: tuple[StepLineSignal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternSignal:
+    """What lines of a stage are about. `part`: of the stage's time; with `stage` "" of the time in all stages."""
+
+    pattern: Pattern
+    stage: str
+    part: Estimate
+    text: str
+    place: str
+    source: str
+
+
+def interval(part: Estimate) -> str:
+    return f"95% interval {percent(part.low)} to {percent(part.high)}"
+
+
+def hottest(parts: Iterable[tuple[str, PartLines]]) -> Iterator[tuple[str, HotLine]]:
+    """By the part's name; without those of which too few samples were taken."""
+    for name, part in parts:
+        if part.rows:
+            row = part.rows[0]
+            yield name, HotLine(line_text(row), row.place.short, row.share, row.place.source)
+
+
+def read_step(lines: HotLines | None) -> StepSignals | None:
+    step = lines.step if lines else None
+    if step is None:
+        return None
+    return StepSignals(
+        samples=step.samples,
+        compute=step.compute,
+        around=tuple(_around(each) for each in step.around if each.is_certain),
+        lines=tuple(map(_line, _by_cost(step))),
+    )
+
+
+def read_patterns(lines: HotLines | None) -> tuple[PatternSignal, ...]:
+    found = lines.patterns if lines else ()
+    return tuple(
+        PatternSignal(
+            pattern=each.pattern,
+            stage=each.stage.name if each.stage else "",
+            part=each.part,
+            text=line_text(each.row),
+            place=each.row.place.short,
+            source=each.row.place.source,
+        )
+        for each in found
+    )
+
+
+def _by_cost(step: StepLines) -> list[StepLine]:
+    """What keeps the device idle first, where there is one."""
+    return sorted(step.lines, key=lambda line: -(line.row.idle_share or 0.0))
+
+
+def _around(found: AroundLoader) -> AroundSignal:
+    label, kind = found.place.function.removesuffix(".__iter__").removesuffix(".__next__"), "a generator"
+    row = found.row
+    return AroundSignal(
+        name=span_name("wrapper", "generator expression" if label.startswith("<") else label),
+        words=f"{row_name(found.place)}, {kind if found.is_generator else 'an iterator'} around the DataLoader",
+        part=found.idle or found.part,
+        line=HotLine(line_text(row), row.place.short, row.share, row.place.source) if row else None,
+    )
+
+
+def _line(found: StepLine) -> StepLineSignal:
+    row = found.row
+    return StepLineSignal(line_text(row), row.place.short, row.place.source, found.work, found.part, row.idle_share)

@@ -1,0 +1,54 @@
+"""A generator or iterator between the DataLoader and the loop takes much of the step, in the training thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.line_signals import AroundSignal, interval
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_work import around_loader
+from tb_dataplugin.findings.thresholds import HOT_LINE
+from tb_dataplugin.units import percent, plural
+
+CODE = """def collate(samples):
+    return augment(default_collate(samples))  # instead of in the loop: DataLoader workers do it
+
+loader = DataLoader(dataset, collate_fn=collate, num_workers=...)"""
+
+
+@rule(title="Code around the DataLoader", about="delivery")
+def check(signals: Signals) -> Finding | None:
+    around = around_loader(signals)
+    if around is None:
+        return None
+    cost = around.part.share * signals.window_us
+    gain = signals.per_step(cost)
+    takes = "keeps the device idle for" if signals.has_device else "takes"
+    return Finding(
+        severity=severity(signals, gain, otherwise_us=cost),
+        title=f"{around.name} {takes} {percent(around.part.share)} of the window",
+        advice="This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. "
+        "Let the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
+        evidence=tuple(_evidence(around)),
+        gain_us_per_step=gain,
+        code=CODE,
+    )
+
+
+def _evidence(around: AroundSignal) -> Iterator[Evidence]:
+    samples = plural(around.part.samples, "sample")
+    yield share(
+        "around_loader",
+        around.part.share,
+        "window",
+        f"{around.words}: {percent(around.part.share)} of the window, {interval(around.part)}, from {samples}",
+        around.name,
+    )
+    line = around.line
+    if line is not None and line.share >= HOT_LINE:
+        text = f"{line.text}: {percent(line.share)} of that"
+        yield share("hot_line", line.share, around.name, text, around.name)

@@ -1,0 +1,58 @@
+"""Not data: lines of the training step that are not the model's work take much of it. Without a device; with one, its
+idle time says what they cost (`sync_bound`, `python_pauses`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tb_dataplugin.analyses.step_lines import Work
+from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.line_signals import StepLineSignal, interval
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_work import slow_lines
+from tb_dataplugin.units import percent, plural
+
+ADVICE: Final[dict[Work, str]] = {
+    "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, leave torch for "
+    "every single number.",
+    "saving": "Save less often, or hand a copy to a thread that saves it.",
+    "output": "Write less often, or less at a time; what must be written can be written by another thread.",
+    "sleep": "The step sleeps there.",
+    "waiting": "The step waits there for another thread or process: look at what that one does.",
+    "python": "Do it less often, with array operations instead of Python, or in another thread.",
+}
+
+CODE: Final[dict[Work, str]] = {
+    "readback": "values = tensor.tolist()  # once, instead of .item() for each element",
+    "saving": "if step % 1000 == 0:\n    torch.save(state, path)",
+    "output": "if step % 100 == 0:\n    print(loss.item())",
+}
+
+SHOWN: Final = 3
+
+
+@rule(title="Slow lines in the training step", about="host")
+def check(signals: Signals) -> Finding | None:
+    lines = slow_lines(signals)[:SHOWN]
+    if signals.has_device or not lines or signals.lock_limits_host:
+        return None
+    first, cost = lines[0], sum(line.part.share for line in lines) * signals.window_us
+    gain = signals.per_step(cost)
+    return Finding(
+        severity=severity(signals, gain, otherwise_us=cost),
+        title=f"{first.place} takes {percent(first.part.share)} of the window, outside the data wait",
+        advice=ADVICE[first.work],
+        evidence=tuple(map(_evidence, lines)),
+        gain_us_per_step=gain,
+        code=CODE.get(first.work, ""),
+    )
+
+
+def _evidence(line: StepLineSignal) -> Evidence:
+    part = line.part
+    text = f"{line.text}: {percent(part.share)} of the window, {interval(part)}, {plural(part.samples, 'sample')}"
+    return share("step_line", part.share, "window", text)

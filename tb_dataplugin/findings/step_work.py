@@ -1,0 +1,54 @@
+"""What the training step is spent on besides waiting for data: for the verdict and its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_dataplugin.findings.line_signals import AroundSignal, StepLineSignal, interval
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HOT_LINE, INPUT_BOUND, MODELS_WORK
+from tb_dataplugin.units import percent
+
+
+def around_loader(signals: Signals) -> AroundSignal | None:
+    """The code around the DataLoader that takes most, where that is worth a change and no chance."""
+    step = signals.step
+    if step is None or step.samples < FEWEST_SAMPLES:
+        return None
+    return next((each for each in step.around if each.part.low >= INPUT_BOUND), None)
+
+
+def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
+    """Lines of the step that are not the model's work and worth a change, the most expensive first."""
+    step = signals.step
+    if step is None or step.samples < FEWEST_SAMPLES:
+        return ()
+    if not signals.has_device:
+        return tuple(line for line in step.lines if line.part.low >= INPUT_BOUND)
+    idle = signals.share(signals.device_idle_us) or 0.0
+    return tuple(line for line in step.lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
+
+
+def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
+    """The verdict's, where code around the DataLoader takes more than waiting for it."""
+    part = f"{percent(around.part.share)} of the window ({interval(around.part)}, by samples)"
+    if signals.has_device:
+        who = f"The device is idle for {part} while the training thread is in {around.words}"
+        return f"{who}; it waits for data for {percent(cost)}."
+    return f"For {part} the training thread is in {around.words}; it waits for data for {percent(cost)}."
+
+
+def step_sentence(signals: Signals) -> str:
+    """Where the time goes that is no data wait, with a space before it; "" where there is nothing to say."""
+    return next(_sentences(signals), "")
+
+
+def _sentences(signals: Signals) -> Iterator[str]:
+    for line in slow_lines(signals)[:1]:
+        if not signals.has_device:
+            yield f" {percent(line.part.share)} of the window goes to {line.text} ({interval(line.part)})."
+        elif line.idle_share is not None and line.idle_share >= HOT_LINE:
+            yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
+    step = signals.step
+    if step and not signals.has_device and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
+        yield f" The model's own work (forward, backward, optimizer) takes {percent(step.compute.share)}."

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
+from tests.tb_dataplugin.findings.step_cases import (
+    CALLS,
+    FORWARD,
+    LOG,
+    LOGGING,
+    MAIN,
+    MIXING,
+    MODEL,
+    STEPPING,
+    TORCH,
+    TRAIN,
+    Frame,
+    caller,
+    run,
+)
+from tests.trace_builder import TraceBuilder
+
+
+def test_a_slow_line_of_the_step_is_named_with_its_share() -> None:
+    source = {(TRAIN, 40): "rec[name] = [v.item() for v in values]"}
+    builder = run([(LOGGING, 60), (MODEL, 30), (STEPPING, 10)], sources=source)
+    finding = finding_in(builder, "slow_step_line")
+    assert finding.severity == "high"
+    assert finding.title.startswith("train.py:40 takes ")
+    assert finding.evidence[0].value == pytest.approx(0.6, abs=0.02)
+    assert ".tolist()" in finding.code
+    (fact,) = finding.evidence
+    assert "`rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in fact.text
+    sentence = capture_of(builder).verdict.sentence
+    assert "is not the bottleneck. " in sentence
+    assert "of the window goes to `rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in sentence
+
+
+def test_the_models_own_work_is_no_finding_and_is_said() -> None:
+    capture = capture_of(run([(MODEL, 70), (STEPPING, 30)]))
+    assert not [finding.rule for finding in capture.findings if finding.severity == "high"]
+    assert finding_of(run([(MODEL, 70), (STEPPING, 30)]), "slow_step_line") is None
+    assert capture.verdict.sentence.endswith("The model's own work (forward, backward, optimizer) takes 100%.")
+
+
+def test_operators_that_a_line_calls_are_work_and_reading_their_values_back_is_not() -> None:
+    def of(operator: str) -> TraceBuilder:
+        builder = run([(LOGGING, 60), (MODEL, 40)])
+        for step in range(10):
+            builder.operator(10_000 * step + 400, 9_600, operator)
+        return builder
+
+    assert finding_of(of("aten::sort"), "slow_step_line") is None
+    assert "single number" in finding_in(of("aten::item"), "slow_step_line").advice
+
+
+def test_a_loop_over_a_tensor_is_work_of_a_model_and_else_reads_back() -> None:
+    loop = ("Tensor.__iter__", f"{TORCH}/_tensor.py", 1160)
+    assert "single number" in finding_in(run([((*LOGGING, loop), 60), (MODEL, 40)]), "slow_step_line").advice
+    assert finding_of(run([((*MODEL, LOG, loop), 60), (MODEL, 40)]), "slow_step_line") is None
+
+
+def test_a_call_that_contains_the_models_work_is_no_slow_line() -> None:
+    fit = ("Trainer.fit", "/lib/site-packages/trainers/trainer.py", 30)
+    own = ("Trainer.hooks", "/lib/site-packages/trainers/hooks.py", 8)
+    assert finding_of(run([((MAIN, fit, FORWARD), 70), ((MAIN, fit, own), 30)]), "slow_step_line") is None
+
+
+@pytest.mark.parametrize(
+    ("stack", "source", "advice"),
+    (
+        ((CALLS, ("save", f"{TORCH}/serialization.py", 900)), "torch.save(state, path)", "Save less often"),
+        ((CALLS, ("Logger.info", "/lib/logging/__init__.py", 1)), "", "Write less often"),
+        ((MAIN, LOG), "print(loss)", "Write less often"),
+        ((MAIN, LOG), "time.sleep(0.1)", "sleeps there"),
+        ((CALLS, ("Queue.get", "/lib/queue.py", 171)), "batch = q.get()", "another thread or process"),
+        ((MAIN, LOG), "total += i", "array operations"),
+    ),
+)
+def test_the_advice_fits_what_the_line_does(stack: Sequence[Frame], source: str, advice: str) -> None:
+    sources = {(TRAIN, 91): source, (TRAIN, 40): source}
+    assert advice in finding_in(run([(stack, 60), (MODEL, 40)], sources=sources), "slow_step_line").advice
+
+
+def test_few_samples_are_not_judged() -> None:
+    builder = run([(MIXING, 50), (LOGGING, 50)], caller())
+    builder.top_level["dataPipeline"]["lines"]["threads"].clear()
+    builder.stacks([1000.0 * number for number in range(1, 20)], [LOGGING] * 19)
+    assert finding_of(builder, "slow_step_line") is None
+
+
+def test_time_in_which_the_thread_waits_for_the_lock_is_no_lines_fault() -> None:
+    assert finding_of(run([(LOGGING, 60), (MODEL, 40)], states=[2] * 100), "slow_step_line") is None
