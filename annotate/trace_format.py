@@ -42,6 +42,7 @@ ARG_BATCH: Final = "batch"  # 0-based number of the batch in its epoch
 ARG_INDEX: Final = "index"  # dataset index
 ARG_CPU_US: Final = "cpu_us"  # thread CPU time
 ARG_BYTES: Final = "bytes"  # size of the stage's result
+ARG_FILES: Final = "files"  # paths that a slow `sample` was read from: a list of strings, the first that it opened
 ARG_WORKER: Final = "worker"
 ARG_EPOCH: Final = "epoch"
 

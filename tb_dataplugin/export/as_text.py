@@ -9,6 +9,7 @@ from pathlib import PurePath
 from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
+from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
@@ -42,7 +43,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
             yield from _wrap(fact.text, "  ")
     yield ""
     yield from _numbers(capture)
-    for section in (_idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, _findings):
+    for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, _findings):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
 
@@ -252,16 +253,18 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 
 def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
-    samples = capture.slow_samples[:MAX_GAPS]
-    if not samples:
-        return
-    unit = unit_for(sample.duration_us for sample in samples)
-    yield from _heading(f"Slowest samples ({unit.name})", style)
-    yield f"  {'index':>12}{'duration':>10}{'DataLoader worker':>19}{'batch':>7}  highest self time"
-    for sample in samples:
-        index = str(sample.index) if sample.index >= 0 else UNKNOWN
-        most = f"{sample.stage} {in_unit(sample.stage_us, unit)}"
-        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{sample.worker:>19}{sample.batch:>7}  {most}"
+    yield from _table(slow_sample_lines(capture, WIDTH), style)
+
+
+def _replayed(capture: pb.Capture, style: Style) -> Iterator[str]:
+    yield from _table(replayed_lines(capture, WIDTH), style)
+
+
+def _table(lines: Iterator[str], style: Style) -> Iterator[str]:
+    """Lines of which the first is the heading."""
+    for heading in lines:
+        yield from _heading(heading, style)
+        yield from lines
 
 
 def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -230,6 +231,7 @@ class SpanFacts:
     bytes    size of the stage's result
     index    dataset index of a sample
     batch, epoch   of the batch that it belongs to
+    files    of few samples, by row: the paths that they were read from
     """
 
     cpu_ns: Int64Array
@@ -237,6 +239,7 @@ class SpanFacts:
     index: Int64Array
     batch: Int64Array
     epoch: Int64Array
+    files: Mapping[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
