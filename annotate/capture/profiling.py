@@ -21,6 +21,7 @@ from annotate.recording import switch
 from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
+from annotate.trace_format import PipelineMetadata
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -95,6 +96,7 @@ class Profile:
         on_trace_ready: Callable[[Any], object] | None = None,
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
+        further: Callable[[], PipelineMetadata] = PipelineMetadata,
         **torch_profiler_keywords: Any,
     ) -> None:
         import torch.profiler
@@ -128,6 +130,7 @@ class Profile:
             mode=options.mode,
             notes=notes,
             loaders=loaders,
+            further=further,
         )
         self._has_failed = False
         self._steps = 0

@@ -39,12 +39,12 @@ def replayed_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     times = (time for sample in samples for time in (sample.warm_us, sample.cold_us, sample.captured_us))
     unit = unit_for(time for time in times if time)
     yield f"Replayed samples ({unit.name}; warm: files in the page cache, cold: files from storage)"
-    yield f"  {'index':>12}{'captured':>10}{'cold':>10}{'warm':>10}{'loads':>7}  why it was slow"
+    yield f"  {'index':>12}{'captured':>10}{'cold':>10}{'warm':>10}{'loads':>7}"
     for sample in samples:
         captured = in_unit(sample.captured_us, unit) if sample.HasField("captured_us") else UNKNOWN
         cold = in_unit(sample.cold_us, unit) if sample.HasField("cold_us") else UNKNOWN
-        row = f"  {sample.index:>12}{captured:>10}{cold:>10}{in_unit(sample.warm_us, unit):>10}{sample.loads:>7}  "
-        yield from textwrap.wrap(sample.text, width, initial_indent=row, subsequent_indent=" " * 16)
+        yield f"  {sample.index:>12}{captured:>10}{cold:>10}{in_unit(sample.warm_us, unit):>10}{sample.loads:>7}"
+        yield from textwrap.wrap(sample.text, width, initial_indent=" " * 16, subsequent_indent=" " * 16)
         yield from _files(sample.files, " " * 16, width)
 
 

@@ -152,6 +152,16 @@ class ThreadCosts:
 
 
 @dataclass(frozen=True, slots=True)
+class Replayed:
+    """A sample that was named to be loaded again; `is_cold`: its last load read from storage."""
+
+    index: int
+    captured_ns: int | None
+    is_cold: bool
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread. `stages_at`:
     span name and place in the code, ``file:line``.
@@ -173,6 +183,7 @@ class PipelineInfo:
     thread_samples: ThreadSamples | None = None
     collections: Intervals | None = None
     lines: LineSamples | None = None
+    replayed: tuple[Replayed, ...] = ()
     stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     step_source: StepSource = "profiler"

@@ -2096,6 +2096,8 @@ class ReplayedSample(_message.Message):
     LINE_FIELD_NUMBER: _builtins.int
     LINE_SHARE_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
+    FASTEST_US_FIELD_NUMBER: _builtins.int
+    CPU_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index"""
     warm_us: _builtins.float
@@ -2118,6 +2120,10 @@ class ReplayedSample(_message.Message):
     """the line with most time in the loads; "" with too few samples of stacks"""
     line_share: _builtins.float
     """of the sampled time"""
+    fastest_us: _builtins.float
+    """of its warm loads"""
+    cpu_us: _builtins.float
+    """median CPU time of its warm loads"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """as in SlowSample"""
@@ -2137,19 +2143,25 @@ class ReplayedSample(_message.Message):
         line: _builtins.str = ...,
         line_share: _builtins.float = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
+        fastest_us: _builtins.float = ...,
+        cpu_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "captured_us", b"captured_us", "cold_us", b"cold_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "captured_us", b"captured_us", "cold_us", b"cold_us", "cpu_us", b"cpu_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "captured_us", b"captured_us", "cause", b"cause", "cold_us", b"cold_us", "files", b"files", "index", b"index", "line", b"line", "line_share", b"line_share", "loads", b"loads", "stage", b"stage", "stage_share", b"stage_share", "text", b"text", "warm_us", b"warm_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "captured_us", b"captured_us", "cause", b"cause", "cold_us", b"cold_us", "cpu_us", b"cpu_us", "fastest_us", b"fastest_us", "files", b"files", "index", b"index", "line", b"line", "line_share", b"line_share", "loads", b"loads", "stage", b"stage", "stage_share", b"stage_share", "text", b"text", "warm_us", b"warm_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__captured_us: _TypeAlias = _typing.Literal["captured_us"]  # noqa: Y015
     _WhichOneofArgType__captured_us: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us"]  # noqa: Y015
     _WhichOneofReturnType__cold_us: _TypeAlias = _typing.Literal["cold_us"]  # noqa: Y015
     _WhichOneofArgType__cold_us: _TypeAlias = _typing.Literal["_cold_us", b"_cold_us"]  # noqa: Y015
+    _WhichOneofReturnType__cpu_us: _TypeAlias = _typing.Literal["cpu_us"]  # noqa: Y015
+    _WhichOneofArgType__cpu_us: _TypeAlias = _typing.Literal["_cpu_us", b"_cpu_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__captured_us) -> _WhichOneofReturnType__captured_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cold_us) -> _WhichOneofReturnType__cold_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_us) -> _WhichOneofReturnType__cpu_us | None: ...
 
 Global___ReplayedSample: _TypeAlias = ReplayedSample  # noqa: Y015
 

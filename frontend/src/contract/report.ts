@@ -835,6 +835,10 @@ export interface ReplayedSample {
   line_share: number;
   /** as in SlowSample */
   files: string[];
+  /** of its warm loads */
+  fastest_us: number;
+  /** median CPU time of its warm loads */
+  cpu_us?: number | undefined;
 }
 
 /** Samples per second. A rate that is not known is absent. */
@@ -2562,6 +2566,16 @@ export const ReplayedSample: MessageFns<ReplayedSample> = {
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
+      fastest_us: isSet(object.fastestUs)
+        ? globalThis.Number(object.fastestUs)
+        : isSet(object.fastest_us)
+        ? globalThis.Number(object.fastest_us)
+        : 0,
+      cpu_us: isSet(object.cpuUs)
+        ? globalThis.Number(object.cpuUs)
+        : isSet(object.cpu_us)
+        ? globalThis.Number(object.cpu_us)
+        : undefined,
     };
   },
 };
