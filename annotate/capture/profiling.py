@@ -18,7 +18,7 @@ from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import switch
-from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
+from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, say, tell, warn
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 from annotate.trace_format import PipelineMetadata
@@ -195,6 +195,8 @@ class Profile:
             self._fail(error)
         finally:
             self._stop()
+        if self.trace_files and self.options.mode == "train" and os.environ.get("RANK", "0") == "0":
+            say(sentences.written(self.trace_files, self.options.logdir))
         if exc is None and self._windows == 0 and not self._has_failed:
             warn(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
 
@@ -356,7 +358,7 @@ class Profile:
         self.trace_files.append(str(path))
         guest.wrote(str(path))
         for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
-            warn(f"annotate.profile: {note}")
+            tell(f"annotate.profile: {note}")
         return Export(Path(path))
 
     def window_lost(self) -> None:

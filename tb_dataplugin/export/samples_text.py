@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -28,7 +29,15 @@ def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
         yield from _files(sample.files, " " * 16, width)
     if capture.replay_command:
         yield "  To see whether they are slow in themselves, load them again, alone:"
-        yield f"    {capture.replay_command}"
+        yield from _command(capture.replay_command)
+
+
+def _command(command: str) -> Iterator[str]:
+    """On several lines that a shell takes as one: a path may be long."""
+    first, *parts = re.split(r" (?=--logdir |--from )", command)
+    lines = [f"    {first}", *(f"      {part}" for part in parts)]
+    yield from (f"{line} \\" for line in lines[:-1])
+    yield lines[-1]
 
 
 def replayed_lines(capture: pb.Capture, width: int) -> Iterator[str]:
