@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine:
-#   make demo            capture, report, TensorBoard     (SERVE=0: stop before serving; LOGDIR=runs)
+#   make demo            capture, summary, TensorBoard    (SERVE=0: stop before serving; LOGDIR=runs)
 #   make test            everything that CI checks
 PYTHON ?= python3
 LOGDIR ?= runs
@@ -19,7 +19,11 @@ ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-ve
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
-	$(VENV)/bin/tb-dataplugin report $(LOGDIR)
+	@echo
+	@$(VENV)/bin/tb-dataplugin report $(LOGDIR) --summary
+	@echo "One of them in full:      $(VENV)/bin/tb-dataplugin report $(LOGDIR)/demo-train"
+	@echo "What a GPU waited for:    $(VENV)/bin/tb-dataplugin report $(LOGDIR)/gpu"
+	@echo "Did four workers help?    $(VENV)/bin/tb-dataplugin compare $(LOGDIR)/gpu/*workers0* $(LOGDIR)/gpu/*workers4*"
 	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
 
 # What is generated comes first: it is written anew, and the others read it.

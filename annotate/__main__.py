@@ -1,5 +1,8 @@
 """``python -m annotate replay package.module:make_loader --logdir DIR``: a zero-worker replay from the command line.
 
+With ``--slowest 20 --from CAPTURE``, or ``--indices 7,23``, it replays single samples and says why each was slow. What
+stands behind ``--`` are the arguments that the module finds in ``sys.argv``.
+
 Exit status: 0 fine; 1 the loader gave no batch; 2 bad usage, or the loader or its dataset failed. Errors are one line
 on stderr.
 """
@@ -14,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from annotate import slowest
 from annotate.saying import in_short, shown
 
 
@@ -33,8 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command.add_argument("target", metavar="MODULE:NAME", help="a DataLoader, or a function that returns one")
     command.add_argument("--logdir", required=True, help="folder that the trace is written to")
     command.add_argument("--batches", type=int, default=16, metavar="N", help="batches to load (default: 16)")
+    command.add_argument("--slowest", type=int, metavar="N", help="load the N slowest samples of --from, alone")
+    command.add_argument("--from", dest="capture", metavar="CAPTURE", help="a trace file, or a folder of them")
+    command.add_argument("--indices", type=_indices, metavar="I,J,...", help="load these samples of the dataset, alone")
     command.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
-    asked = parser.parse_args(arguments)
+    command.epilog = "Arguments behind -- are left to MODULE, in sys.argv."
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    end = words.index("--") if "--" in words else len(words)
+    asked = parser.parse_args(words[:end])
+    asked.arguments = words[end + 1 :]
     try:
         return _replay(asked)
     except KeyboardInterrupt:
@@ -51,20 +62,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _replay(asked: argparse.Namespace) -> int:
     if asked.batches < 1:
         raise UsageError(f"--batches must be at least 1, not {asked.batches}")
-    loader = load_target(asked.target)
-    from annotate.capture.replaying import NoBatchError, replay
+    samples = _samples(asked)
+    loader = load_target(asked.target, asked.arguments)
+    from annotate.capture.replaying import NoBatchError, replay, replay_samples
 
     try:
-        path = replay(loader, asked.logdir, asked.batches)
+        if samples is None:
+            path = replay(loader, asked.logdir, asked.batches)
+        else:
+            path = replay_samples(loader, asked.logdir, samples)
     except NoBatchError as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
     print(shown(path))
+    if samples is not None:
+        for line in slowest.lines_about(path):
+            print(shown(line))
     return 0
 
 
-def load_target(target: str) -> Any:
+def _samples(asked: argparse.Namespace) -> dict[int, float | None] | None:
+    """Samples to replay, with their microseconds where a capture has them; None: batches are asked for."""
+    if asked.indices is not None and asked.slowest is not None:
+        raise UsageError("give --indices or --slowest, not both")
+    if asked.slowest is None and asked.indices is None:
+        if asked.capture is not None:
+            raise UsageError("--from needs --slowest N: how many of its slowest samples to load")
+        return None
+    if asked.slowest is not None and asked.capture is None:
+        raise UsageError("--slowest needs --from CAPTURE: the trace file whose slowest samples are meant")
+    if asked.slowest is not None and asked.slowest < 1:
+        raise UsageError(f"--slowest must be at least 1, not {asked.slowest}")
+    try:
+        known = {} if asked.capture is None else slowest.slow_samples(asked.capture)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if asked.indices is not None:
+        return {index: known.get(index) for index in asked.indices}
+    if not known:
+        raise UsageError(
+            f"{asked.capture} has no slow samples with an index: they are known of captures with DataLoader workers "
+            "and a dataset with __getitem__. Name samples with --indices"
+        )
+    return dict(list(known.items())[: asked.slowest])
+
+
+def _indices(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"whole numbers with commas between them, such as 7,23, not {text!r}"
+        ) from None
+
+
+def load_target(target: str, arguments: Sequence[str] = ()) -> Any:
     """The loader that ``module:name`` names; a function is called.
+
+    The module finds in ``sys.argv`` what it would as a program that was started with `arguments`.
 
     Raises:
         UsageError: it does not exist, or is not a DataLoader.
@@ -77,6 +132,7 @@ def load_target(target: str) -> Any:
         raise UsageError(f"{target!r} names a file; give the module: {dotted}:{path}")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
+    sys.argv[:] = [module_name, *arguments]
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:

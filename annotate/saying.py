@@ -65,6 +65,14 @@ def tell(text: str) -> None:
         print(f"RuntimeWarning: {shown(text)}", file=sys.stderr)
 
 
+def say(line: str) -> None:
+    """A line on stderr that is no warning; lost where it cannot be written."""
+    try:
+        print(f"annotate: {shown(line)}", file=sys.stderr, flush=True)
+    except Exception:  # closed, or a stream of the user's
+        return
+
+
 class guard:  # noqa: N801  (reads as a verb where it is used)
     """Keeps our errors out of the user's program: an exception in the block is reported, and ends only the block."""
 

@@ -42,6 +42,7 @@ ARG_BATCH: Final = "batch"  # 0-based number of the batch in its epoch
 ARG_INDEX: Final = "index"  # dataset index
 ARG_CPU_US: Final = "cpu_us"  # thread CPU time
 ARG_BYTES: Final = "bytes"  # size of the stage's result
+ARG_FILES: Final = "files"  # paths that a slow `sample` was read from: a list of strings, the first that it opened
 ARG_WORKER: Final = "worker"
 ARG_EPOCH: Final = "epoch"
 
@@ -297,6 +298,19 @@ class Collections(TypedDict):
     length_us: list[float]
 
 
+class ReplayedSamples(TypedDict):
+    """Samples that were named to be loaded again, alone: equally long columns, in order.
+
+    Each one's loads are `sample` spans of its `index` in the training thread: the first, whatever was cached; then
+    warm ones; then one for which its files had been removed from the page cache.
+    """
+
+    index: list[int]
+    captured_us: list[float | None]  # how long it took in the capture that it was named from
+    cold: list[bool]  # whether the last load did read from storage
+    files: list[list[str]]  # that its first load opened
+
+
 StepSource = Literal["profiler", "optimizer", "batch"]
 """Who ends the steps: ``ProfilerStep#`` spans; the optimizer, once per new training batch or several; each batch."""
 
@@ -343,4 +357,5 @@ class PipelineMetadata(TypedDict, total=False):
     stages_at: dict[str, str]  # span name -> "file:line" of what it is named for: class, function, annotate.stage
     collections: Collections
     callers: list[CallerMetadata]  # around the loaders, the innermost first
+    replayed: ReplayedSamples
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -1,17 +1,20 @@
 """A small image pipeline with a slow stage in it: which one is it?
 
     python examples/demo.py --logdir runs
-    tb-dataplugin report runs
+    tb-dataplugin report runs --summary
+    tb-dataplugin report runs/demo-train
     tensorboard --logdir runs
 
-JPEG files of 533x800 are read, decoded, cropped, masked, converted and scaled, and a small CNN trains on them, on a
-GPU if there is one. Two traces are written: `demo-train`, a few steps of the training loop, and `demo-replay`, a few
-batches of the same loader without the training.
+JPEG files of 533x800 are read, decoded, cropped, masked, converted and scaled in DataLoader workers, and a small CNN
+trains on them, on a GPU if there is one. Two traces are written: `demo-train`, a few steps of the training loop, and
+`demo-replay`, a few batches of the same loader without the training. Beside them stand two traces of a ResNet-50 on a
+V100 (`gpu`, from kineto's samples, BSD-3-Clause), so that there are idle gaps of a device to look at.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +31,8 @@ if __package__ in (None, ""):
 from torchvision import transforms as T  # noqa: N812
 
 HEIGHT, WIDTH, CROP = 533, 800, 256
+WORKERS = 2
+REAL = Path(__file__).resolve().parents[1] / "tests" / "golden" / "traces"
 
 
 class Photos(Dataset):
@@ -127,23 +132,40 @@ def train(loader: DataLoader, logdir: Path, steps: int) -> str:
     return prof.trace_files[0]
 
 
+def demo_loader() -> DataLoader:
+    """For `python -m annotate replay demo:demo_loader`, in this folder, after the demo has run."""
+    folder = Path(__file__).parents[1] / "runs" / ".data"
+    make_photos(folder, 200)
+    return make_loader(folder, batch_size=16, workers=WORKERS)
+
+
+def add_gpu_captures(logdir: Path) -> None:
+    """Copy real traces of a GPU, with their licence, below `logdir`."""
+    logdir.mkdir(parents=True, exist_ok=True)
+    for name in ("LICENSE.kineto", *(f"v100_resnet50_workers{count}.pt.trace.json.gz" for count in (0, 4))):
+        shutil.copyfile(REAL / name, logdir / name)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logdir", type=Path, default=Path("runs"), help="the two runs are written below it")
     parser.add_argument("--data", type=Path, help="folder of the JPEG files (default: LOGDIR/.data)")
     parser.add_argument("--photos", type=int, default=200)
     parser.add_argument("--batch-size", type=int, default=16)
-    parser.add_argument("--steps", type=int, default=8, help="training steps to record")
+    parser.add_argument("--steps", type=int, default=10, help="training steps to record")
     parser.add_argument("--batches", type=int, default=8, help="batches to replay")
-    parser.add_argument("--workers", type=int, default=0, help="with 0 the training run shows every stage")
+    parser.add_argument("--workers", type=int, default=WORKERS, help=f"DataLoader workers (default: {WORKERS})")
     options = parser.parse_args()
 
     torch.manual_seed(0)
     data = options.data or options.logdir / ".data"
     make_photos(data, options.photos)
     loader = make_loader(data, options.batch_size, options.workers)
-    print("training:", train(loader, options.logdir / "demo-train", options.steps))
-    print("replay:  ", annotate.replay(loader, options.logdir / "demo-replay", options.batches))
+    print(f"Training: {options.steps} steps are recorded ...")
+    train(loader, options.logdir / "demo-train", options.steps)
+    print(f"Replay: {options.batches} batches of the same loader, without workers or training ...")
+    annotate.replay(loader, options.logdir / "demo-replay", options.batches, progress=False)
+    add_gpu_captures(options.logdir / "gpu")
 
 
 if __name__ == "__main__":

@@ -38,6 +38,15 @@ MOST_STAGES: Final = 2000
 MOST_NAME: Final = 65_536
 """Characters of a name. Real ones, of kernels that are C++ templates, reach 10,000."""
 
+MOST_FILES: Final = 10_000
+"""Samples whose files are known. `annotate` writes those of the slowest 32 of each process, or some more."""
+
+MOST_PATHS: Final = 4
+"""Files of one sample: as many as `annotate` writes."""
+
+MOST_PATH: Final = 4096
+"""Characters of a path, as on Linux."""
+
 MOST_LABEL: Final = 256
 """Characters of a stage's label: a report repeats it in every path through that stage."""
 

@@ -20,6 +20,7 @@ from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.report.build import build_capture
 from tb_dataplugin.report.pairing import with_replay
+from tb_dataplugin.report.replay_command import add_replay_command
 from tb_dataplugin.report.report_pb2 import Capture, Report
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.timeline.lanes import TimelineSource, build_timeline_source
@@ -121,4 +122,6 @@ def read_loop(path: Path, name: str | None = None, roots: Roots = ()) -> tuple[L
 def as_report(captures: Sequence[Capture], beside: Sequence[Capture] = ()) -> Report:
     """The report on `captures`; replays among them, or `beside` them, stand beside the runs that they replay."""
     known = (*captures, *beside)
+    for capture in captures:
+        add_replay_command(capture)
     return Report(schema_version=SCHEMA_VERSION, captures=[with_replay(capture, known) for capture in captures])

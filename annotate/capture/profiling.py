@@ -19,9 +19,10 @@ from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import callers, switch
-from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, tell, warn
+from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, say, tell, warn
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
+from annotate.trace_format import PipelineMetadata
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -96,6 +97,7 @@ class Profile:
         on_trace_ready: Callable[[Any], object] | None = None,
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
+        further: Callable[[], PipelineMetadata] = PipelineMetadata,
         **torch_profiler_keywords: Any,
     ) -> None:
         import torch.profiler
@@ -129,6 +131,7 @@ class Profile:
             mode=options.mode,
             notes=notes,
             loaders=loaders,
+            further=further,
         )
         self._has_failed = False
         self._steps = 0
@@ -193,6 +196,8 @@ class Profile:
             self._fail(error)
         finally:
             self._stop()
+        if self.trace_files and self.options.mode == "train" and os.environ.get("RANK", "0") == "0":
+            say(sentences.written(self.trace_files, self.options.logdir))
         if exc is None and self._windows == 0 and not self._has_failed:
             warn(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
 
@@ -355,10 +360,10 @@ class Profile:
         self.trace_files.append(str(path))
         guest.wrote(str(path))
         for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
-            warn(f"annotate.profile: {note}")
+            tell(f"annotate.profile: {note}")
         paused = sentences.stood_still(perf_counter() - profiler.stopped_at)
         if paused:
-            warn(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={self.options.active})")
+            tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={self.options.active})")
         return Export(Path(path))
 
     def window_lost(self) -> None:

@@ -6,7 +6,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from annotate.capture.isolated import isolated_copy
 from annotate.capture.profiling import Profile
 from annotate.capture.random_state import Snapshot
+from annotate.capture.single_samples import SampleLoads, check_indices
 from annotate.hooks.collating import Collate
 from annotate.options import CaptureOptions, absolute
 from annotate.saying import in_short, shown
 from annotate.trace import writer
+from annotate.trace_format import PipelineMetadata
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -37,7 +39,14 @@ NOT_ISOLATED: Final = (
 _NEEDED: Final = ("dataset", "collate_fn", "num_workers", "sampler", "batch_sampler", "generator", "worker_init_fn")
 
 
-def replay(loader: Any, logdir: str | os.PathLike[str], batches: int = 16, *, progress: bool = True) -> str:
+def replay(
+    loader: Any,
+    logdir: str | os.PathLike[str],
+    batches: int = 16,
+    *,
+    indices: Iterable[int] | None = None,
+    progress: bool = True,
+) -> str:
     """Load the next `batches` batches of `loader` with zero workers, record every stage, and return the trace's path.
 
     The batches are those that ``iter(loader)`` would give now, in that order, prepared as worker 0 of the loader would
@@ -49,33 +58,69 @@ def replay(loader: Any, logdir: str | os.PathLike[str], batches: int = 16, *, pr
         loader: a DataLoader, annotated or not.
         logdir: folder of the run; created when it does not exist.
         batches: how many to load; fewer when the loader has fewer.
+        indices: load these samples of the dataset instead, one after the other, each for about a second, with its files
+            in the page cache and once with them from storage. The report says for each why it was slow.
         progress: say on stderr how a replay differs, and on a terminal show how far it is.
 
     Raises:
         TypeError: `loader` is no DataLoader.
-        ValueError: `batches` is not positive, or the loader gives no batch.
+        ValueError: `batches` is not positive, the loader gives no batch, or the dataset has no such sample.
         OSError: the folder cannot be written.
         RuntimeError: another capture is running.
         Exception: whatever the dataset raises, unchanged.
     """
+    if indices is not None:
+        return replay_samples(loader, logdir, dict.fromkeys(indices), progress=progress)
+    _check(loader)
+    if batches < 1:
+        raise ValueError(f"batches must be at least 1, not {batches}")
+    return _recorded(loader, logdir, batches, None, progress)
+
+
+def replay_samples(
+    loader: Any, logdir: str | os.PathLike[str], samples: Mapping[int, float | None], *, progress: bool = True
+) -> str:
+    """`replay` of single samples.
+
+    Args:
+        samples: dataset index -> microseconds in the capture that it was named from.
+
+    Raises: as `replay`.
+    """
+    _check(loader)
+    if _is_iterable(loader):
+        raise TypeError(
+            f"annotate.replay(indices=...): {type(loader.dataset).__name__} is iterable, so its samples have no index. "
+            "Replay whole batches (batches=16)"
+        )
+    check_indices(samples, loader.dataset)
+    loads = SampleLoads(list(samples.items()), in_batches=loader.batch_sampler is not None)
+    return _recorded(loader, logdir, len(loads), loads, progress)
+
+
+def _check(loader: Any) -> None:
     missing = [name for name in _NEEDED if not hasattr(loader, name)]
     if missing:
         raise TypeError(
             f"annotate.replay takes a torch DataLoader, not {in_short(loader)}, which has no "
             f"{', '.join(missing)}. Pass the DataLoader that your loop iterates"
         )
-    if batches < 1:
-        raise ValueError(f"batches must be at least 1, not {batches}")
+
+
+def _recorded(
+    loader: Any, logdir: str | os.PathLike[str], batches: int, loads: SampleLoads | None, progress: bool
+) -> str:
     options = CaptureOptions(logdir=absolute(logdir), wait=0, warmup=0, active=batches, mode="replay")
     snapshot = Snapshot(loader)
     try:
-        return _replay(loader, options, progress)
+        return _replay(loader, options, loads, progress)
     finally:
         snapshot.restore()
 
 
-def _replay(loader: Any, options: CaptureOptions, progress: bool) -> str:
-    base_seed, indices = _next_indices(loader, options.active)
+def _replay(loader: Any, options: CaptureOptions, loads: SampleLoads | None, progress: bool) -> str:
+    base_seed, drawn = _next_indices(loader, options.active if loads is None else 0)
+    indices = drawn if loads is None else loads
     count = options.active if indices is None else len(indices)
     if count == 0:
         raise _no_batch(loader)
@@ -86,12 +131,13 @@ def _replay(loader: Any, options: CaptureOptions, progress: bool) -> str:
     if progress:
         print(*map(shown, notes[:1]), *(() if is_isolated else (NOT_ISOLATED,)), sep="\n", file=sys.stderr)
     done = 0
-    capture = Profile(options, schedule=_record_all(count), notes=notes, loaders=(loader,))
+    further = PipelineMetadata if loads is None else loads.record
+    capture = Profile(options, schedule=_record_all(count), notes=notes, loaders=(loader,), further=further)
     try:
         with _as_worker(loader, stand_in.dataset, base_seed), capture as prof:
             if loader.worker_init_fn is not None:
                 loader.worker_init_fn(0)
-            for done in _progress(prof.steps(stand_in), count, show=progress and sys.stderr.isatty()):
+            for done in _progress(prof.steps(stand_in), count, show=progress and sys.stderr.isatty(), loads=loads):
                 if done == count:  # before the step that would begin one step too many
                     break
             else:
@@ -138,7 +184,7 @@ def _next_indices(loader: Any, batches: int) -> tuple[int, list[Any] | None]:
     return int(base_seed), None if sampler_iterator is None else list(islice(sampler_iterator, batches))
 
 
-def _zero_worker_loader(loader: Any, dataset: Any, indices: list[Any] | None) -> Any:
+def _zero_worker_loader(loader: Any, dataset: Any, indices: list[Any] | SampleLoads | None) -> Any:
     """A loader of zero workers over `dataset`, a copy: its ``worker_init_fn`` and its transforms may change it."""
     import torch
     from torch.utils.data import DataLoader
@@ -218,17 +264,18 @@ def _as_worker(loader: Any, dataset: Any, base_seed: int) -> Generator[None, Non
         torch.set_num_threads(threads)
 
 
-def _progress(batches: Iterable[object], total: int, *, show: bool) -> Iterator[int]:
-    """Counts the batches from 1, drawing a bar on stderr."""
+def _progress(batches: Iterable[object], total: int, *, show: bool, loads: SampleLoads | None) -> Iterator[int]:
+    """Counts the batches from 1, drawing a bar on stderr: of `loads` how many samples are done."""
     begin = time.perf_counter()
     done = 0
     try:
         for done, _ in enumerate(batches, 1):
             if show:
-                filled = 30 * done // total
+                reached, of, what = (done, total, "batches") if loads is None else (*loads.reached, "samples")
+                filled = 30 * reached // of
                 rate = done / (time.perf_counter() - begin)
                 bar = "#" * filled + "." * (30 - filled)
-                print(f"\rreplay [{bar}] {done}/{total} batches, {rate:.1f} per s", end="", file=sys.stderr, flush=True)
+                print(f"\rreplay [{bar}] {reached}/{of} {what}, {rate:.1f} per s", end="", file=sys.stderr, flush=True)
             yield done
     finally:
         if show and done:

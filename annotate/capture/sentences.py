@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from annotate.options import CaptureOptions
@@ -28,6 +32,15 @@ def stood_still(seconds: float) -> str:
     if seconds < LONG_PAUSE_S:
         return ""
     return f"the program stood still for {seconds:.1f} s while the trace was written"
+
+
+def written(paths: Sequence[str], logdir: Path) -> str:
+    """What was written, and how to look at it."""
+    what = "1 capture" if len(paths) == 1 else f"{len(paths)} captures"
+    shown = Path(paths[0]) if len(paths) == 1 else logdir
+    with suppress(ValueError, OSError):
+        shown = shown.relative_to(Path.cwd())
+    return f"wrote {what}. Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
 
 
 def nothing_recorded(options: CaptureOptions, steps: int, own_schedule: bool) -> str:

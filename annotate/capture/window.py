@@ -50,6 +50,7 @@ class Window:
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
         counts_steps: bool = False,
+        further: Callable[[], PipelineMetadata] = PipelineMetadata,
     ) -> None:
         """
         Args:
@@ -57,11 +58,13 @@ class Window:
             counts_steps: the profiler is a user's, who may never call its ``step``.
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
+            further: what else the metadata says, asked when a window is written.
         """
         self._session = session
         self._mode: Final = mode
         self._notes = notes
         self._loaders = loaders
+        self._further: Final = further
         self._host = HostSampler(host_sample_ms, session.workers.pids)
         self._watch = Watch(is_wanted=host_sample_ms > 0, with_stacks=lines)
         self._lines, self._stack_thread = lines and host_sample_ms > 0, StackThread()
@@ -151,6 +154,7 @@ class Window:
             boundaries=None if self._boundaries is None else self._boundaries.found(),
             callers=self._callers.found(),
             notes=[*self._notes, *self._session.patches.notes],
+            further=self._further,
         )
 
 
@@ -173,6 +177,7 @@ class Recorded:
     """Of the steps (``perf_counter_ns``), where the profiler makes no spans of them."""
     callers: list[CallerMetadata] = field(default_factory=list)
     """Generators and iterators around the loaders."""
+    further: Callable[[], PipelineMetadata] = PipelineMetadata
     missing: list[str] = field(default_factory=list)
     """Sentences about what it lacks; known when `metadata` has been asked for."""
 
@@ -206,7 +211,7 @@ class Recorded:
         with guard("annotate lost the lines that take the time"):
             metadata["stages_at"] = places(names)
             metadata["lines"] = self._lines()
-        return {**metadata, **thread_records(self.states, self.ledger, rows.clock)}
+        return {**metadata, **thread_records(self.states, self.ledger, rows.clock), **self.further()}
 
     def _lines(self) -> LineSamples:
         elsewhere = {span.thread for span in self.ledger.elsewhere}

@@ -13,7 +13,7 @@ from time import perf_counter_ns as clock
 from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
-from annotate.recording import other_threads, switch
+from annotate.recording import file_names, other_threads, switch
 from annotate.recording import span_recorder as spans
 from annotate.recording.rows import CPU_BITS, EXTRA, UNKNOWN
 from annotate.recording.sizes import size_of
@@ -116,6 +116,8 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
     """As `sample`, inside a marker of torch."""
     if get_ident() != spans.recorded_thread:
         return other_threads.call(name, spans.as_number(index), function, args, {})
+    files = switch.thread.open.files
+    files.clear()
     with switch.torch_marker(name):
         start = clock()
         if start > spans.next_reading:
@@ -131,6 +133,8 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
             now, state = spans.ahead_ns, spans.states[name]
             cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
             spans.extend((cost, start, end, EXTRA, number, 0))
+            if files:
+                file_names.ended(files, start, end)
             if len(spans.rows) > spans.row_limit:
                 spans.flush_rows()
 

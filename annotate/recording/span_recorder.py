@@ -24,7 +24,7 @@ from time import perf_counter_ns as clock
 from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
-from annotate.recording import switch
+from annotate.recording import file_names, switch
 from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, EXTRA, FIELDS, UNKNOWN
 from annotate.recording.sizes import size_of
 from annotate.saying import guard, report_error
@@ -99,6 +99,7 @@ def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) 
     for state in states.values():
         state[0] = state[3]
     recorded_thread, row_limit, next_reading = get_ident(), len(FIELDS) * limit, 0
+    file_names.begin()
     flush_rows, window_is_open, last_flush = _kept_in(flush), still_on, clock()
 
 
@@ -251,6 +252,8 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
         report_error(_LOST, error)
     if not is_on:
         return function(*args)
+    files = switch.thread.open.files
+    files.clear()
     start, ahead = _open()
     number = index if type(index) is int and 0 <= index <= MOST_INDEX else as_number(index)
     try:
@@ -259,7 +262,10 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
         close_span(name, start, ahead, number)
         flush_rows()  # nothing more may come: the batch raises in the training process
         raise
-    if close_span(name, start, ahead, number) - last_flush > FLUSH_NS or len(rows) > row_limit:
+    end = close_span(name, start, ahead, number)
+    if files:
+        file_names.ended(files, start, end)
+    if end - last_flush > FLUSH_NS or len(rows) > row_limit:
         flush_rows()
     return value
 

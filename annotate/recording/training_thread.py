@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from annotate.host import garbage
 from annotate.host.meter import COLUMNS, NOT_TOLD, Meter, Reading, between
-from annotate.recording import marked_spans, other_threads, span_recorder, switch
+from annotate.recording import file_names, marked_spans, other_threads, span_recorder, switch
 from annotate.recording.rows import read_rows
 from annotate.trace_format import ThreadCosts
 
@@ -39,6 +39,8 @@ class Ledger:
         """Spans that ran in other threads, in the window that was closed last."""
         self.lost_elsewhere = 0
         """Spans of other threads that were too many to keep."""
+        self.files: list[file_names.SampleFiles] = []
+        """Files of the slowest samples of that window."""
         self.collections: list[tuple[int, int]] = []
         """Beginning and end of each collection of garbage in this thread, in that window."""
         self.costs: ThreadCosts | None = None
@@ -62,6 +64,7 @@ class Ledger:
             try:
                 switch.install(switch.TORCH_MARKERS)
                 self._pack()
+                self.files = file_names.take()
                 self.elsewhere, self.lost_elsewhere = other_threads.take(), other_threads.lost
                 self.costs = self._costs()
             finally:

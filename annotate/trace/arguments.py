@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
+from collections.abc import Mapping
 from typing import Any, Final
 
 from annotate.recording import span_recorder, switch
 from annotate.recording.rows import UNKNOWN, cpu_ns, enclosing_index, is_sample, name_numbers
 from annotate.trace.clock import Clock
-from annotate.trace_format import ARG_BYTES, ARG_CPU_US, ARG_INDEX
+from annotate.trace_format import ARG_BYTES, ARG_CPU_US, ARG_FILES, ARG_INDEX
 
 _SLACK_NS: Final = 1_000
 """How far a row may stick out of its marker: the two clocks are matched to less than that."""
@@ -17,7 +19,8 @@ _SLACK_NS: Final = 1_000
 class Arguments:
     """What the training thread's rows say beside the times of its markers: CPU time, dataset index, bytes."""
 
-    def __init__(self, rows: Any, clock: Clock) -> None:
+    def __init__(self, rows: Any, clock: Clock, files: Mapping[int, list[str]]) -> None:
+        """`files`: of slow samples, by their start (perf_counter_ns)."""
         import numpy as np
 
         rows = rows[np.argsort(rows["start"], kind="stable")]
@@ -26,7 +29,8 @@ class Arguments:
         samples = np.array([is_sample(name) for name in names])[number]
         index = enclosing_index(rows, samples)
         size = np.where(samples, UNKNOWN, rows["extra"])
-        columns = (clock.ts_ns(rows["start"]), clock.ts_ns(rows["end"]), cpu_ns(rows), index, size)
+        paths = np.array(files_column(rows["start"], samples, files), dtype=object)
+        columns = (clock.ts_ns(rows["start"]), clock.ts_ns(rows["end"]), cpu_ns(rows), index, size, paths)
         self._of: Final = {
             span_recorder.names[one]: tuple(column[number == one].tolist() for column in columns)
             for one in np.unique(number)
@@ -42,7 +46,7 @@ class Arguments:
         """
         if name not in self._of:
             return ""
-        starts, ends, cpu, index, size = self._of[name]
+        starts, ends, cpu, index, size, files = self._of[name]
         at = bisect_left(starts, start - _SLACK_NS)
         if at + 1 < len(starts) and abs(starts[at + 1] - start) < abs(starts[at] - start):
             at += 1
@@ -51,4 +55,21 @@ class Arguments:
         args = f'"{ARG_CPU_US}": {cpu[at] / 1000:.1f}, '
         for key, value in ((ARG_INDEX, index[at]), (ARG_BYTES, size[at])):
             args += f'"{key}": {value}, ' if value >= 0 else ""
-        return args
+        return f"{args}{files[at]}, " if files[at] else args
+
+
+def files_column(starts: Any, samples: Any, files: Mapping[int, list[str]]) -> list[str]:
+    """JSON text of `ARG_FILES` for each row; "" for most.
+
+    Args:
+        starts: of rows, in ``perf_counter_ns``.
+        samples: whether each is a `sample`.
+        files: by start.
+    """
+    import numpy as np
+
+    column = [""] * len(starts)
+    named = np.flatnonzero(samples & np.isin(starts, np.fromiter(files, dtype=np.int64, count=len(files))))
+    for row, start in zip(named.tolist(), starts[named].tolist(), strict=True):
+        column[row] = f'"{ARG_FILES}": {json.dumps(files[start])}'
+    return column

@@ -11,7 +11,7 @@ from annotate.host.sampler import Sample
 from annotate.recording import switch
 from annotate.recording.rows import cpu_ns, enclosing_index, is_sample, name_numbers
 from annotate.recording.training_thread import Ledger
-from annotate.trace.arguments import Arguments
+from annotate.trace.arguments import Arguments, files_column
 from annotate.trace.clock import Anchors, Clock
 from annotate.trace.counters import counter_events
 from annotate.trace.worker_files import WorkerFile, read_worker_files
@@ -85,7 +85,7 @@ class WorkerRows:
             return
         own = None if self._ledger is None else self._ledger.rows()
         if own is not None and len(own):
-            self._arguments = Arguments(own, self.clock)
+            self._arguments = Arguments(own, self.clock, dict(self._ledger.files) if self._ledger else {})
         if self._capture.spool is None:
             return
         self._known = {(batch.iteration, batch.batch): batch for batch in self._batches.kept}
@@ -279,9 +279,11 @@ class WorkerRows:
         heads = [_head(name, file.pid) for name in file.names]
         tails = [self._tail(file, made) for made in file.batches]
         size = np.where(samples, -1, rows["extra"][kept])
+        files = files_column(rows["start"][kept], samples, file.files)
         columns = (names[kept], start, dur, chunk[kept], cpu_ns(rows[kept]) // 100, index, size)
         for at in range(0, len(kept), _AT_ONCE):
-            yield _format(heads, tails, *(column[at : at + _AT_ONCE] for column in columns))
+            part = slice(at, at + _AT_ONCE)
+            yield _format(heads, tails, files[part], *(column[part] for column in columns))
 
     def _of_other_threads(self, clock: Clock, pid: int) -> bytes:
         """Spans that other threads of the training process ran, in rows of their own."""
@@ -349,9 +351,18 @@ def _head(name: str, pid: int) -> str:
 
 
 def _format(
-    heads: list[str], tails: list[str], name: Any, start: Any, dur: Any, chunk: Any, cpu: Any, index: Any, size: Any
+    heads: list[str],
+    tails: list[str],
+    files: list[str],
+    name: Any,
+    start: Any,
+    dur: Any,
+    chunk: Any,
+    cpu: Any,
+    index: Any,
+    size: Any,
 ) -> bytes:
-    template = f'%s%d.%03d,"dur":%d.%03d,"args":{{%s,"{ARG_CPU_US}":%d.%d%s%s}}}},\n'
+    template = f'%s%d.%03d,"dur":%d.%03d,"args":{{%s,"{ARG_CPU_US}":%d.%d%s%s%s}}}},\n'
     return "".join(
         map(
             template.__mod__,
@@ -366,6 +377,7 @@ def _format(
                 (cpu % 10).tolist(),
                 [f',"{ARG_INDEX}":{value}' if value >= 0 else "" for value in index.tolist()],
                 [f',"{ARG_BYTES}":{value}' if value >= 0 else "" for value in size.tolist()],
+                [f",{text}" if text else "" for text in files],
                 strict=True,
             ),
         )

@@ -29,6 +29,8 @@ class WorkerFile:
     """Of each chunk of rows, the batch."""
     ends: list[int] = field(default_factory=list)
     """Of each chunk, where its rows end."""
+    files: dict[int, list[str]] = field(default_factory=dict)
+    """Of slow samples, by their start (perf_counter_ns)."""
     rows: Any = None
     kept: Any = None
     """Numbers of the rows that the trace gets."""
@@ -36,7 +38,10 @@ class WorkerFile:
     def followed_by(self, later: WorkerFile) -> WorkerFile:
         """With what the same worker wrote into a later file; the facts are the later one's."""
         names = max(self.names, later.names, key=len)
-        return replace(later, names=names, batches=self.batches + later.batches, ends=self.ends + later.ends)
+        files = self.files | later.files
+        return replace(
+            later, names=names, batches=self.batches + later.batches, ends=self.ends + later.ends, files=files
+        )
 
 
 def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
@@ -59,6 +64,8 @@ def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
                 break
             elif kind == spool.NAMES:
                 file.names += json.loads(data[begin:end])
+            elif kind == spool.FILES:
+                file.files |= dict(json.loads(data[begin:end]))
             else:
                 head, packed = spool.read_spans(data, begin, end)
                 file.batches.append(head)

@@ -10,7 +10,7 @@ from annotate.hooks import readers
 from annotate.hooks.patching import Patches
 from annotate.host import meter
 from annotate.host.facts import library_threads
-from annotate.recording import span_recorder, switch
+from annotate.recording import file_names, span_recorder, switch
 from annotate.recording.rows import ROW_SIZE, read_rows
 from annotate.saying import forget_reported, guard, report_error
 from annotate.workers import spool
@@ -154,6 +154,7 @@ class SpansContent:
         if window:
             forget_reported()
             self._dropped, span_recorder.other_threads = 0, 0
+            file_names.begin()
             self._facts["threads"] = library_threads()
             self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, self._facts)
 
@@ -188,6 +189,7 @@ class SpansContent:
                 return
             iteration, batch = (UNKNOWN, UNKNOWN) if self._tag is None else self._tag[:2]
             packed = span_recorder.take_rows()
+            file.write_files(file_names.take())
             file.write_names(span_recorder.names, switch.HANDED_OUT)
             file.write_spans((iteration, batch, started, finished, *cost), packed)
             return

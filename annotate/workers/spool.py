@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from annotate.recording.file_names import SampleFiles
 from annotate.saying import guard
 from annotate.workers.kept import Kept, by_worker
 
@@ -50,8 +51,9 @@ _STATE: Final = struct.Struct("=4q")
 _END: Final = struct.Struct("=q")
 
 HEAD: Final = struct.Struct("=B3xI")
-WORKER, NAMES, SPANS = 1, 2, 3
-"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; a `BatchHead` and its rows."""
+WORKER, NAMES, SPANS, FILES = 1, 2, 3, 4
+"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; a `BatchHead` and its rows; JSON list of
+`SampleFiles`."""
 
 
 class BatchHead(NamedTuple):
@@ -271,6 +273,11 @@ class SpoolFile:
         if len(names) > self._names:
             self.write(NAMES, json.dumps([spoken.get(name, name) for name in names[self._names :]]).encode())
             self._names = len(names)
+
+    def write_files(self, samples: list[SampleFiles]) -> None:
+        """Raises: OSError."""
+        if samples:
+            self.write(FILES, json.dumps(samples).encode())
 
     def write_spans(self, head: tuple[int, ...], rows: bytes) -> None:
         """

@@ -6,8 +6,9 @@ it has the time. Of each stack the line to change is the deepest one of the user
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -135,6 +136,24 @@ def find_hot_lines(
         unread=samples.unread,
         unseen=samples.unseen,
     )
+
+
+def lines_at(
+    trace: Trace, tree: StageTree, attribution: Attribution, window: Window
+) -> Callable[[Intervals], PartLines] | None:
+    """What finds the training thread's lines in some stretches of time; None where stacks were not sampled."""
+    pipeline = trace.info.pipeline
+    samples = pipeline.lines if pipeline else None
+    if samples is None or samples.why_not:
+        return None
+    finder = _Finder(samples.stacks, has_device=False)
+
+    @cache
+    def hits() -> Hits:
+        found, _ = find_hits(trace, samples, tree, attribution, EMPTY, window)
+        return found.where(found.is_training)
+
+    return lambda times: finder.part(hits().where(times.contains(hits().time_ns)), whole_stack=True)
 
 
 def _interval(samples: LineSamples) -> float:

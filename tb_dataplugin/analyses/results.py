@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
@@ -69,3 +70,4 @@ class Results:
     doubts: tuple[Doubt, ...] = ()
     limits: ThreadLimits | None = None
     lines: HotLines | None = None
+    replayed_samples: tuple[ReplayedSample, ...] = ()

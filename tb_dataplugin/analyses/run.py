@@ -16,11 +16,12 @@ from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.flow import find_flow
 from tb_dataplugin.analyses.gaps import list_gaps
 from tb_dataplugin.analyses.host_load import find_host_load
-from tb_dataplugin.analyses.hot_lines import find_hot_lines
+from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
 from tb_dataplugin.analyses.program import find_operators
+from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
 from tb_dataplugin.analyses.sawtooth import find_sawtooth
@@ -107,6 +108,7 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         load=load,
         operators=find_operators(trace, window, loader),
         limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
+        replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         lines=reasons.known("lines", find_hot_lines(trace, tree, window, loader, devices, attribution)),
     )
     results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))

@@ -15,7 +15,10 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class SlowSample:
-    """`index` is -1 for iterable datasets. `stage` has the most self time in the sample, `stage_ns` of it."""
+    """`index` is -1 for iterable datasets. `stage` has the most self time in the sample, `stage_ns` of it.
+
+    `files`: paths that it was read from, where the recorder saw them.
+    """
 
     index: int
     start_ns: int
@@ -26,6 +29,7 @@ class SlowSample:
     epoch: int
     stage: str
     stage_ns: int
+    files: tuple[str, ...] = ()
 
 
 def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
@@ -64,4 +68,5 @@ def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess) -
         epoch=int(facts.epoch[row]),
         stage=stage,
         stage_ns=spent.get(stage, 0),
+        files=facts.files.get(row, ()),
     )

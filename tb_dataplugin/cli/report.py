@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -23,7 +24,7 @@ from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import data_size
+from tb_dataplugin.units import data_size, plural
 
 PAGE: Final = "tb-dataplugin-report"
 
@@ -42,6 +43,8 @@ class ReportCommand:
         add_cache_argument(parser)
         add_links_argument(parser)
         help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
+        help_summary = "one line for each capture, worst first, and nothing else (text)"
+        parser.add_argument("--summary", action="store_true", help=help_summary)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_output)
 
     @staticmethod
@@ -74,4 +77,8 @@ def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
             complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")
         return
     style = style_for(sys.stdout) if output is None else PLAIN
-    write_text(as_json(report, indent=2) if arguments.format == "json" else as_text(report, style), output)
+    as_lines = partial(as_text, style=style, only_summary=arguments.summary)
+    text = as_json(report, indent=2) if arguments.format == "json" else as_lines(report)
+    write_text(text, output)
+    if output is not None and output.is_file():
+        complain(f"wrote {output}: {plural(len(kept), 'capture')}, {data_size(len(text.encode()))}")

@@ -9,19 +9,30 @@ from pathlib import PurePath
 from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
+from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
+from tb_dataplugin.export.summary_text import summary_lines, worst_first
 from tb_dataplugin.export.terminal import PLAIN, Style
+from tb_dataplugin.export.width import WIDEST, as_wide_as, columns, missing_columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
 from tb_dataplugin.words import MODES, as_sentence, cause_label, label_of
 
-WIDTH = 100
+WIDTH = WIDEST
 BAR = 40
 MAX_STEPS, MAX_STAGES, MAX_GAPS = 12, 30, 5
 
 
-def as_text(report: pb.Report, style: Style = PLAIN) -> str:
-    """Every capture, one below the other."""
-    lines = [line for capture in harmless(report).captures for line in (*_capture(capture, style), "")]
+def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = False) -> str:
+    """Every capture, one below the other; several of them begin with one line each, and the worst comes first.
+
+    Args:
+        only_summary: those lines alone.
+    """
+    captures = worst_first(harmless(report).captures)
+    with as_wide_as(style.width):
+        lines = [*_table(summary_lines(captures), style), ""][1:] if only_summary or len(captures) > 1 else []
+        for capture in () if only_summary else captures:
+            lines += [*_capture(capture, style), ""]
     return style.legible("\n".join(line.rstrip() for line in lines))
 
 
@@ -32,8 +43,8 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         capture.host,
     )
     title = " · ".join((_full_name(capture), *filter(None, facts)))
-    yield style.bold(_fit(title, WIDTH))
-    yield style.rule * WIDTH
+    yield style.bold(_fit(title, columns()))
+    yield style.rule * columns()
     for doubt in capture.doubts:
         yield from _wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield from map(style.bold, _wrap(capture.verdict.sentence, ""))
@@ -42,7 +53,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
             yield from _wrap(fact.text, "  ")
     yield ""
     yield from _numbers(capture)
-    for section in (_idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, _findings):
+    for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, _findings):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
 
@@ -134,7 +145,7 @@ def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from _heading(f"Why device {device.id} is idle ({unit.name}, share of the window)", style)
         for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
             share = percent(_share(time, capture.window_us))
-            bar = style.paint(cause, _bar([(time, style.full)], longest, BAR))
+            bar = style.paint(cause, _bar([(time, style.full)], longest, BAR - missing_columns()))
             yield f"  {cause_label(cause):<20}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
             if cause == "launch" and device.idle_queued_us:
                 queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
@@ -153,9 +164,13 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
     tokens = {glyph: cause for cause, glyph in glyphs.items()} | {style.full: "kernel"}
     yield from _heading(f"Steps ({unit.name})   {_step_legend(capture, glyphs, style)}", style)
     for step in items:
-        bar = _bar(_device_parts(step, glyphs, style) if capture.devices else _host_parts(step, style), longest, BAR)
+        bar = _bar(
+            _device_parts(step, glyphs, style) if capture.devices else _host_parts(step, style),
+            longest,
+            BAR - missing_columns(),
+        )
         waited = f"data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
-        bar = style.paint_bar(f"{bar:<{BAR}}", tokens)
+        bar = style.paint_bar(f"{bar:<{BAR - missing_columns()}}", tokens)
         yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar}  {waited}"
     yield from _more(len(capture.steps.items) - len(items), "steps")
     if capture.steps.sawtooth.sentence:
@@ -199,7 +214,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     rows = capture.stages[:MAX_STAGES]
     total, single = unit_for(row.total_us for row in rows), unit_for(row.max_us for row in rows)
     whole = capture.loader.wait_us
-    names = 41
+    names = 41 - missing_columns()
     replayed = any(row.HasField("replay_ratio") for row in rows)
     yield from _heading(f"Stages   total and self in {total.name}; p50, p95, max in {single.name}", style)
     yield f"  {'':<{names}}{'count':>7}{'total':>9}{'self':>9}{'p50':>8}{'p95':>8}{'max':>8}{'wait':>8}"
@@ -211,7 +226,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield f"  {style.paint(row.kind, f'{name:<{names}}')}{count(row.count):>7}{times}{spread}{waited:>8}"
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
-        yield "  wait: share of the data wait that this stage caused, without the stages inside it"
+        yield from _wrap("wait: share of the data wait that this stage caused, without the stages inside it", "  ")
     yield from limit_lines(rows)
     if replayed:
         yield from _contention(rows)
@@ -241,7 +256,7 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
         shares = (worker.busy_us, worker.starved_us, worker.startup_us)
         busy, starved, startup = (percent(_share(time, worker.alive_us)) for time in shares)
         skew = ratio(worker.skew) if worker.HasField("skew") else UNKNOWN
-        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, WIDTH - 70)
+        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, columns() - 70)
         process = str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids"
         yield f"  {name:<10}{process:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
     for summary in capture.worker_summaries:
@@ -252,16 +267,18 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 
 def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
-    samples = capture.slow_samples[:MAX_GAPS]
-    if not samples:
-        return
-    unit = unit_for(sample.duration_us for sample in samples)
-    yield from _heading(f"Slowest samples ({unit.name})", style)
-    yield f"  {'index':>12}{'duration':>10}{'DataLoader worker':>19}{'batch':>7}  highest self time"
-    for sample in samples:
-        index = str(sample.index) if sample.index >= 0 else UNKNOWN
-        most = f"{sample.stage} {in_unit(sample.stage_us, unit)}"
-        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{sample.worker:>19}{sample.batch:>7}  {most}"
+    yield from _table(slow_sample_lines(capture, columns()), style)
+
+
+def _replayed(capture: pb.Capture, style: Style) -> Iterator[str]:
+    yield from _table(replayed_lines(capture, columns()), style)
+
+
+def _table(lines: Iterator[str], style: Style) -> Iterator[str]:
+    """Lines of which the first is the heading."""
+    for heading in lines:
+        yield from _heading(heading, style)
+        yield from lines
 
 
 def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -349,9 +366,9 @@ def _share(part: float, whole: float) -> float | None:
 
 
 def _wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:
-    """`text` in lines of at most `WIDTH`."""
+    """`text` in lines of at most `columns`."""
     following = first if rest is None else rest
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=following) or [first]
+    return textwrap.wrap(text, columns(), initial_indent=first, subsequent_indent=following) or [first]
 
 
 def _fit(text: str, width: int) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tb_dataplugin.compare.quantity import SIGNIFICANT
-from tb_dataplugin.export.as_text import WIDTH, _fit, _heading, _wrap
+from tb_dataplugin.export.as_text import _fit, _heading, _wrap
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.terminal import PLAIN, Style
+from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, plural, unit_for
 
@@ -19,15 +20,16 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN) -> str:
     """The comparison, one section below the other."""
     sections = (_head, _time, _parts, _stages, _settings, _diagnostics)
     comparison = harmless(comparison)
-    lines = [line for section in sections for line in section(comparison, style)]
+    with as_wide_as(style.width):
+        lines = [line for section in sections for line in section(comparison, style)]
     return style.legible("\n".join(line.rstrip() for line in lines))
 
 
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     for side, runs in (("before", comparison.before), ("after", comparison.after)):
         names = ", ".join(run.name for run in runs)
-        yield style.bold(_fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", WIDTH))
-    yield style.rule * WIDTH
+        yield style.bold(_fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
+    yield style.rule * columns()
     yield from map(style.bold, _wrap(comparison.sentence, ""))
     for fact in comparison.evidence:
         yield from _wrap(fact.text, "  ", "    ")

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import count, data_size, duration, percent, plural, ratio, significant
 from tb_dataplugin.words import LIMITS
 
-WIDTH = 100
 MOST_NAMED = 5
 
 
@@ -40,14 +40,14 @@ def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
         if names:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             text = f"{limit.label}: {', '.join(names[:MOST_NAMED])}{more}"
-            yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
+            yield from textwrap.wrap(text, columns(), initial_indent="  ", subsequent_indent="    ")
 
 
 def limited_lines(limits: pb.LimitedBy) -> Iterator[str]:
     """What limits the part named above, in one line."""
     if limits.text:
         text = f"limited by: {limits.text}"
-        yield from textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="      ")
+        yield from textwrap.wrap(text, columns(), initial_indent="    ", subsequent_indent="      ")
 
 
 def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
@@ -62,7 +62,7 @@ def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
         held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])
         names = ", ".join(f"{name} {duration(time)}" for name, time in held[:MOST_NAMED])
         yield from textwrap.wrap(
-            f"held Python's lock: {names}", WIDTH, initial_indent="    ", subsequent_indent="      "
+            f"held Python's lock: {names}", columns(), initial_indent="    ", subsequent_indent="      "
         )
 
 

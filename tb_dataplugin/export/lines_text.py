@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import percent
 from tb_dataplugin.words import cause_label
 
-WIDTH: Final = 100
 MOST_PARTS: Final = 5
 MOST_LINES: Final = 3
 LEAST_SHARE: Final = 0.02
@@ -55,4 +55,4 @@ def _part(part: pb.PartLines, name: str) -> Iterator[str]:
 
 
 def _wrap(text: str, first: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * (len(first) + 2))
+    return textwrap.wrap(text, columns(), initial_indent=first, subsequent_indent=" " * (len(first) + 2))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TextIO
 
+from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.words import STAGE_KINDS
 
 COLORS: Final[dict[str, int]] = {
@@ -28,6 +30,7 @@ class Style:
     rule: str = "─"
     color: bool = False
     ascii: bool = False
+    width: int = WIDEST
 
     def bold(self, text: str) -> str:
         return f"\x1b[1m{text}\x1b[0m" if self.color else text
@@ -54,9 +57,10 @@ ASCII = Style(full="#", dark="=", medium="+", light=".", rule="-", ascii=True)
 
 def style_for(stream: TextIO) -> Style:
     """The style that `stream` can show. NO_COLOR turns colours off (no-color.org)."""
+    width = shutil.get_terminal_size((WIDEST, 24)).columns if stream.isatty() else WIDEST
     color = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     try:
         "█▓▒░─–·µ".encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
-        return replace(ASCII, color=color)
-    return Style(color=color)
+        return replace(ASCII, color=color, width=width)
+    return Style(color=color, width=width)

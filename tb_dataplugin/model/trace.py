@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -151,6 +152,16 @@ class ThreadCosts:
 
 
 @dataclass(frozen=True, slots=True)
+class Replayed:
+    """A sample that was named to be loaded again; `is_cold`: its last load read from storage."""
+
+    index: int
+    captured_ns: int | None
+    is_cold: bool
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread. `stages_at`:
     span name and place in the code, ``file:line``. `callers`: what calls a loader's ``next()``, the innermost first.
@@ -173,6 +184,7 @@ class PipelineInfo:
     collections: Intervals | None = None
     lines: LineSamples | None = None
     callers: tuple[Caller, ...] = ()
+    replayed: tuple[Replayed, ...] = ()
     stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     step_source: StepSource = "profiler"
@@ -231,6 +243,7 @@ class SpanFacts:
     bytes    size of the stage's result
     index    dataset index of a sample
     batch, epoch   of the batch that it belongs to
+    files    of few samples, by row: the paths that they were read from
     """
 
     cpu_ns: Int64Array
@@ -238,6 +251,7 @@ class SpanFacts:
     index: Int64Array
     batch: Int64Array
     epoch: Int64Array
+    files: Mapping[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class RawArgs(msgspec.Struct, gc=False):
     index: Any = None
     batch: Any = None
     epoch: Any = None
+    files: Any = None
 
 
 class RawEvent(msgspec.Struct, gc=False):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.limits import MOST_FILES, MOST_PATH, MOST_PATHS
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import SpanFacts
 from tb_dataplugin.reader.categories import integers
@@ -25,6 +27,7 @@ class FactTable:
     def __init__(self) -> None:
         self._rows: list[Rows] = []
         self._values: list[Int64Array] = []  # columns: cpu_ns, then those of _KEYS
+        self._files: dict[int, tuple[str, ...]] = {}
 
     def add(self, rows: Rows, spans: list[RawEvent]) -> None:
         """`rows` are ascending, and above all that were added before."""
@@ -35,21 +38,26 @@ class FactTable:
         values = np.stack((np.array(cpu, dtype=np.int64), *others), axis=1)
         values[(values < 0) | (values > _MOST)] = -1
         self._values.append(values)
+        for row, own in zip(rows.tolist(), args, strict=True):
+            if own is not None and own.files is not None and len(self._files) < MOST_FILES:
+                self._files[row] = _paths(own.files)
 
     def close(self, keep: npt.NDArray[np.bool_]) -> FactReader:
         """`keep`: the rows of the event table that stay."""
         if not self._rows:
-            return FactReader(np.zeros(0, dtype=np.intp), np.zeros((0, 1 + len(_KEYS)), dtype=np.int64))
+            return FactReader(np.zeros(0, dtype=np.intp), np.zeros((0, 1 + len(_KEYS)), dtype=np.int64), {})
         rows, values = np.concatenate(self._rows), np.concatenate(self._values)
         stays = keep[rows]
-        return FactReader((np.cumsum(keep) - 1)[rows[stays]], values[stays])
+        now = np.cumsum(keep) - 1
+        files = {int(now[row]): paths for row, paths in self._files.items() if keep[row]}
+        return FactReader(now[rows[stays]], values[stays], files)
 
 
 class FactReader:
     """Reads the facts of any rows of the final event table."""
 
-    def __init__(self, rows: Rows, values: Int64Array) -> None:
-        self._rows, self._values = rows, values
+    def __init__(self, rows: Rows, values: Int64Array, files: Mapping[int, tuple[str, ...]]) -> None:
+        self._rows, self._values, self._files = rows, values, files
 
     def __call__(self, rows: Rows) -> SpanFacts:
         """-1 where there is none."""
@@ -58,7 +66,16 @@ class FactReader:
             place = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
             known = self._rows[place] == rows
             facts[known] = self._values[place[known]]
-        return SpanFacts(*(np.ascontiguousarray(column) for column in facts.T))
+        named = {int(row): at for at, row in enumerate(rows.tolist()) if row in self._files} if self._files else {}
+        files = {named[row]: paths for row, paths in self._files.items() if row in named}
+        cpu, *others = (np.ascontiguousarray(column) for column in facts.T)
+        size, index, batch, epoch = others
+        return SpanFacts(cpu_ns=cpu, bytes=size, index=index, batch=batch, epoch=epoch, files=files)
+
+
+def _paths(value: Any) -> tuple[str, ...]:
+    paths = value if isinstance(value, list) else [value]
+    return tuple(path[:MOST_PATH] for path in paths[:MOST_PATHS] if isinstance(path, str))
 
 
 def _or_none(value: Any) -> Any:

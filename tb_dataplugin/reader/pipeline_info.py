@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated, Final
 
 import msgspec
@@ -9,7 +10,7 @@ import numpy as np
 
 from annotate.trace_format import FORMAT_VERSION, METADATA_KEY, Mode, StepSource
 from tb_dataplugin.diagnostics import DiagnosticsCollector
-from tb_dataplugin.limits import MOST_SETTINGS, MOST_STAGES, MOST_STEPS, MOST_WORKERS, over
+from tb_dataplugin.limits import MOST_PATH, MOST_PATHS, MOST_SETTINGS, MOST_STAGES, MOST_STEPS, MOST_WORKERS, over
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
@@ -18,6 +19,7 @@ from tb_dataplugin.model.trace import (
     HostInfo,
     LoaderInfo,
     PipelineInfo,
+    Replayed,
     ThreadCosts,
     WorkerProcess,
 )
@@ -94,6 +96,13 @@ class _Steps(msgspec.Struct):
     boundaries_us: list[Time] = []
 
 
+class _Replayed(msgspec.Struct):
+    index: list[Count] = []
+    captured_us: list[Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None] = []
+    cold: list[bool] = []
+    files: list[list[str]] = []
+
+
 class _Metadata(msgspec.Struct):
     mode: Mode
     version: int = FORMAT_VERSION
@@ -111,6 +120,7 @@ class _Metadata(msgspec.Struct):
     lines: Lines | None = None
     callers: tuple[CallerRecord, ...] = ()
     stages_at: dict[str, str] = {}
+    replayed: _Replayed | None = None
     notes: tuple[str, ...] = ()
     steps: _Steps | None = None
 
@@ -159,6 +169,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         lines=read_line_samples(metadata.lines, origin_ns, diagnostics) if metadata.lines else None,
         callers=tuple(map(read_caller, metadata.callers[:MOST_SETTINGS])),
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),
+        replayed=_replayed(metadata.replayed, diagnostics) if metadata.replayed else (),
         notes=metadata.notes,
         step_source=metadata.steps.source if metadata.steps else "profiler",
         step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,
@@ -179,6 +190,24 @@ def _bounded(what: str, count: int, most: int, diagnostics: DiagnosticsCollector
         message = f"The capture lists {count:,} {what}; only the first {most:,} are read"
         over(diagnostics, what, count - most, message)
     return most
+
+
+def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Replayed, ...]:
+    lengths = {len(getattr(columns, name)) for name in columns.__struct_fields__}
+    if len(lengths) != 1:
+        diagnostics.add("bad_replayed", "The columns of the replayed samples differ in length; they are left out")
+        return ()
+    most = _bounded("replayed samples", len(columns.index), MOST_SETTINGS, diagnostics)
+    rows = zip(columns.index, columns.captured_us, columns.cold, columns.files, strict=True)
+    return tuple(
+        Replayed(
+            index,
+            None if captured is None else round(captured * 1e3),
+            cold,
+            tuple(path[:MOST_PATH] for path in files[:MOST_PATHS]),
+        )
+        for index, captured, cold, files in islice(rows, most)
+    )
 
 
 def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:

@@ -11,12 +11,14 @@ from tb_dataplugin.analyses.step_table import StepRow, StepTable
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.findings import Judgement, Sentences
+from tb_dataplugin.findings.replay_sentences import no_cpu_share
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
 from tb_dataplugin.report.build_limits import limited_by, thread_samples_report
 from tb_dataplugin.report.build_lines import lines_report
+from tb_dataplugin.report.build_replayed import replayed_report
 from tb_dataplugin.report.build_stages import stage_reports, stage_summary_report
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.report.build_workers import cost_report, load_report, load_row_report, worker_fields
@@ -56,6 +58,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         lines=lines_report(results.lines, len(results.steps.rows) if results.steps else None)
         if results.lines
         else None,
+        replayed_samples=(replayed_report(sample, no_cpu_share(results)) for sample in results.replayed_samples),
     )
 
 

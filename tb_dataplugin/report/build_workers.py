@@ -144,6 +144,7 @@ def _slow_sample(sample: SlowSample) -> pb.SlowSample:
         epoch=sample.epoch,
         stage=sample.stage,
         stage_us=us(sample.stage_ns),
+        files=sample.files,
     )
 
 

@@ -99,6 +99,8 @@ class Capture(_message.Message):
     OPERATORS_FIELD_NUMBER: _builtins.int
     THREAD_SAMPLES_FIELD_NUMBER: _builtins.int
     LINES_FIELD_NUMBER: _builtins.int
+    REPLAYED_SAMPLES_FIELD_NUMBER: _builtins.int
+    REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -120,6 +122,8 @@ class Capture(_message.Message):
     """absent when no batches were recorded"""
     findings_sentence: _builtins.str
     """how many findings and the largest gain; or why there is nothing to change"""
+    replay_command: _builtins.str
+    """runs slow_samples again, alone; "" without slow samples that have an index"""
     @_builtins.property
     def steps(self) -> Global___Steps:
         """absent when the trace has no ProfilerStep"""
@@ -210,6 +214,10 @@ class Capture(_message.Message):
     def lines(self) -> Global___Lines:
         """absent where no stacks were sampled"""
 
+    @_builtins.property
+    def replayed_samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReplayedSample]:
+        """in the order in which they were replayed; empty where none was named"""
+
     def __init__(
         self,
         *,
@@ -247,10 +255,12 @@ class Capture(_message.Message):
         operators: _abc.Iterable[_builtins.str] | None = ...,
         thread_samples: Global___ThreadSamples | None = ...,
         lines: Global___Lines | None = ...,
+        replayed_samples: _abc.Iterable[Global___ReplayedSample] | None = ...,
+        replay_command: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "lines", b"lines", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -2030,6 +2040,7 @@ class SlowSample(_message.Message):
     STAGE_US_FIELD_NUMBER: _builtins.int
     LOADER_FIELD_NUMBER: _builtins.int
     START_US_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2041,6 +2052,10 @@ class SlowSample(_message.Message):
     stage_us: _builtins.float
     loader: _builtins.int
     start_us: _builtins.float
+    @_builtins.property
+    def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """paths that it was read from, the first ones; empty where the recorder saw none"""
+
     def __init__(
         self,
         *,
@@ -2053,14 +2068,102 @@ class SlowSample(_message.Message):
         stage_us: _builtins.float = ...,
         loader: _builtins.int = ...,
         start_us: _builtins.float = ...,
+        files: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SlowSample: _TypeAlias = SlowSample  # noqa: Y015
+
+@_typing.final
+class ReplayedSample(_message.Message):
+    """A sample that was named to be loaded again, alone: without DataLoader workers or a training step beside it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INDEX_FIELD_NUMBER: _builtins.int
+    WARM_US_FIELD_NUMBER: _builtins.int
+    LOADS_FIELD_NUMBER: _builtins.int
+    COLD_US_FIELD_NUMBER: _builtins.int
+    CAPTURED_US_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    STAGE_SHARE_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    LINE_SHARE_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
+    FASTEST_US_FIELD_NUMBER: _builtins.int
+    CPU_US_FIELD_NUMBER: _builtins.int
+    index: _builtins.int
+    """dataset index"""
+    warm_us: _builtins.float
+    """median of its loads, its files being in the page cache"""
+    loads: _builtins.int
+    """how many those are"""
+    cold_us: _builtins.float
+    """one load, with its files from storage; absent where that could not be had"""
+    captured_us: _builtins.float
+    """in the capture that it was named from"""
+    cause: _builtins.str
+    """itself | storage | contention | unknown: why it was slow in that capture"""
+    text: _builtins.str
+    """the same as a sentence"""
+    stage: _builtins.str
+    """the stage with most self time in the loads"""
+    stage_share: _builtins.float
+    """of the loads' time"""
+    line: _builtins.str
+    """the line with most time in the loads; "" with too few samples of stacks"""
+    line_share: _builtins.float
+    """of the sampled time"""
+    fastest_us: _builtins.float
+    """of its warm loads"""
+    cpu_us: _builtins.float
+    """median CPU time of its warm loads"""
+    @_builtins.property
+    def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """as in SlowSample"""
+
+    def __init__(
+        self,
+        *,
+        index: _builtins.int = ...,
+        warm_us: _builtins.float = ...,
+        loads: _builtins.int = ...,
+        cold_us: _builtins.float | None = ...,
+        captured_us: _builtins.float | None = ...,
+        cause: _builtins.str = ...,
+        text: _builtins.str = ...,
+        stage: _builtins.str = ...,
+        stage_share: _builtins.float = ...,
+        line: _builtins.str = ...,
+        line_share: _builtins.float = ...,
+        files: _abc.Iterable[_builtins.str] | None = ...,
+        fastest_us: _builtins.float = ...,
+        cpu_us: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "captured_us", b"captured_us", "cold_us", b"cold_us", "cpu_us", b"cpu_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "captured_us", b"captured_us", "cause", b"cause", "cold_us", b"cold_us", "cpu_us", b"cpu_us", "fastest_us", b"fastest_us", "files", b"files", "index", b"index", "line", b"line", "line_share", b"line_share", "loads", b"loads", "stage", b"stage", "stage_share", b"stage_share", "text", b"text", "warm_us", b"warm_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__captured_us: _TypeAlias = _typing.Literal["captured_us"]  # noqa: Y015
+    _WhichOneofArgType__captured_us: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us"]  # noqa: Y015
+    _WhichOneofReturnType__cold_us: _TypeAlias = _typing.Literal["cold_us"]  # noqa: Y015
+    _WhichOneofArgType__cold_us: _TypeAlias = _typing.Literal["_cold_us", b"_cold_us"]  # noqa: Y015
+    _WhichOneofReturnType__cpu_us: _TypeAlias = _typing.Literal["cpu_us"]  # noqa: Y015
+    _WhichOneofArgType__cpu_us: _TypeAlias = _typing.Literal["_cpu_us", b"_cpu_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__captured_us) -> _WhichOneofReturnType__captured_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cold_us) -> _WhichOneofReturnType__cold_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_us) -> _WhichOneofReturnType__cpu_us | None: ...
+
+Global___ReplayedSample: _TypeAlias = ReplayedSample  # noqa: Y015
 
 @_typing.final
 class Throughput(_message.Message):

@@ -492,3 +492,28 @@ def test_an_idle_wrapper_costs_little() -> None:
         with stage:
             pass
     assert time.perf_counter() - begin < 0.5
+
+
+def test_a_capture_that_succeeds_says_in_one_line_how_to_look_at_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def said(**schedule: Any) -> str:
+        with annotate.profile("runs/exp 1", wait=0, warmup=1, active=1, **schedule) as prof:
+            list(prof.steps(annotate.loader(DataLoader(Numbers(4)))))
+        lines = capsys.readouterr().err.splitlines()
+        return "\n".join(line for line in lines if not line.startswith("USDT:"))
+
+    name = "annotate: wrote 1 capture. Look at it: tb-dataplugin report 'runs/exp 1/"
+    assert re.fullmatch(re.escape(name) + r"[^/]*\.pt\.trace\.json\.gz'", said())
+    assert said(repeat=2) == "annotate: wrote 2 captures. Look at it: tb-dataplugin report 'runs/exp 1'"
+    monkeypatch.setenv("RANK", "1")
+    assert said() == ""
+
+
+def test_a_capture_is_written_where_nothing_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=1) as prof:
+        list(prof.steps(annotate.loader(DataLoader(Numbers(4)))))
+        monkeypatch.setattr("sys.stderr", None)
+    assert len(prof.trace_files) == 1

@@ -141,7 +141,7 @@ def _lines(seen: Observation, text: str) -> list[str]:
     """Of stderr: the user's, without frames of tracebacks, and without what torch's profiler says of itself."""
     found: list[str] = []
     for line in text.splitlines():
-        if not line or line[0].isspace() or _TORCHS_OWN.match(line):
+        if not line or line[0].isspace() or _TORCHS_OWN.match(line) or line.startswith("annotate: wrote "):
             continue
         if re.match(r".*:\d+: \w*Warning: ", line) and _is_ours(line.partition("Warning: ")[2]):
             seen.our_words.append(["on stderr", line])

@@ -16,6 +16,7 @@ from annotate.hooks.readers.reader import Reader, hooks_on, in_sample
 from annotate.hooks.readers.timing import read
 from annotate.hooks.stand_ins import TimedGlobal
 from annotate.recording import switch
+from annotate.recording.file_names import saw
 from annotate.saying import one_line, report_fault
 
 WORTH_MARKING: Final = 8192
@@ -91,6 +92,8 @@ class _TimedOpen(TimedGlobal):
         original = self.target
         if not switch.RECORDING or not switch.in_sample() or isinstance(file, int) or opener is not None:
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        if type(mode) is str and "r" in mode:
+            saw(file)
         if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
             arguments = (file, mode, buffering, encoding, errors, newline, closefd, opener)
             return read("read", _OPEN, original, arguments, {})

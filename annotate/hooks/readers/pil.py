@@ -12,6 +12,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.readers.reader import Reader
 from annotate.hooks.stand_ins import Method, TimedGlobal
 from annotate.recording import switch
+from annotate.recording.file_names import saw
 from annotate.saying import guard
 
 
@@ -46,6 +47,8 @@ class _TimedImageOpen(TimedGlobal):
         self._opened = opened
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if switch.RECORDING:
+            saw(args[0] if args else kwargs.get("fp"))
         image = super().__call__(*args, **kwargs)
         if switch.RECORDING:
             self._opened(type(image))

@@ -33,6 +33,13 @@ def reads_some(self: object, size: int | None = -1, *args: Any) -> bool:
     return (size is None or size < 0 or size >= WORTH_MARKING) and switch.in_sample()
 
 
+_OPENING: Final = frozenset(
+    ("open", "load", "read", "imread", "dcmread", "fromfile", "genfromtxt", "info", "stream", "memmap")
+)
+_METHODS: Final = ("__init__", "__new__")
+_KEYWORDS: Final = ("file", "filename", "fname", "path", "fp", "filepath_or_buffer", "uri", "source", "name")
+
+
 class Hook(NamedTuple):
     """A function of a module, and the span that a call of it is."""
 
@@ -62,6 +69,20 @@ class Hook(NamedTuple):
     @property
     def name(self) -> str:
         return self.function.rpartition(".")[2]
+
+    @property
+    def path_at(self) -> int | None:
+        """Which positional argument may be the path of a file; None: none is, as in functions that decode bytes."""
+        if self.name in _METHODS or (self.name in _OPENING or self.name.startswith(("read_", "load_", "open_"))):
+            return 1 if "." in self.function else 0
+        return None
+
+
+def given_path(at: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The argument at that place, or a keyword that libraries call a path by; None: not given."""
+    if len(args) > at:
+        return args[at]
+    return next((kwargs[name] for name in _KEYWORDS if name in kwargs), None)
 
 
 class Reader(NamedTuple):

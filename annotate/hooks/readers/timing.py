@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
-from annotate.hooks.readers.reader import Hook, When
+from annotate.hooks.readers.reader import Hook, When, given_path
 from annotate.hooks.stand_ins import READER_HOOK, Method, TimedGlobal
 from annotate.recording import switch
+from annotate.recording.file_names import saw
 from annotate.trace_format import StageKind
 
 R = TypeVar("R")
@@ -42,27 +43,32 @@ def is_worth(when: When, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 class TimedFunction(TimedGlobal):
     """Stands for a library's function in its module while a session is on."""
 
-    __slots__ = ("_kind", "_when")
+    __slots__ = ("_kind", "_path_at", "_when")
 
     def __init__(self, target: Method, hook: Hook, name: str) -> None:
         super().__init__(target, name, hook.module, hook.function)
         self._kind = hook.kind
         self._when = hook.when
+        self._path_at = hook.path_at
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING or (self._when is not None and not is_worth(self._when, args, kwargs)):
             return self.target(*args, **kwargs)
+        if self._path_at is not None:
+            saw(given_path(self._path_at, args, kwargs))
         return read(self._kind, self._name, self.target, args, kwargs)
 
 
 def timed(function: Method, hook: Hook, name: str) -> Method:
     """What stands for a library's method on its class."""
-    kind, when = hook.kind, hook.when
+    kind, when, path_at = hook.kind, hook.when, hook.path_at
 
     @wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING or (when is not None and not is_worth(when, args, kwargs)):
             return function(*args, **kwargs)
+        if path_at is not None:
+            saw(given_path(path_at, args, kwargs))
         return read(kind, name, function, args, kwargs)
 
     setattr(timed, READER_HOOK, True)

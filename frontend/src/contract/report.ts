@@ -96,7 +96,13 @@ export interface Capture {
     | ThreadSamples
     | undefined;
   /** absent where no stacks were sampled */
-  lines: Lines | undefined;
+  lines:
+    | Lines
+    | undefined;
+  /** in the order in which they were replayed; empty where none was named */
+  replayed_samples: ReplayedSample[];
+  /** runs slow_samples again, alone; "" without slow samples that have an index */
+  replay_command: string;
 }
 
 /**
@@ -795,6 +801,44 @@ export interface SlowSample {
   stage_us: number;
   loader: number;
   start_us: number;
+  /** paths that it was read from, the first ones; empty where the recorder saw none */
+  files: string[];
+}
+
+/** A sample that was named to be loaded again, alone: without DataLoader workers or a training step beside it. */
+export interface ReplayedSample {
+  /** dataset index */
+  index: number;
+  /** median of its loads, its files being in the page cache */
+  warm_us: number;
+  /** how many those are */
+  loads: number;
+  /** one load, with its files from storage; absent where that could not be had */
+  cold_us?:
+    | number
+    | undefined;
+  /** in the capture that it was named from */
+  captured_us?:
+    | number
+    | undefined;
+  /** itself | storage | contention | unknown: why it was slow in that capture */
+  cause: string;
+  /** the same as a sentence */
+  text: string;
+  /** the stage with most self time in the loads */
+  stage: string;
+  /** of the loads' time */
+  stage_share: number;
+  /** the line with most time in the loads; "" with too few samples of stacks */
+  line: string;
+  /** of the sampled time */
+  line_share: number;
+  /** as in SlowSample */
+  files: string[];
+  /** of its warm loads */
+  fastest_us: number;
+  /** median CPU time of its warm loads */
+  cpu_us?: number | undefined;
 }
 
 /** Samples per second. A rate that is not known is absent. */
@@ -1454,6 +1498,16 @@ export const Capture: MessageFns<Capture> = {
         ? ThreadSamples.fromJSON(object.thread_samples)
         : undefined,
       lines: isSet(object.lines) ? Lines.fromJSON(object.lines) : undefined,
+      replayed_samples: globalThis.Array.isArray(object?.replayedSamples)
+        ? object.replayedSamples.map((e: any) => ReplayedSample.fromJSON(e))
+        : globalThis.Array.isArray(object?.replayed_samples)
+        ? object.replayed_samples.map((e: any) => ReplayedSample.fromJSON(e))
+        : [],
+      replay_command: isSet(object.replayCommand)
+        ? globalThis.String(object.replayCommand)
+        : isSet(object.replay_command)
+        ? globalThis.String(object.replay_command)
+        : "",
     };
   },
 };
@@ -2537,6 +2591,60 @@ export const SlowSample: MessageFns<SlowSample> = {
         : isSet(object.start_us)
         ? globalThis.Number(object.start_us)
         : 0,
+      files: globalThis.Array.isArray(object?.files)
+        ? object.files.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+};
+
+export const ReplayedSample: MessageFns<ReplayedSample> = {
+  fromJSON(object: any): ReplayedSample {
+    return {
+      index: isSet(object.index) ? globalThis.Number(object.index) : 0,
+      warm_us: isSet(object.warmUs)
+        ? globalThis.Number(object.warmUs)
+        : isSet(object.warm_us)
+        ? globalThis.Number(object.warm_us)
+        : 0,
+      loads: isSet(object.loads) ? globalThis.Number(object.loads) : 0,
+      cold_us: isSet(object.coldUs)
+        ? globalThis.Number(object.coldUs)
+        : isSet(object.cold_us)
+        ? globalThis.Number(object.cold_us)
+        : undefined,
+      captured_us: isSet(object.capturedUs)
+        ? globalThis.Number(object.capturedUs)
+        : isSet(object.captured_us)
+        ? globalThis.Number(object.captured_us)
+        : undefined,
+      cause: isSet(object.cause) ? globalThis.String(object.cause) : "",
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      stage_share: isSet(object.stageShare)
+        ? globalThis.Number(object.stageShare)
+        : isSet(object.stage_share)
+        ? globalThis.Number(object.stage_share)
+        : 0,
+      line: isSet(object.line) ? globalThis.String(object.line) : "",
+      line_share: isSet(object.lineShare)
+        ? globalThis.Number(object.lineShare)
+        : isSet(object.line_share)
+        ? globalThis.Number(object.line_share)
+        : 0,
+      files: globalThis.Array.isArray(object?.files)
+        ? object.files.map((e: any) => globalThis.String(e))
+        : [],
+      fastest_us: isSet(object.fastestUs)
+        ? globalThis.Number(object.fastestUs)
+        : isSet(object.fastest_us)
+        ? globalThis.Number(object.fastest_us)
+        : 0,
+      cpu_us: isSet(object.cpuUs)
+        ? globalThis.Number(object.cpuUs)
+        : isSet(object.cpu_us)
+        ? globalThis.Number(object.cpu_us)
+        : undefined,
     };
   },
 };

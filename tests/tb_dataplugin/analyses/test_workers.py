@@ -139,6 +139,14 @@ def test_slow_samples_name_index_worker_and_stage() -> None:
     ]
 
 
+def test_slow_samples_name_their_files() -> None:
+    builder = one_wait()
+    sample = next(event for event in builder.events if event["name"].startswith("sample::"))
+    assert capture_of(builder)["slow_samples"][0]["files"] == []
+    sample["args"]["files"] = ["a.jpg", 7, "b.jpg"]
+    assert capture_of(builder)["slow_samples"][0]["files"] == ["a.jpg", "b.jpg"]
+
+
 def test_samples_per_second_count_what_the_training_thread_got() -> None:
     rates = capture_of(one_wait())["throughput"]
     assert rates["samples"] == 4

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,46 @@ def report_of(path: Path) -> Report:
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.split(".")[0])
 def test_text_fits_and_is_free_of_escapes(path: Path) -> None:
     lines = as_text(report_of(path)).splitlines()
-    assert max(map(len, lines)) <= WIDTH
+    assert max(len(line) for line in lines if not line.startswith("      --from ")) <= WIDTH  # a path is not cut
     assert "\x1b" not in "".join(lines)
     assert not any(line.endswith(" ") for line in lines)
+
+
+@pytest.mark.parametrize("columns", [80, 90])
+def test_text_is_as_wide_as_the_terminal(columns: int) -> None:
+    for name in ("v100_resnet50_workers4", "annotate_workers2"):
+        text = as_text(report_of(GOLDEN / f"{name}.pt.trace.json.gz"), Style(width=columns))
+        lines = [line for line in text.splitlines() if not re.match(r" {6}\S.*[(=]|      --from ", line)]  # code
+        assert columns - 20 < max(map(len, lines)) <= columns
+
+
+def test_several_captures_begin_with_one_line_each_worst_first() -> None:
+    calm, busy = training_run().step(1000, 100), training_run().wait(1000, 5000).step(1000, 5000)
+    paths = (Path("runs/calm/h_1.1795381160725890216.pt.trace.json"), Path("runs/busy/h_2.pt.trace.json"))
+    captures = []
+    for builder, path in zip((calm, busy), paths, strict=True):
+        capture = analyse(builder.trace()).capture
+        capture.file, capture.name = str(path), path.name.removesuffix(".pt.trace.json")
+        captures.append(capture)
+    report = as_report(captures)
+    text, summary = as_text(report), as_text(report, only_summary=True)
+    heading, _, first, second, _ = summary.strip().splitlines()
+    assert heading == "2 captures, worst first"
+    assert [first.split()[0], second.split()[0]] == ["busy", "calm"]
+    assert text.startswith(summary)
+    assert text.index("busy/h_2") < text.index("calm/h_1")
+    assert "worst first" not in as_text(as_report(captures[:1]))
+
+
+def test_captures_of_one_folder_are_named_as_shortly_as_they_can_be_told_apart() -> None:
+    def names(*stems: str) -> list[str]:
+        captures = [analyse(training_run().trace()).capture for _ in stems]
+        for capture, stem in zip(captures, stems, strict=True):
+            capture.file, capture.name = f"runs/exp1/{stem}.pt.trace.json", stem
+        return [line.split()[0] for line in as_text(as_report(captures), only_summary=True).splitlines()[2:4]]
+
+    assert names("h_1.1795381160725890216", "h_2.1795381160725890217") == ["exp1/h_1", "exp1/h_2"]
+    assert names("h_1.1795381160725890216", "h_1.1795381160725890217") == ["exp1/h_1..890216", "exp1/h_1..890217"]
 
 
 def test_text_can_be_plain_ascii() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 import annotate.trace_format as trace_format
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.rules.leading_stage import check
 from tb_dataplugin.findings.line_signals import HotLine
+from tb_dataplugin.findings.rules.leading_stage import check
 from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,

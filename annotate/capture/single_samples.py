@@ -1,0 +1,128 @@
+"""Single samples, loaded again: in which order, how often, and what is written down of it.
+
+Each is loaded until `SECONDS` have passed: the first load finds whatever is cached and is not counted, the ones after
+it are warm, and before the last its files are removed from the page cache. Whether that helped is seen by what the
+process then reads from storage.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Final
+
+from annotate.recording import switch
+from annotate.saying import in_short
+from annotate.trace_format import PipelineMetadata
+
+SECONDS: Final = 1.2
+"""For each sample: at 10 ms per sample of its stack, enough for more than 100 of them."""
+LEAST: Final = 5
+MOST: Final = 200
+"""Loads of each sample, the first and the cold one included."""
+_STORAGE: Final = b"read_bytes:"
+
+
+@dataclass(slots=True)
+class Loads:
+    """What was done for one sample."""
+
+    index: int
+    captured_us: float | None
+    files: list[str] = field(default_factory=list)
+    is_cold: bool = False
+    """Its last load read from storage."""
+
+
+class SampleLoads:
+    """Draws indices, one load each, in place of a loader's batch sampler: the next is drawn when a load has ended."""
+
+    def __init__(self, samples: Sequence[tuple[int, float | None]], *, in_batches: bool) -> None:
+        """
+        Args:
+            samples: dataset indices, each with its microseconds in the capture that it was named from.
+            in_batches: draw lists of one index.
+        """
+        self.done: Final[list[Loads]] = []
+        self._samples = samples
+        self._in_batches = in_batches
+
+    def __len__(self) -> int:
+        """The most loads that there may be."""
+        return MOST * len(self._samples)
+
+    def __iter__(self) -> Iterator[Any]:
+        for index, captured in self._samples:
+            loads = Loads(index, captured)
+            drawn: Any = [index] if self._in_batches else index
+            begun, count = perf_counter(), 0
+            while count < LEAST - 1 or (count < MOST - 1 and perf_counter() - begun < SECONDS):
+                yield drawn
+                count += 1
+                if count == 1:
+                    loads.files = _files()
+            evict(loads.files)
+            before = read_from_storage()
+            yield drawn
+            loads.is_cold = read_from_storage() > before >= 0
+            self.done.append(loads)
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """How many samples are done, of how many."""
+        return len(self.done), len(self._samples)
+
+    def record(self) -> PipelineMetadata:
+        """What the trace says of them."""
+        return {
+            "replayed": {
+                "index": [loads.index for loads in self.done],
+                "captured_us": [loads.captured_us for loads in self.done],
+                "cold": [loads.is_cold for loads in self.done],
+                "files": [loads.files for loads in self.done],
+            }
+        }
+
+
+def check_indices(indices: Collection[Any], dataset: Any) -> None:
+    """Raises TypeError for what is no whole number; ValueError for none, or where the dataset has no such sample."""
+    for index in indices:
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise TypeError(f"annotate.replay(indices=...) takes whole numbers, not {in_short(index)}")
+    if not indices:
+        raise ValueError("annotate.replay: indices is empty")
+    length = len(dataset) if hasattr(type(dataset), "__len__") else None
+    if length is not None and (beyond := [index for index in indices if not -length <= index < length]):
+        raise ValueError(
+            f"annotate.replay: the dataset has {length} samples, and no index {beyond[0]}. Is it that run's dataset?"
+        )
+
+
+def _files() -> list[str]:
+    """That the sample which was loaded last has opened."""
+    with contextlib.suppress(Exception):  # the __fspath__ of a class of the user's
+        return list(dict.fromkeys(map(os.fsdecode, switch.thread.open.files)))
+    return []
+
+
+def evict(files: Iterable[str]) -> None:
+    """Remove files from the page cache, as far as the system does that when it is asked to."""
+    for path in files:
+        with contextlib.suppress(OSError, AttributeError, ValueError):
+            number = os.open(path, os.O_RDONLY)
+            try:
+                os.posix_fadvise(number, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(number)
+
+
+def read_from_storage() -> int:
+    """Bytes that this process has read from storage so far; -1: unknown."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/self/io", "rb") as file:
+        for line in file:
+            if line.startswith(_STORAGE):
+                return int(line[len(_STORAGE) :])
+    return -1

@@ -1,0 +1,77 @@
+"""Several captures, one line each: which one to look at first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import Final
+
+from tb_dataplugin.export.width import columns
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import UNKNOWN, percent, plural
+from tb_dataplugin.words import MODES, label_of
+
+NAME = 26
+_TIME: Final = re.compile(r"\.\d{12,}$")
+"""Ends the names of our traces: nanoseconds."""
+ROWS = 40
+
+
+def worst_first(captures: Sequence[pb.Capture]) -> list[pb.Capture]:
+    """By the larger share of the window, devices idle or data wait; replays last."""
+
+    def place(capture: pb.Capture) -> tuple[bool, float]:
+        return capture.mode == "replay", -max(_idle(capture) or 0.0, _waiting(capture) or 0.0)
+
+    return sorted(captures, key=place)
+
+
+def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
+    """A heading, a table, and what its columns mean."""
+    names = _names(captures)
+    yield f"{plural(len(captures), 'capture')}, worst first"
+    yield f"  {'':<{NAME}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
+    for capture in worst_first(captures)[:ROWS]:
+        shares = f"{percent(_waiting(capture)):>11}{percent(_idle(capture)):>8}"
+        findings = UNKNOWN if capture.mode == "unannotated" else str(len(capture.findings))
+        row = f"  {_cut(names[id(capture)], NAME):<{NAME}}{shares}{findings:>10}  "
+        yield row + _cut(_verdict(capture), columns() - len(row))
+    if len(captures) > ROWS:
+        yield f"  and {len(captures) - ROWS} more"
+    yield "  data wait, idle: shares of the window; idle: the mean over the devices"
+
+
+def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
+    """By identity: the run's folder, the file where a folder has several, and its time where a process has several."""
+    folders = {id(capture): PurePath(capture.file).parent.name or "." for capture in captures}
+    stems = {id(capture): PurePath(capture.name).name for capture in captures}
+    for name_of in (folders.__getitem__, lambda key: f"{folders[key]}/{_TIME.sub('', stems[key])}"):
+        names = {key: name_of(key) for key in folders}
+        if len(set(names.values())) == len(names):
+            return names
+    return {key: f"{folders[key]}/{_TIME.sub(_short, stems[key])}" for key in folders}
+
+
+def _short(time: re.Match[str]) -> str:
+    return f"..{time[0][-6:]}"
+
+
+def _verdict(capture: pb.Capture) -> str:
+    kind = "" if capture.mode == "train" else f"{label_of(MODES, capture.mode)}: "
+    leading = next((finding.title for finding in capture.findings), "")
+    return f"{kind}{leading or capture.verdict.sentence}"
+
+
+def _waiting(capture: pb.Capture) -> float | None:
+    return capture.loader.wait_us / capture.window_us if capture.HasField("loader") and capture.window_us else None
+
+
+def _idle(capture: pb.Capture) -> float | None:
+    if not capture.devices or not capture.window_us:
+        return None
+    return sum(device.idle_us for device in capture.devices) / len(capture.devices) / capture.window_us
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

@@ -1,0 +1,34 @@
+"""How wide the text is: as the terminal, within limits; 100 columns everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+WIDEST: Final = 100
+NARROWEST: Final = 80
+"""The tables take as much."""
+
+_columns: Final = ContextVar("columns", default=WIDEST)
+
+
+def columns() -> int:
+    """Of the text that is being written."""
+    return _columns.get()
+
+
+def missing_columns() -> int:
+    """By how many the text is narrower than tables and bars may be."""
+    return WIDEST - columns()
+
+
+@contextmanager
+def as_wide_as(width: int) -> Iterator[None]:
+    """In the block `columns` is `width`, within the limits."""
+    token = _columns.set(max(NARROWEST, min(WIDEST, width)))
+    try:
+        yield
+    finally:
+        _columns.reset(token)

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from capture_helpers import load, record_all
+from torch.utils.data import DataLoader, IterableDataset
+
+import annotate
+from annotate.__main__ import main
+from annotate.capture import single_samples
+
+
+class Files:
+    def __init__(self, folder: Path) -> None:
+        self.paths = [folder / f"{number}.bin" for number in range(6)]
+        for path in self.paths:
+            path.write_bytes(b"x" * 9000)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> int:
+        return len(self.paths[index].read_bytes())
+
+
+class Stream(IterableDataset[int]):
+    def __iter__(self) -> Any:
+        return iter(range(10))
+
+
+@pytest.fixture(autouse=True)
+def _few_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single_samples, "SECONDS", 0.0)
+
+
+def loader_of(folder: Path, **settings: Any) -> Any:
+    return DataLoader(Files(folder), **({"batch_size": 4, "num_workers": 2} | settings))  # type: ignore[arg-type]
+
+
+def samples_in(path: str) -> list[int]:
+    events = [event for event in load(path)["traceEvents"] if event["name"] == "sample::Files"]
+    return [event["args"]["index"] for event in sorted(events, key=lambda event: event["ts"])]
+
+
+@pytest.mark.parametrize("settings", [{}, {"batch_size": None}])
+def test_named_samples_are_loaded_alone_one_after_the_other(tmp_path: Path, settings: dict[str, Any]) -> None:
+    path = annotate.replay(loader_of(tmp_path, **settings), tmp_path / "run", indices=[4, 1], progress=False)
+    assert samples_in(path) == [4] * single_samples.LEAST + [1] * single_samples.LEAST
+    replayed = load(path)["dataPipeline"]["replayed"]
+    assert replayed["index"] == [4, 1]
+    assert replayed["captured_us"] == [None, None]
+    assert replayed["files"] == [[str(tmp_path / "4.bin")], [str(tmp_path / "1.bin")]]
+
+
+def test_the_last_load_counts_as_cold_only_where_it_read_from_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = iter([0, 9000, 9000, 9000, -1, -1])
+    monkeypatch.setattr(single_samples, "read_from_storage", lambda: next(read))
+    path = annotate.replay(loader_of(tmp_path), tmp_path / "run", indices=[0, 1, 2], progress=False)
+    assert load(path)["dataPipeline"]["replayed"]["cold"] == [True, False, False]
+
+
+def test_the_loader_and_the_random_state_stay_as_they_were(tmp_path: Path) -> None:
+    loader = loader_of(tmp_path, num_workers=0, shuffle=True)
+    torch.manual_seed(1)
+    plain = [batch.tolist() for batch in loader]
+    torch.manual_seed(1)
+    annotate.replay(loader, tmp_path / "run", indices=[3], progress=False)
+    assert [batch.tolist() for batch in loader] == plain
+
+
+@pytest.mark.parametrize(
+    ("indices", "error", "said"),
+    [
+        ([], ValueError, "indices is empty"),
+        ([6], ValueError, "6 samples, and no index 6"),
+        (["1"], TypeError, "whole numbers"),
+    ],
+)
+def test_indices_that_cannot_be_are_one_clear_error(
+    tmp_path: Path, indices: list[Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        annotate.replay(loader_of(tmp_path), tmp_path / "run", indices=indices)
+
+
+def test_an_iterable_dataset_has_no_indices(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="its samples have no index"):
+        annotate.replay(DataLoader(Stream()), tmp_path / "run", indices=[1])
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A script that parses its own command line when it is imported."""
+    text = f"""
+import argparse, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from pathlib import Path
+from test_replay_samples import loader_of
+parser = argparse.ArgumentParser()
+parser.add_argument("--size", type=int, default=4)
+asked = parser.parse_args()
+loader = loader_of(Path({str(tmp_path)!r}), batch_size=asked.size)
+"""
+    (tmp_path / "own_arguments.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", list(sys.argv))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "own_arguments", raising=False)
+    return "own_arguments:loader"
+
+
+def test_a_script_finds_its_own_arguments_in_argv(module: str, tmp_path: Path) -> None:
+    assert main(["replay", module, "--logdir", str(tmp_path / "run"), "--batches", "1", "--", "--size", "3"]) == 0
+    assert sys.argv == ["own_arguments", "--size", "3"]
+    (path,) = (tmp_path / "run").iterdir()
+    assert samples_in(str(path)) == [0, 1, 2]
+
+
+def test_the_slowest_samples_of_a_capture_are_replayed(
+    module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loader = annotate.loader(loader_of(tmp_path))
+    with annotate.profile(tmp_path / "train", schedule=record_all) as prof:
+        for _ in prof.steps(loader):
+            pass
+    asked = ["--slowest", "1", "--from", prof.trace_files[-1]]
+    assert main(["replay", module, "--logdir", str(tmp_path / "run"), *asked]) == 0
+    (path,) = (tmp_path / "run").iterdir()
+    replayed = load(path)["dataPipeline"]["replayed"]
+    (index,) = replayed["index"]
+    assert replayed["captured_us"][0] > 0
+    said = capsys.readouterr().out
+    assert f"sample {index}, " in said
+    assert str(tmp_path / f"{index}.bin") in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--slowest", "3"], "--slowest needs --from"),
+        (["--from", "x"], "--from needs --slowest"),
+        (["--slowest", "3", "--indices", "1"], "not both"),
+        (["--slowest", "0", "--from", "x"], "at least 1"),
+        (["--slowest", "3", "--from", "absent.json"], "absent.json"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(
+    module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], said: str
+) -> None:
+    assert main(["replay", module, "--logdir", str(tmp_path / "run"), *asked]) == 2
+    line = capsys.readouterr().err.strip()
+    assert said in line
+    assert "\n" not in line
+
+
+def test_an_evicted_file_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"x" * 5000)
+    single_samples.evict([str(path), str(tmp_path / "absent"), "nul\0"])
+    assert path.read_bytes() == b"x" * 5000
+
+
+def test_bytes_from_storage_are_unknown_where_the_system_does_not_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Callable[[], object]:
+        raise OSError
+
+    monkeypatch.setattr("builtins.open", refuse)
+    assert single_samples.read_from_storage() == -1
