@@ -17,6 +17,7 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
+from tb_dataplugin.analyses.stage_details import StageDetail
 from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -69,3 +70,4 @@ class Results:
     doubts: tuple[Doubt, ...] = ()
     limits: ThreadLimits | None = None
     lines: HotLines | None = None
+    stage_details: tuple[StageDetail, ...] = ()

@@ -13,6 +13,7 @@ from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.findings import Judgement, Sentences
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_details import detail_reports
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
 from tb_dataplugin.report.build_limits import limited_by, thread_samples_report
@@ -54,6 +55,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
         lines=lines_report(results.lines) if results.lines else None,
+        stage_details=detail_reports(results.stage_details),
     )
 
 
