@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.code_places import Home, Place, home_of, inside_stage, plain
+from tb_dataplugin.analyses.code_places import Home, Place, below_stage, home_of, inside_stage, plain
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
 from tb_dataplugin.analyses.line_trees import MOST_NODES, MOST_NODES_OF_ALL, LineTree, grow, stage_frame
@@ -227,7 +227,8 @@ class _Finder:
         (nodes, stacks), place = np.unique(np.stack((nodes, hits.stack)), axis=1, return_inverse=True)
         place = place.ravel()
         cut = [self.frames(stack) if whole_stack else inside_stage(self.frames(stack)) for stack in stacks.tolist()]
-        whole = [[*above[node], *frames] for node, frames in zip(nodes.tolist(), cut, strict=True)] if above else cut
+        hung = cut if whole_stack else [below_stage(self.frames(stack)) for stack in stacks.tolist()]
+        whole = [[*above[node], *frames] for node, frames in zip(nodes.tolist(), hung, strict=True)] if above else hung
         rows = self._rows(hits, [home_of(frames) for frames in cut], place)
         return PartLines(
             len(hits),

@@ -46,7 +46,7 @@ function PartSelect({ parts, part }: { parts: readonly FlamePart[]; part: FlameP
         {parts.map(({ key, label, lines }) => (
           <option key={key} value={key}>
             {label}
-            {lines.tree === undefined ? " (too few samples)" : ""}
+            {lines.tree === undefined ? " (no picture)" : ""}
           </option>
         ))}
       </select>

@@ -18,7 +18,8 @@ const MEASURE_WORDS: Readonly<Record<Measure, string>> = {
 export function FlamePanel({ part }: { part: FlamePart }) {
   const measure = chosenMeasure(part, flameMeasure.value);
   const flame = useMemo(() => flameOf(part, measure), [part.lines, part.label, measure]);
-  if (flame === null) return null;
+  if (flame === null)
+    return part.lines.sentence === "" ? null : <p class="muted">{`${part.label}: ${part.lines.text}.`}</p>;
   return <Graph part={part} flame={flame} measure={measure} />;
 }
 

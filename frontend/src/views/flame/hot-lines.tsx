@@ -60,7 +60,7 @@ function HotLine({ row, unit }: { row: Line; unit: TimeUnit }) {
           }}>
           {row.text}
         </button>
-        {row.source !== "" && <code class="source-line">{row.source}</code>}
+        {row.source !== "" && !row.text.includes(row.source) && <code class="source-line">{row.source}</code>}
       </td>
       <td class="num" data-value={row.share}>
         {formatPercent(row.share)}

@@ -25,7 +25,12 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
   return (
     <figure class="chart" ref={ref} data-testid="histogram">
       <figcaption>
-        <h2>Calls by duration{logarithmic ? <span class="unit">, logarithmic</span> : ""}</h2>
+        <h2>
+          Calls by duration
+          <span class="unit">
+            {logarithmic ? ", logarithmic" : ""}; tallest bar {plural(Math.max(...histogram.calls), "call")}
+          </span>
+        </h2>
       </figcaption>
       <svg
         width={widthPx}

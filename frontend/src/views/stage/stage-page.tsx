@@ -27,7 +27,7 @@ export function StagePage({ capture, id, name }: Props) {
     <>
       <StageHead name={name} rows={rows} />
       {detail === undefined ? (
-        <p class="muted">Only the 100 stages with most time have details.</p>
+        <p class="muted">Details are there for the stages with most time only.</p>
       ) : (
         <p class="sentence" data-testid="detail-sentence">
           {detail.sentence}
@@ -159,7 +159,6 @@ function StageTimeline({ id, name }: { id: string; name: string }) {
   const keep = useCallback(() => true, []);
   return (
     <section>
-      <h2>Timeline</h2>
       <TimelinePanel
         id={id}
         label={`Timeline of the capture. The table of the slowest calls above leads to calls of ${name} in it.`}
