@@ -76,9 +76,8 @@ def test_the_slowest_calls_name_batch_sample_worker_and_line() -> None:
     mask = detail_of(lines_run(12), Stage("transform", "RandomMask"))
     first = mask.slowest[0]
     assert first.duration_ns == max(call.duration_ns for call in mask.slowest) == mask.max_ns
-    assert first.batch == first.index and first.batch % 5 == 4
-    assert first.worker is not None and first.worker.worker == first.batch % 2
-    assert first.place is not None
+    assert first.batch is not None and first.worker is not None and first.place is not None
+    assert (first.index, first.batch % 5, first.worker.worker) == (first.batch, 4, first.batch % 2)
     assert (first.place.short, first.samples) == ("train.py:41", 80)
     assert 60 < first.place_samples <= 70
 
