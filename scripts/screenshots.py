@@ -28,7 +28,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-VIEWS = ("overview", "findings", "stages", "workers", "gaps", "compare", "trace")
+VIEWS = ("overview", "findings", "stages", "flame", "workers", "gaps", "compare", "trace")
 WIDTHS = (1400, 800)
 SETTLE_MS = 1500
 DRAWN_MS = 20_000  # Perfetto does not say when it has drawn all tracks

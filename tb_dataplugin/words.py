@@ -141,6 +141,11 @@ TOPICS: Final = (
     Term("wait_by_stage", "data wait by stage", "How much data wait this stage caused is not known."),
     Term("throughput", "throughput", "The number of samples is not known in this capture."),
     Term("workers", "DataLoader workers", "The DataLoader workers left no records in this capture."),
+    Term(
+        "lines",
+        "lines of the code",
+        "No stacks were sampled in this capture: leave lines=True, the default of annotate.profile.",
+    ),
     Term("file", "file", "The file has oddities."),
     Term("capture", "capture", "A note about how the capture was made."),
 )

@@ -40,6 +40,10 @@ function reset(): void {
   atoms.stagesFolded.value = new Set();
   atoms.comparison.value = { kind: "none" };
   atoms.suggestion.value = null;
+  atoms.flameScope.value = null;
+  atoms.flameMeasure.value = null;
+  atoms.flameSearch.value = "";
+  atoms.flameZoom.value = null;
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
 }

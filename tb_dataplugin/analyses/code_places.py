@@ -60,6 +60,14 @@ def inside_stage(frames: list[Frame]) -> list[Frame]:
     return frames[next((at for at in range(end, 0, -1) if frames[at - 1].origin == "recorder"), 0) :]
 
 
+def below_stage(frames: list[Frame]) -> list[Frame]:
+    """What a tree of functions has below the innermost stage: of a stage that is C code the line that called it."""
+    inside = inside_stage(frames)
+    if not inside or inside[-1] is frames[-1]:
+        return inside
+    return [next((frame for frame in reversed(inside) if frame.origin == "user"), inside[-1])]
+
+
 def home_of(frames: list[Frame]) -> Home | None:
     """Of frames outermost first; None where there is no frame."""
     own = [at for at, frame in enumerate(frames) if frame.origin == "user"]

@@ -6,7 +6,7 @@ it has the time. Of each stack the line to change is the deepest one of the user
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -15,12 +15,12 @@ import numpy as np
 
 from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.code_places import calling_place, home_of, inside_stage, plain
+from tb_dataplugin.analyses.code_places import below_stage, calling_place, home_of, inside_stage, plain
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
 from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
 from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
-from tb_dataplugin.analyses.line_trees import LineTree, grow
+from tb_dataplugin.analyses.line_trees import MOST_NODES, MOST_NODES_OF_ALL, LineTree, grow, stage_frame
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.step_lines import StepLines, find_step_lines
@@ -84,6 +84,7 @@ class HotLines:
     time of the first device, and "gil" for its waiting for Python's lock outside the data wait; without a device "host"
     is all of that. `step`: the same time by what it is spent on. `patterns`: what lines inside stages are about.
 
+    `pipeline`: all stages on all threads, `training_thread`: all of it outside the data wait; None where no sample is.
     `interval_ns` is the mean time between two samples of a thread; `check` None: too few samples.
     """
 
@@ -100,6 +101,9 @@ class HotLines:
     cost_ns: int | None
     unread: int
     unseen: tuple[str, ...]
+    hits: Hits
+    pipeline: PartLines | None = None
+    training_thread: PartLines | None = None
 
 
 def find_hot_lines(
@@ -113,9 +117,9 @@ def find_hot_lines(
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
-        return Unavailable("capture", "not_recorded", "The trace has no samples of stacks, so lines are unknown")
+        return Unavailable("lines", "not_recorded", "The trace has no samples of stacks, so lines are unknown")
     if samples.why_not:
-        return Unavailable("capture", "lines_unknown", f"Lines of the code were not sampled: {samples.why_not}")
+        return Unavailable("lines", "lines_unknown", f"Lines of the code were not sampled: {samples.why_not}")
     idle = devices[0].gaps if devices else EMPTY
     hits, spans = find_hits(trace, samples, tree, attribution, idle, window)
     finder = _Finder(samples.stacks, bool(devices))
@@ -135,6 +139,9 @@ def find_hot_lines(
         cost_ns=samples.cost_ns,
         unread=samples.unread,
         unseen=samples.unseen,
+        hits=hits,
+        pipeline=finder.pipeline(hits, tree),
+        training_thread=finder.training_thread(hits, loader, window),
     )
 
 
@@ -207,15 +214,33 @@ class _Finder:
         if len(waiting):
             yield "gil", self.part(waiting, whole_stack=True)
 
-    def part(self, hits: Hits, *, whole_stack: bool) -> PartLines:
+    def pipeline(self, hits: Hits, tree: StageTree) -> PartLines | None:
+        """All stages, each with its functions under the stages that it lies in."""
+        above = [tuple(stage_frame(stage) for stage in path if stage.kind != "wait") for path in tree.paths]
+        is_stage = np.array([path[-1].kind != "wait" for path in tree.paths] + [False])  # the last: OUTSIDE
+        part = hits.where(is_stage[hits.node])
+        return self.part(part, whole_stack=False, above=above) if len(part) else None
+
+    def training_thread(self, hits: Hits, loader: LoaderWait | None, window: Window) -> PartLines | None:
+        outside = (loader.waits if loader else EMPTY).complement(window)
+        part = hits.where(hits.is_training & outside.contains(hits.time_ns))
+        return self.part(part, whole_stack=True) if len(part) else None
+
+    def part(self, hits: Hits, *, whole_stack: bool, above: Sequence[tuple[Frame, ...]] | None = None) -> PartLines:
+        """`above`: by node of the stage tree, what the tree of functions hangs from."""
         in_recorder = self.in_recorder(hits)
         recorder, hits = float(hits.weight_ns[in_recorder].sum()), hits.where(~in_recorder)
         total = float(hits.weight_ns.sum())
         if len(hits) < LEAST_SAMPLES or not total:
             return PartLines(len(hits), round(total), round(recorder), (), 0, None)
-        stacks, place = np.unique(hits.stack, return_inverse=True)
+        nodes = hits.node if above is not None else np.zeros_like(hits.node)
+        (nodes, stacks), place = np.unique(np.stack((nodes, hits.stack)), axis=1, return_inverse=True)
+        place = place.ravel()
         whole = [self.frames(stack) for stack in stacks.tolist()]
         cut = whole if whole_stack else [inside_stage(frames) for frames in whole]
+        hung = whole if whole_stack else [below_stage(frames) for frames in whole]
+        if above is not None:
+            hung = [[*above[node], *frames] for node, frames in zip(nodes.tolist(), hung, strict=True)]
         rows = line_rows(
             hits,
             [home_of(frames) for frames in cut],
@@ -229,7 +254,7 @@ class _Finder:
             round(recorder),
             rows[:MOST_ROWS],
             max(0, len(rows) - MOST_ROWS),
-            grow(hits, cut, place),
+            grow(hits, hung, place, MOST_NODES_OF_ALL if above else MOST_NODES),
         )
 
 

@@ -22,12 +22,13 @@ OUTSIDE = -1
 class Hits:
     """Samples in the window whose stack was read, of all threads: equally long columns.
 
-    `node`: of the stage tree, the deepest stage that the thread was in, or `OUTSIDE`. `weight_ns`: the time that it
-    stands for. `waited_ns`: its part of the data wait that its span caused. `idle_ns`: `weight_ns` where a device was
-    idle, else 0.
+    `track`: the row of the trace that has the thread's spans. `node`: of the stage tree, the deepest stage that the
+    thread was in, or `OUTSIDE`. `weight_ns`: the time that it stands for. `waited_ns`: its part of the data wait that
+    its span caused. `idle_ns`: `weight_ns` where a device was idle, else 0.
     """
 
     stack: Int64Array
+    track: Int64Array
     node: Int64Array
     time_ns: Int64Array
     state: Int64Array
@@ -105,6 +106,7 @@ def _hits_of(
     node, waited = np.append(tree.node, OUTSIDE), np.append(waited_per_ns, 0.0)  # of span -1 too
     return Hits(
         stack=thread.stack[rows],
+        track=np.full(len(time), track, dtype=np.int64),
         node=node[span],
         time_ns=time,
         state=thread.state[rows],
@@ -123,4 +125,4 @@ def _self_time(tree: StageTree, track: int, part: Window) -> tuple[Int64Array, I
 
 
 _NO = np.zeros(0, dtype=np.int64)
-_NO_HITS = Hits(_NO, _NO, _NO, _NO, _NO.astype(np.bool_), _NO.astype(float), _NO.astype(float), _NO.astype(float))
+_NO_HITS = Hits(_NO, _NO, _NO, _NO, _NO, _NO.astype(np.bool_), _NO.astype(float), _NO.astype(float), _NO.astype(float))

@@ -40,6 +40,8 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
             yield missing["load"].as_diagnostic()
         yield from _cost_notes(results, missing.get("costs"))
         yield from _sample_notes(results, missing.get("limits"))
+    if "lines" in missing and missing["lines"].code == "lines_unknown":
+        yield missing["lines"].as_diagnostic()
     yield from _line_notes(results.lines)
     yield from _trace_notes(trace, results.tree)
 

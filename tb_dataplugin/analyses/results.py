@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
+from tb_dataplugin.analyses.stage_details import StageDetail
 from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -71,3 +72,4 @@ class Results:
     limits: ThreadLimits | None = None
     lines: HotLines | None = None
     replayed_samples: tuple[ReplayedSample, ...] = ()
+    stage_details: tuple[StageDetail, ...] = ()

@@ -26,6 +26,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
 from tb_dataplugin.analyses.sawtooth import find_sawtooth
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
+from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
@@ -111,5 +112,6 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         lines=reasons.known("lines", find_hot_lines(trace, tree, window, loader, devices, attribution)),
     )
+    results = replace(results, stage_details=find_stage_details(trace, tree, window, results.lines))
     results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
     return replace(results, doubts=find_doubts(results))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from math import expm1
 from typing import Final
 
+from tb_dataplugin.compare.build_flames import flame_report
+from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
@@ -66,6 +68,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         stages=map(_quantity, compared.stages),
         settings=map(_setting, compared.settings),
         diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, shared, verdict.outcome))),
+        flames=map(flame_report, compare_flames(first, second, unit)),
     )
 
 

@@ -23,6 +23,13 @@ CUTS: Final = (1, 4, 8, 16)
 LIST_LENGTHS: Final = (None, 500, 100, 20)
 """To how many entries gaps, batches and queue depths are cut until a report of many captures fits."""
 
+FEW: Final = 100
+"""Length of lists from which flame graphs of single stages are left out as well."""
+
+LEFT_OUT: Final = (
+    "its flame graph was left out of this file, which would be too large; that of the whole pipeline is here"
+)
+
 _STATIC = Path(__file__).parent.parent / "static"
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
@@ -90,6 +97,17 @@ def _lighten(capture: pb.Capture, most: int | None) -> None:
             del column[most:]
     if capture.HasField("steps"):
         del capture.steps.items[max(most, 100) :]
+    if most <= FEW:
+        _lighten_lines(capture)
+
+
+def _lighten_lines(capture: pb.Capture) -> None:
+    """Stages without their flame graphs, which the whole pipeline's has in it, and fewer of them in depth."""
+    del capture.stage_details[FEW // 5 :]
+    for part in capture.lines.stages:
+        if part.HasField("tree"):
+            part.ClearField("tree")
+            part.text = LEFT_OUT
 
 
 def _slices(source: TimelineSource | None, room: int) -> str:

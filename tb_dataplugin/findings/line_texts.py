@@ -73,6 +73,15 @@ def _check(lines: HotLines) -> str:
     return f" Shares of stages by samples and by spans differ by up to {points} ({check.stage})."
 
 
+def part_sentence(part: PartLines) -> str:
+    """``The hottest line, 84.0% of the time (95% interval: 79.1% to 88.9%): RandomMask.dilate at train.py:41.``"""
+    if not part.rows:
+        return ""
+    row = part.rows[0]
+    low, high = percent(max(0.0, row.share - row.error)), percent(min(1.0, row.share + row.error))
+    return f"The hottest line, {percent(row.share)} of the time (95% interval: {low} to {high}): {line_text(row)}."
+
+
 def part_text(part: PartLines, steps: int | None) -> str:
     """Why no line is named, and what to do; "" where lines are.
 

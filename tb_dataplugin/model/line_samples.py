@@ -10,7 +10,8 @@ import numpy as np
 
 from tb_dataplugin.model.intervals import Int64Array
 
-Origin = Literal["user", "library", "recorder"]
+Origin = Literal["user", "library", "recorder", "stage"]
+"""Whose code a frame is; "stage": it is none, but stands for a stage in a tree of frames."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tb_dataplugin.findings import Judgement, Sentences
 from tb_dataplugin.findings.replay_sentences import no_cpu_share
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_details import detail_reports
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
 from tb_dataplugin.report.build_limits import limited_by, thread_samples_report
@@ -59,6 +60,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         if results.lines
         else None,
         replayed_samples=(replayed_report(sample, no_cpu_share(results)) for sample in results.replayed_samples),
+        stage_details=detail_reports(results.stage_details),
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tb_dataplugin.analyses.code_places import Place, place_of
 from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
-from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_text
+from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_sentence, part_text
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 
@@ -29,6 +30,8 @@ def lines_report(lines: HotLines, steps: int | None) -> pb.Lines:
         unread=lines.unread,
         unseen=lines.unseen,
         sentence=lines_sentence(lines),
+        pipeline=_part("pipeline", lines.pipeline, steps) if lines.pipeline else None,
+        training_thread=_part("training thread", lines.training_thread, steps) if lines.training_thread else None,
     )
 
 
@@ -72,6 +75,7 @@ def _part(name: str, part: PartLines, steps: int | None) -> pb.PartLines:
         others=part.others,
         text=part_text(part, steps),
         recorder_us=us(part.recorder_ns),
+        sentence=part_sentence(part),
         tree=_tree(part.tree) if part.tree else None,
     )
 
@@ -105,8 +109,9 @@ def _tree(tree: LineTree) -> pb.LineTree:
         return [names.setdefault(text, len(names)) for text in texts]
 
     function, file = numbers(frame.function for frame in tree.frame), numbers(frame.file for frame in tree.frame)
-    return pb.LineTree(
-        names=names,
+    places = [place_of(frame) if frame.origin != "stage" else Place(frame.function, "", 0) for frame in tree.frame]
+    source = [numbers([frame.source])[0] if frame.source else -1 for frame in tree.frame]
+    tree_report = pb.LineTree(
         function=function,
         file=file,
         line=(frame.line for frame in tree.frame),
@@ -116,7 +121,15 @@ def _tree(tree: LineTree) -> pb.LineTree:
         waited_us=map(us, tree.waited_ns),
         idle_us=map(us, tree.idle_ns),
         origin=(frame.origin for frame in tree.frame),
+        samples=tree.samples,
+        source=source,
+        left_out=tree.left_out,
+        left_out_us=us(tree.left_out_ns),
+        label=numbers(place.function for place in places),
+        place=numbers(place.short if place.file else "" for place in places),
     )
+    tree_report.names.extend(names)
+    return tree_report
 
 
 def _check(check: ShareCheck) -> pb.LineCheck:

@@ -101,6 +101,7 @@ class Capture(_message.Message):
     LINES_FIELD_NUMBER: _builtins.int
     REPLAYED_SAMPLES_FIELD_NUMBER: _builtins.int
     REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
+    STAGE_DETAILS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -218,6 +219,10 @@ class Capture(_message.Message):
     def replayed_samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReplayedSample]:
         """in the order in which they were replayed; empty where none was named"""
 
+    @_builtins.property
+    def stage_details(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageDetail]:
+        """one per stage, wherever it is called; most time first, at most 100"""
+
     def __init__(
         self,
         *,
@@ -257,10 +262,11 @@ class Capture(_message.Message):
         lines: Global___Lines | None = ...,
         replayed_samples: _abc.Iterable[Global___ReplayedSample] | None = ...,
         replay_command: _builtins.str = ...,
+        stage_details: _abc.Iterable[Global___StageDetail] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "lines", b"lines", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "slow_samples", b"slow_samples", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -2454,7 +2460,7 @@ class Diagnostic(_message.Message):
     topic: _builtins.str
     """window | device | loader | steps | stages | wait_by_stage | throughput | workers |"""
     title: _builtins.str
-    """file | capture
+    """lines | file | capture
     the message's first clause, where there is little room
     """
     def __init__(
@@ -2834,6 +2840,7 @@ class Comparison(_message.Message):
     STAGES_FIELD_NUMBER: _builtins.int
     SETTINGS_FIELD_NUMBER: _builtins.int
     DIAGNOSTICS_FIELD_NUMBER: _builtins.int
+    FLAMES_FIELD_NUMBER: _builtins.int
     schema_version: _builtins.int
     """2"""
     outcome: _builtins.str
@@ -2866,6 +2873,10 @@ class Comparison(_message.Message):
     def settings(self) -> _containers.RepeatedCompositeFieldContainer[Global___SettingChange]: ...
     @_builtins.property
     def diagnostics(self) -> _containers.RepeatedCompositeFieldContainer[Global___Diagnostic]: ...
+    @_builtins.property
+    def flames(self) -> _containers.RepeatedCompositeFieldContainer[Global___FlameChange]:
+        """where both sides have sampled stacks: the whole pipeline, the training thread, then"""
+
     def __init__(
         self,
         *,
@@ -2881,14 +2892,121 @@ class Comparison(_message.Message):
         stages: _abc.Iterable[Global___Quantity] | None = ...,
         settings: _abc.Iterable[Global___SettingChange] | None = ...,
         diagnostics: _abc.Iterable[Global___Diagnostic] | None = ...,
+        flames: _abc.Iterable[Global___FlameChange] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "diagnostics", b"diagnostics", "evidence", b"evidence", "outcome", b"outcome", "parts", b"parts", "schema_version", b"schema_version", "sentence", b"sentence", "settings", b"settings", "stages", b"stages", "time", b"time", "unit", b"unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "diagnostics", b"diagnostics", "evidence", b"evidence", "flames", b"flames", "outcome", b"outcome", "parts", b"parts", "schema_version", b"schema_version", "sentence", b"sentence", "settings", b"settings", "stages", b"stages", "time", b"time", "unit", b"unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Comparison: _TypeAlias = Comparison  # noqa: Y015
+
+@_typing.final
+class FlameChange(_message.Message):
+    """What changed in one tree of sampled stacks. Functions are joined by name and file; times are per unit of the comparison."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    BEFORE_US_FIELD_NUMBER: _builtins.int
+    AFTER_US_FIELD_NUMBER: _builtins.int
+    BEFORE_SAMPLES_FIELD_NUMBER: _builtins.int
+    AFTER_SAMPLES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    NAMES_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    FILE_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    SELF_BEFORE_FIELD_NUMBER: _builtins.int
+    SELF_AFTER_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    CHANGED_FIELD_NUMBER: _builtins.int
+    scope: _builtins.str
+    """"pipeline" | "training" | "<kind>::<label>" """
+    before_us: _builtins.float
+    after_us: _builtins.float
+    before_samples: _builtins.int
+    after_samples: _builtins.int
+    text: _builtins.str
+    """why there is no tree, and what to do; "" where there is one"""
+    left_out: _builtins.int
+    """functions that are left out, for they take too little on both sides"""
+    @_builtins.property
+    def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Equally long columns, depth first, the largest first among siblings; empty where a side has too few samples."""
+
+    @_builtins.property
+    def label(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names: the function"""
+
+    @_builtins.property
+    def file(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names"""
+
+    @_builtins.property
+    def place(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names: file and the line that most of its time is in afterwards, else before"""
+
+    @_builtins.property
+    def depth(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def before(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """with what it calls"""
+
+    @_builtins.property
+    def after(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def self_before(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def self_after(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def error(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """half of the 95% interval of after - before, by the number of samples alone"""
+
+    @_builtins.property
+    def origin(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """as in LineTree"""
+
+    @_builtins.property
+    def changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bool]:
+        """after - before is larger than error"""
+
+    def __init__(
+        self,
+        *,
+        scope: _builtins.str = ...,
+        before_us: _builtins.float = ...,
+        after_us: _builtins.float = ...,
+        before_samples: _builtins.int = ...,
+        after_samples: _builtins.int = ...,
+        text: _builtins.str = ...,
+        names: _abc.Iterable[_builtins.str] | None = ...,
+        label: _abc.Iterable[_builtins.int] | None = ...,
+        file: _abc.Iterable[_builtins.int] | None = ...,
+        place: _abc.Iterable[_builtins.int] | None = ...,
+        depth: _abc.Iterable[_builtins.int] | None = ...,
+        before: _abc.Iterable[_builtins.float] | None = ...,
+        after: _abc.Iterable[_builtins.float] | None = ...,
+        self_before: _abc.Iterable[_builtins.float] | None = ...,
+        self_after: _abc.Iterable[_builtins.float] | None = ...,
+        error: _abc.Iterable[_builtins.float] | None = ...,
+        origin: _abc.Iterable[_builtins.str] | None = ...,
+        left_out: _builtins.int = ...,
+        changed: _abc.Iterable[_builtins.bool] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "after_samples", b"after_samples", "after_us", b"after_us", "before", b"before", "before_samples", b"before_samples", "before_us", b"before_us", "changed", b"changed", "depth", b"depth", "error", b"error", "file", b"file", "label", b"label", "left_out", b"left_out", "names", b"names", "origin", b"origin", "place", b"place", "scope", b"scope", "self_after", b"self_after", "self_before", b"self_before", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FlameChange: _TypeAlias = FlameChange  # noqa: Y015
 
 @_typing.final
 class ComparedRun(_message.Message):
@@ -3116,6 +3234,8 @@ class Lines(_message.Message):
     UNREAD_FIELD_NUMBER: _builtins.int
     UNSEEN_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    PIPELINE_FIELD_NUMBER: _builtins.int
+    TRAINING_THREAD_FIELD_NUMBER: _builtins.int
     STEP_FIELD_NUMBER: _builtins.int
     samples: _builtins.int
     """in the window, of all threads"""
@@ -3152,6 +3272,16 @@ class Lines(_message.Message):
         """what the sampler could not see, sentences"""
 
     @_builtins.property
+    def pipeline(self) -> Global___PartLines:
+        """all stages on all threads; its tree has the stages above their functions. Absent"""
+
+    @_builtins.property
+    def training_thread(self) -> Global___PartLines:
+        """where no sample lies in a stage
+        the training thread outside the data wait; absent where it was not sampled there
+        """
+
+    @_builtins.property
     def step(self) -> Global___StepTime:
         """absent where the data wait is unknown"""
 
@@ -3170,11 +3300,13 @@ class Lines(_message.Message):
         unread: _builtins.int = ...,
         unseen: _abc.Iterable[_builtins.str] | None = ...,
         sentence: _builtins.str = ...,
+        pipeline: Global___PartLines | None = ...,
+        training_thread: Global___PartLines | None = ...,
         step: Global___StepTime | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "cost_us", b"cost_us", "step", b"step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "cost_us", b"cost_us", "pipeline", b"pipeline", "step", b"step", "training_thread", b"training_thread"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "clock_error_us", b"clock_error_us", "cost_us", b"cost_us", "interval_us", b"interval_us", "sampler", b"sampler", "samples", b"samples", "sentence", b"sentence", "stages", b"stages", "step", b"step", "threads", b"threads", "training", b"training", "unread", b"unread", "unseen", b"unseen"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us", "check", b"check", "clock_error_us", b"clock_error_us", "cost_us", b"cost_us", "interval_us", b"interval_us", "pipeline", b"pipeline", "sampler", b"sampler", "samples", b"samples", "sentence", b"sentence", "stages", b"stages", "step", b"step", "threads", b"threads", "training", b"training", "training_thread", b"training_thread", "unread", b"unread", "unseen", b"unseen"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cost_us: _TypeAlias = _typing.Literal["cost_us"]  # noqa: Y015
     _WhichOneofArgType__cost_us: _TypeAlias = _typing.Literal["_cost_us", b"_cost_us"]  # noqa: Y015
@@ -3355,6 +3487,7 @@ class PartLines(_message.Message):
     TREE_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     RECORDER_US_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     samples: _builtins.int
     time_us: _builtins.float
@@ -3365,6 +3498,8 @@ class PartLines(_message.Message):
     """why no line is named, and what to do; "" where lines are"""
     recorder_us: _builtins.float
     """time in the recorder's own code, not in time_us"""
+    sentence: _builtins.str
+    """its hottest line and that line's share; "" where there are too few samples"""
     @_builtins.property
     def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___Line]:
         """most time first; empty where there are too few samples for a guess"""
@@ -3384,10 +3519,11 @@ class PartLines(_message.Message):
         tree: Global___LineTree | None = ...,
         text: _builtins.str = ...,
         recorder_us: _builtins.float = ...,
+        sentence: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["tree", b"tree"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3527,6 +3663,16 @@ class LineTree(_message.Message):
     WAITED_US_FIELD_NUMBER: _builtins.int
     IDLE_US_FIELD_NUMBER: _builtins.int
     ORIGIN_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_US_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    left_out: _builtins.int
+    """functions and lines left out"""
+    left_out_us: _builtins.float
+    """their time"""
     @_builtins.property
     def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -3559,7 +3705,23 @@ class LineTree(_message.Message):
 
     @_builtins.property
     def origin(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """"user" | "library" | "recorder" """
+        """"user" | "library" | "recorder"; "stage": no function but a stage, without file and line"""
+
+    @_builtins.property
+    def samples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """in total_us"""
+
+    @_builtins.property
+    def source(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names: the line's text; -1 where it was not recorded"""
+
+    @_builtins.property
+    def label(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names: the function without what it is local to"""
+
+    @_builtins.property
+    def place(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names: file and line, short: "train.py:41" """
 
     def __init__(
         self,
@@ -3574,14 +3736,239 @@ class LineTree(_message.Message):
         waited_us: _abc.Iterable[_builtins.float] | None = ...,
         idle_us: _abc.Iterable[_builtins.float] | None = ...,
         origin: _abc.Iterable[_builtins.str] | None = ...,
+        samples: _abc.Iterable[_builtins.int] | None = ...,
+        source: _abc.Iterable[_builtins.int] | None = ...,
+        left_out: _builtins.int = ...,
+        left_out_us: _builtins.float = ...,
+        label: _abc.Iterable[_builtins.int] | None = ...,
+        place: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["depth", b"depth", "file", b"file", "function", b"function", "idle_us", b"idle_us", "line", b"line", "names", b"names", "origin", b"origin", "self_us", b"self_us", "total_us", b"total_us", "waited_us", b"waited_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["depth", b"depth", "file", b"file", "function", b"function", "idle_us", b"idle_us", "label", b"label", "left_out", b"left_out", "left_out_us", b"left_out_us", "line", b"line", "names", b"names", "origin", b"origin", "place", b"place", "samples", b"samples", "self_us", b"self_us", "source", b"source", "total_us", b"total_us", "waited_us", b"waited_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LineTree: _TypeAlias = LineTree  # noqa: Y015
+
+@_typing.final
+class StageDetail(_message.Message):
+    """One stage, wherever it is called, in more depth than its rows in Capture.stages. Of the calls that start in the window."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    MEAN_US_FIELD_NUMBER: _builtins.int
+    P50_US_FIELD_NUMBER: _builtins.int
+    P95_US_FIELD_NUMBER: _builtins.int
+    MAX_US_FIELD_NUMBER: _builtins.int
+    HISTOGRAM_FIELD_NUMBER: _builtins.int
+    SLOWEST_FIELD_NUMBER: _builtins.int
+    TREND_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    SLOW_SHARE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """"<kind>::<label>" """
+    count: _builtins.int
+    """calls"""
+    mean_us: _builtins.float
+    p50_us: _builtins.float
+    p95_us: _builtins.float
+    max_us: _builtins.float
+    sentence: _builtins.str
+    """how the durations of the calls spread"""
+    slow_share: _builtins.float
+    """part of the time of all calls that the slowest 5% of them take; from 20 calls on"""
+    @_builtins.property
+    def histogram(self) -> Global___Histogram: ...
+    @_builtins.property
+    def slowest(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageCall]:
+        """at most 10, the longest first"""
+
+    @_builtins.property
+    def trend(self) -> Global___StageTrend:
+        """absent where all calls fall into one batch or stretch of time"""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        count: _builtins.int = ...,
+        mean_us: _builtins.float = ...,
+        p50_us: _builtins.float = ...,
+        p95_us: _builtins.float = ...,
+        max_us: _builtins.float = ...,
+        histogram: Global___Histogram | None = ...,
+        slowest: _abc.Iterable[Global___StageCall] | None = ...,
+        trend: Global___StageTrend | None = ...,
+        sentence: _builtins.str = ...,
+        slow_share: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_slow_share", b"_slow_share", "histogram", b"histogram", "slow_share", b"slow_share", "trend", b"trend"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_slow_share", b"_slow_share", "count", b"count", "histogram", b"histogram", "max_us", b"max_us", "mean_us", b"mean_us", "name", b"name", "p50_us", b"p50_us", "p95_us", b"p95_us", "sentence", b"sentence", "slow_share", b"slow_share", "slowest", b"slowest", "trend", b"trend"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__slow_share: _TypeAlias = _typing.Literal["slow_share"]  # noqa: Y015
+    _WhichOneofArgType__slow_share: _TypeAlias = _typing.Literal["_slow_share", b"_slow_share"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__slow_share) -> _WhichOneofReturnType__slow_share | None: ...
+
+Global___StageDetail: _TypeAlias = StageDetail  # noqa: Y015
+
+@_typing.final
+class Histogram(_message.Message):
+    """Calls by their duration. Bin i reaches from edges_us[i] to edges_us[i + 1]; the last includes its upper edge."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EDGES_US_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    LOGARITHMIC_FIELD_NUMBER: _builtins.int
+    logarithmic: _builtins.bool
+    """each bin is wider than the one before, by the same factor"""
+    @_builtins.property
+    def edges_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def calls(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    def __init__(
+        self,
+        *,
+        edges_us: _abc.Iterable[_builtins.float] | None = ...,
+        calls: _abc.Iterable[_builtins.int] | None = ...,
+        logarithmic: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls", b"calls", "edges_us", b"edges_us", "logarithmic", b"logarithmic"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Histogram: _TypeAlias = Histogram  # noqa: Y015
+
+@_typing.final
+class StageCall(_message.Message):
+    """One call of a stage. Absent: not recorded, or (index) an iterable dataset."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_US_FIELD_NUMBER: _builtins.int
+    DURATION_US_FIELD_NUMBER: _builtins.int
+    SELF_US_FIELD_NUMBER: _builtins.int
+    LOADER_FIELD_NUMBER: _builtins.int
+    WORKER_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
+    INDEX_FIELD_NUMBER: _builtins.int
+    TRAINING_THREAD_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    LINE_SAMPLES_FIELD_NUMBER: _builtins.int
+    start_us: _builtins.float
+    duration_us: _builtins.float
+    self_us: _builtins.float
+    loader: _builtins.int
+    """of the DataLoader worker that ran it; absent for other threads"""
+    worker: _builtins.int
+    epoch: _builtins.int
+    batch: _builtins.int
+    index: _builtins.int
+    """dataset index of the sample"""
+    training_thread: _builtins.bool
+    """the training thread ran it"""
+    samples: _builtins.int
+    """stacks that were sampled in it"""
+    line: _builtins.str
+    """the line that most of them were in: "RandomMask.dilate at train.py:41"; "" below 5"""
+    line_samples: _builtins.int
+    """how many were"""
+    def __init__(
+        self,
+        *,
+        start_us: _builtins.float = ...,
+        duration_us: _builtins.float = ...,
+        self_us: _builtins.float = ...,
+        loader: _builtins.int | None = ...,
+        worker: _builtins.int | None = ...,
+        epoch: _builtins.int | None = ...,
+        batch: _builtins.int | None = ...,
+        index: _builtins.int | None = ...,
+        training_thread: _builtins.bool = ...,
+        samples: _builtins.int = ...,
+        line: _builtins.str = ...,
+        line_samples: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "epoch", b"epoch", "index", b"index", "loader", b"loader", "worker", b"worker"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "line", b"line", "line_samples", b"line_samples", "loader", b"loader", "samples", b"samples", "self_us", b"self_us", "start_us", b"start_us", "training_thread", b"training_thread", "worker", b"worker"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch: _TypeAlias = _typing.Literal["batch"]  # noqa: Y015
+    _WhichOneofArgType__batch: _TypeAlias = _typing.Literal["_batch", b"_batch"]  # noqa: Y015
+    _WhichOneofReturnType__epoch: _TypeAlias = _typing.Literal["epoch"]  # noqa: Y015
+    _WhichOneofArgType__epoch: _TypeAlias = _typing.Literal["_epoch", b"_epoch"]  # noqa: Y015
+    _WhichOneofReturnType__index: _TypeAlias = _typing.Literal["index"]  # noqa: Y015
+    _WhichOneofArgType__index: _TypeAlias = _typing.Literal["_index", b"_index"]  # noqa: Y015
+    _WhichOneofReturnType__loader: _TypeAlias = _typing.Literal["loader"]  # noqa: Y015
+    _WhichOneofArgType__loader: _TypeAlias = _typing.Literal["_loader", b"_loader"]  # noqa: Y015
+    _WhichOneofReturnType__worker: _TypeAlias = _typing.Literal["worker"]  # noqa: Y015
+    _WhichOneofArgType__worker: _TypeAlias = _typing.Literal["_worker", b"_worker"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch) -> _WhichOneofReturnType__batch | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch) -> _WhichOneofReturnType__epoch | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__index) -> _WhichOneofReturnType__index | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__loader) -> _WhichOneofReturnType__loader | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__worker) -> _WhichOneofReturnType__worker | None: ...
+
+Global___StageCall: _TypeAlias = StageCall  # noqa: Y015
+
+@_typing.final
+class StageTrend(_message.Message):
+    """Duration of the calls over the window: equally long columns, by time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PER_FIELD_NUMBER: _builtins.int
+    START_US_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    MEAN_US_FIELD_NUMBER: _builtins.int
+    MAX_US_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
+    per: _builtins.str
+    """"batch": a row is one or more whole batches | "time": an equal part of the window"""
+    @_builtins.property
+    def start_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """of the first call"""
+
+    @_builtins.property
+    def calls(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def mean_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def max_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
+    @_builtins.property
+    def batch(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """number of the first batch, empty for "time" """
+
+    def __init__(
+        self,
+        *,
+        per: _builtins.str = ...,
+        start_us: _abc.Iterable[_builtins.float] | None = ...,
+        calls: _abc.Iterable[_builtins.int] | None = ...,
+        mean_us: _abc.Iterable[_builtins.float] | None = ...,
+        max_us: _abc.Iterable[_builtins.float] | None = ...,
+        batch: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "calls", b"calls", "max_us", b"max_us", "mean_us", b"mean_us", "per", b"per", "start_us", b"start_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StageTrend: _TypeAlias = StageTrend  # noqa: Y015
 
 @_typing.final
 class LineCheck(_message.Message):

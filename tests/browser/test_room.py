@@ -12,7 +12,7 @@ from tests.browser.tab import TIMEOUT_MS, Tab
 
 pytestmark = pytest.mark.browser
 
-VIEWS = ("overview", "findings", "stages", "workers", "gaps", "compare", "trace")
+VIEWS = ("overview", "findings", "stages", "flame", "workers", "gaps", "compare", "trace")
 
 
 def with_workers(host: Host) -> str:

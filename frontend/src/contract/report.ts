@@ -103,6 +103,8 @@ export interface Capture {
   replayed_samples: ReplayedSample[];
   /** runs slow_samples again, alone; "" without slow samples that have an index */
   replay_command: string;
+  /** one per stage, wherever it is called; most time first, at most 100 */
+  stage_details: StageDetail[];
 }
 
 /**
@@ -960,7 +962,7 @@ export interface Diagnostic {
   message: string;
   /** window | device | loader | steps | stages | wait_by_stage | throughput | workers | */
   topic: string;
-  /** file | capture */
+  /** lines | file | capture */
   title: string;
 }
 
@@ -1104,6 +1106,42 @@ export interface Comparison {
   stages: Quantity[];
   settings: SettingChange[];
   diagnostics: Diagnostic[];
+  /** where both sides have sampled stacks: the whole pipeline, the training thread, then */
+  flames: FlameChange[];
+}
+
+/** What changed in one tree of sampled stacks. Functions are joined by name and file; times are per unit of the comparison. */
+export interface FlameChange {
+  /** "pipeline" | "training" | "<kind>::<label>" */
+  scope: string;
+  before_us: number;
+  after_us: number;
+  before_samples: number;
+  after_samples: number;
+  /** why there is no tree, and what to do; "" where there is one */
+  text: string;
+  /** Equally long columns, depth first, the largest first among siblings; empty where a side has too few samples. */
+  names: string[];
+  /** index into names: the function */
+  label: number[];
+  /** index into names */
+  file: number[];
+  /** index into names: file and the line that most of its time is in afterwards, else before */
+  place: number[];
+  depth: number[];
+  /** with what it calls */
+  before: number[];
+  after: number[];
+  self_before: number[];
+  self_after: number[];
+  /** half of the 95% interval of after - before, by the number of samples alone */
+  error: number[];
+  /** as in LineTree */
+  origin: string[];
+  /** functions that are left out, for they take too little on both sides */
+  left_out: number;
+  /** after - before is larger than error */
+  changed: boolean[];
 }
 
 /** The captures of one training process: its windows share its luck, so they count as one run. */
@@ -1213,6 +1251,14 @@ export interface Lines {
   unseen: string[];
   /** who sampled, how often, at what cost, and whether the check agrees */
   sentence: string;
+  /** all stages on all threads; its tree has the stages above their functions. Absent */
+  pipeline:
+    | PartLines
+    | undefined;
+  /** where no sample lies in a stage */
+  training_thread:
+    | PartLines
+    | undefined;
   /** absent where the data wait is unknown */
   step: StepTime | undefined;
 }
@@ -1291,6 +1337,8 @@ export interface PartLines {
   text: string;
   /** time in the recorder's own code, not in time_us */
   recorder_us: number;
+  /** its hottest line and that line's share; "" where there are too few samples */
+  sentence: string;
 }
 
 /** One line: the innermost of the user's own code in the stacks that have it. */
@@ -1359,8 +1407,92 @@ export interface LineTree {
   waited_us: number[];
   /** part of total_us while a device was idle */
   idle_us: number[];
-  /** "user" | "library" | "recorder" */
+  /** "user" | "library" | "recorder"; "stage": no function but a stage, without file and line */
   origin: string[];
+  /** in total_us */
+  samples: number[];
+  /** index into names: the line's text; -1 where it was not recorded */
+  source: number[];
+  /** functions and lines left out */
+  left_out: number;
+  /** their time */
+  left_out_us: number;
+  /** index into names: the function without what it is local to */
+  label: number[];
+  /** index into names: file and line, short: "train.py:41" */
+  place: number[];
+}
+
+/** One stage, wherever it is called, in more depth than its rows in Capture.stages. Of the calls that start in the window. */
+export interface StageDetail {
+  /** "<kind>::<label>" */
+  name: string;
+  /** calls */
+  count: number;
+  mean_us: number;
+  p50_us: number;
+  p95_us: number;
+  max_us: number;
+  histogram:
+    | Histogram
+    | undefined;
+  /** at most 10, the longest first */
+  slowest: StageCall[];
+  /** absent where all calls fall into one batch or stretch of time */
+  trend:
+    | StageTrend
+    | undefined;
+  /** how the durations of the calls spread */
+  sentence: string;
+  /** part of the time of all calls that the slowest 5% of them take; from 20 calls on */
+  slow_share?: number | undefined;
+}
+
+/** Calls by their duration. Bin i reaches from edges_us[i] to edges_us[i + 1]; the last includes its upper edge. */
+export interface Histogram {
+  edges_us: number[];
+  calls: number[];
+  /** each bin is wider than the one before, by the same factor */
+  logarithmic: boolean;
+}
+
+/** One call of a stage. Absent: not recorded, or (index) an iterable dataset. */
+export interface StageCall {
+  start_us: number;
+  duration_us: number;
+  self_us: number;
+  /** of the DataLoader worker that ran it; absent for other threads */
+  loader?: number | undefined;
+  worker?: number | undefined;
+  epoch?: number | undefined;
+  batch?:
+    | number
+    | undefined;
+  /** dataset index of the sample */
+  index?:
+    | number
+    | undefined;
+  /** the training thread ran it */
+  training_thread: boolean;
+  /** stacks that were sampled in it */
+  samples: number;
+  /** the line that most of them were in: "RandomMask.dilate at train.py:41"; "" below 5 */
+  line: string;
+  /** how many were */
+  line_samples: number;
+}
+
+/** Duration of the calls over the window: equally long columns, by time. */
+export interface StageTrend {
+  /** "batch": a row is one or more whole batches | "time": an equal part of the window */
+  per: string;
+  /** of the first call */
+  start_us: number[];
+  calls: number[];
+  mean_us: number[];
+  max_us: number[];
+  /** number of the first batch, empty for "time" */
+  batch: number[];
 }
 
 /** Shares of stages by samples against those by spans, on the same threads and times. */
@@ -1508,6 +1640,11 @@ export const Capture: MessageFns<Capture> = {
         : isSet(object.replay_command)
         ? globalThis.String(object.replay_command)
         : "",
+      stage_details: globalThis.Array.isArray(object?.stageDetails)
+        ? object.stageDetails.map((e: any) => StageDetail.fromJSON(e))
+        : globalThis.Array.isArray(object?.stage_details)
+        ? object.stage_details.map((e: any) => StageDetail.fromJSON(e))
+        : [],
     };
   },
 };
@@ -2981,6 +3118,75 @@ export const Comparison: MessageFns<Comparison> = {
       diagnostics: globalThis.Array.isArray(object?.diagnostics)
         ? object.diagnostics.map((e: any) => Diagnostic.fromJSON(e))
         : [],
+      flames: globalThis.Array.isArray(object?.flames)
+        ? object.flames.map((e: any) => FlameChange.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const FlameChange: MessageFns<FlameChange> = {
+  fromJSON(object: any): FlameChange {
+    return {
+      scope: isSet(object.scope) ? globalThis.String(object.scope) : "",
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : 0,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : 0,
+      before_samples: isSet(object.beforeSamples)
+        ? globalThis.Number(object.beforeSamples)
+        : isSet(object.before_samples)
+        ? globalThis.Number(object.before_samples)
+        : 0,
+      after_samples: isSet(object.afterSamples)
+        ? globalThis.Number(object.afterSamples)
+        : isSet(object.after_samples)
+        ? globalThis.Number(object.after_samples)
+        : 0,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+      names: globalThis.Array.isArray(object?.names)
+        ? object.names.map((e: any) => globalThis.String(e))
+        : [],
+      label: globalThis.Array.isArray(object?.label)
+        ? object.label.map((e: any) => globalThis.Number(e))
+        : [],
+      file: globalThis.Array.isArray(object?.file)
+        ? object.file.map((e: any) => globalThis.Number(e))
+        : [],
+      place: globalThis.Array.isArray(object?.place)
+        ? object.place.map((e: any) => globalThis.Number(e))
+        : [],
+      depth: globalThis.Array.isArray(object?.depth)
+        ? object.depth.map((e: any) => globalThis.Number(e))
+        : [],
+      before: globalThis.Array.isArray(object?.before) ? object.before.map((e: any) => globalThis.Number(e)) : [],
+      after: globalThis.Array.isArray(object?.after) ? object.after.map((e: any) => globalThis.Number(e)) : [],
+      self_before: globalThis.Array.isArray(object?.selfBefore)
+        ? object.selfBefore.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.self_before)
+        ? object.self_before.map((e: any) => globalThis.Number(e))
+        : [],
+      self_after: globalThis.Array.isArray(object?.selfAfter)
+        ? object.selfAfter.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.self_after)
+        ? object.self_after.map((e: any) => globalThis.Number(e))
+        : [],
+      error: globalThis.Array.isArray(object?.error)
+        ? object.error.map((e: any) => globalThis.Number(e))
+        : [],
+      origin: globalThis.Array.isArray(object?.origin) ? object.origin.map((e: any) => globalThis.String(e)) : [],
+      left_out: isSet(object.leftOut)
+        ? globalThis.Number(object.leftOut)
+        : isSet(object.left_out)
+        ? globalThis.Number(object.left_out)
+        : 0,
+      changed: globalThis.Array.isArray(object?.changed) ? object.changed.map((e: any) => globalThis.Boolean(e)) : [],
     };
   },
 };
@@ -3093,6 +3299,12 @@ export const Lines: MessageFns<Lines> = {
         ? object.unseen.map((e: any) => globalThis.String(e))
         : [],
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      pipeline: isSet(object.pipeline) ? PartLines.fromJSON(object.pipeline) : undefined,
+      training_thread: isSet(object.trainingThread)
+        ? PartLines.fromJSON(object.trainingThread)
+        : isSet(object.training_thread)
+        ? PartLines.fromJSON(object.training_thread)
+        : undefined,
       step: isSet(object.step) ? StepTime.fromJSON(object.step) : undefined,
     };
   },
@@ -3175,6 +3387,7 @@ export const PartLines: MessageFns<PartLines> = {
         : isSet(object.recorder_us)
         ? globalThis.Number(object.recorder_us)
         : 0,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
     };
   },
 };
@@ -3267,6 +3480,144 @@ export const LineTree: MessageFns<LineTree> = {
         ? object.idle_us.map((e: any) => globalThis.Number(e))
         : [],
       origin: globalThis.Array.isArray(object?.origin) ? object.origin.map((e: any) => globalThis.String(e)) : [],
+      samples: globalThis.Array.isArray(object?.samples) ? object.samples.map((e: any) => globalThis.Number(e)) : [],
+      source: globalThis.Array.isArray(object?.source) ? object.source.map((e: any) => globalThis.Number(e)) : [],
+      left_out: isSet(object.leftOut)
+        ? globalThis.Number(object.leftOut)
+        : isSet(object.left_out)
+        ? globalThis.Number(object.left_out)
+        : 0,
+      left_out_us: isSet(object.leftOutUs)
+        ? globalThis.Number(object.leftOutUs)
+        : isSet(object.left_out_us)
+        ? globalThis.Number(object.left_out_us)
+        : 0,
+      label: globalThis.Array.isArray(object?.label)
+        ? object.label.map((e: any) => globalThis.Number(e))
+        : [],
+      place: globalThis.Array.isArray(object?.place) ? object.place.map((e: any) => globalThis.Number(e)) : [],
+    };
+  },
+};
+
+export const StageDetail: MessageFns<StageDetail> = {
+  fromJSON(object: any): StageDetail {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      mean_us: isSet(object.meanUs)
+        ? globalThis.Number(object.meanUs)
+        : isSet(object.mean_us)
+        ? globalThis.Number(object.mean_us)
+        : 0,
+      p50_us: isSet(object.p50Us)
+        ? globalThis.Number(object.p50Us)
+        : isSet(object.p50_us)
+        ? globalThis.Number(object.p50_us)
+        : 0,
+      p95_us: isSet(object.p95Us)
+        ? globalThis.Number(object.p95Us)
+        : isSet(object.p95_us)
+        ? globalThis.Number(object.p95_us)
+        : 0,
+      max_us: isSet(object.maxUs)
+        ? globalThis.Number(object.maxUs)
+        : isSet(object.max_us)
+        ? globalThis.Number(object.max_us)
+        : 0,
+      histogram: isSet(object.histogram) ? Histogram.fromJSON(object.histogram) : undefined,
+      slowest: globalThis.Array.isArray(object?.slowest)
+        ? object.slowest.map((e: any) => StageCall.fromJSON(e))
+        : [],
+      trend: isSet(object.trend) ? StageTrend.fromJSON(object.trend) : undefined,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      slow_share: isSet(object.slowShare)
+        ? globalThis.Number(object.slowShare)
+        : isSet(object.slow_share)
+        ? globalThis.Number(object.slow_share)
+        : undefined,
+    };
+  },
+};
+
+export const Histogram: MessageFns<Histogram> = {
+  fromJSON(object: any): Histogram {
+    return {
+      edges_us: globalThis.Array.isArray(object?.edgesUs)
+        ? object.edgesUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.edges_us)
+        ? object.edges_us.map((e: any) => globalThis.Number(e))
+        : [],
+      calls: globalThis.Array.isArray(object?.calls)
+        ? object.calls.map((e: any) => globalThis.Number(e))
+        : [],
+      logarithmic: isSet(object.logarithmic) ? globalThis.Boolean(object.logarithmic) : false,
+    };
+  },
+};
+
+export const StageCall: MessageFns<StageCall> = {
+  fromJSON(object: any): StageCall {
+    return {
+      start_us: isSet(object.startUs)
+        ? globalThis.Number(object.startUs)
+        : isSet(object.start_us)
+        ? globalThis.Number(object.start_us)
+        : 0,
+      duration_us: isSet(object.durationUs)
+        ? globalThis.Number(object.durationUs)
+        : isSet(object.duration_us)
+        ? globalThis.Number(object.duration_us)
+        : 0,
+      self_us: isSet(object.selfUs)
+        ? globalThis.Number(object.selfUs)
+        : isSet(object.self_us)
+        ? globalThis.Number(object.self_us)
+        : 0,
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : undefined,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : undefined,
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : undefined,
+      batch: isSet(object.batch) ? globalThis.Number(object.batch) : undefined,
+      index: isSet(object.index) ? globalThis.Number(object.index) : undefined,
+      training_thread: isSet(object.trainingThread)
+        ? globalThis.Boolean(object.trainingThread)
+        : isSet(object.training_thread)
+        ? globalThis.Boolean(object.training_thread)
+        : false,
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
+      line: isSet(object.line) ? globalThis.String(object.line) : "",
+      line_samples: isSet(object.lineSamples)
+        ? globalThis.Number(object.lineSamples)
+        : isSet(object.line_samples)
+        ? globalThis.Number(object.line_samples)
+        : 0,
+    };
+  },
+};
+
+export const StageTrend: MessageFns<StageTrend> = {
+  fromJSON(object: any): StageTrend {
+    return {
+      per: isSet(object.per) ? globalThis.String(object.per) : "",
+      start_us: globalThis.Array.isArray(object?.startUs)
+        ? object.startUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.start_us)
+        ? object.start_us.map((e: any) => globalThis.Number(e))
+        : [],
+      calls: globalThis.Array.isArray(object?.calls)
+        ? object.calls.map((e: any) => globalThis.Number(e))
+        : [],
+      mean_us: globalThis.Array.isArray(object?.meanUs)
+        ? object.meanUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.mean_us)
+        ? object.mean_us.map((e: any) => globalThis.Number(e))
+        : [],
+      max_us: globalThis.Array.isArray(object?.maxUs)
+        ? object.maxUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.max_us)
+        ? object.max_us.map((e: any) => globalThis.Number(e))
+        : [],
+      batch: globalThis.Array.isArray(object?.batch) ? object.batch.map((e: any) => globalThis.Number(e)) : [],
     };
   },
 };

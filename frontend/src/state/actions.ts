@@ -12,6 +12,10 @@ import {
   EMPTY_TIMELINE,
   entry,
   FIRST_ROWS,
+  flameMeasure,
+  flameScope,
+  flameSearch,
+  flameZoom,
   gapRows,
   goneId,
   lanesTurned,
@@ -40,11 +44,35 @@ export function selectView(next: View): void {
   view.value = next;
 }
 
-/** Goes to the Stages view and points out one stage there. */
-export function showStage(name: string): void {
-  shownStage.value = name;
-  stagesFolded.value = new Set();
-  selectView("stages");
+/** Goes to the page of one stage; null: to the table of all. */
+export function showStage(name: string | null): void {
+  batch(() => {
+    shownStage.value = name;
+    markedSpan.value = null;
+    leaveFrame();
+    selectView("stages");
+  });
+}
+
+/** Goes to the flame graph of a part. */
+export function showFlame(key: string): void {
+  batch(() => {
+    flameScope.value = key;
+    leaveFrame();
+    selectView("flame");
+  });
+}
+
+/** Another tree has other frames. */
+function leaveFrame(): void {
+  flameZoom.value = null;
+  flameSearch.value = "";
+}
+
+function forgetFlame(): void {
+  flameScope.value = null;
+  flameMeasure.value = null;
+  leaveFrame();
 }
 
 export function selectCapture(id: string): void {
@@ -72,6 +100,10 @@ export function currentPlace(): Place {
     stage: shownStage.value,
     before: sideBefore.value,
     after: sideAfter.value,
+    flame: flameScope.value,
+    measure: flameMeasure.value,
+    search: flameSearch.value || null,
+    frame: flameZoom.value,
   };
 }
 
@@ -91,6 +123,10 @@ export function showPlace(place: Place): void {
     shownStage.value = place.stage;
     sideBefore.value = place.before;
     sideAfter.value = place.after;
+    flameScope.value = place.flame;
+    flameMeasure.value = place.measure;
+    flameSearch.value = place.search ?? "";
+    flameZoom.value = place.frame;
   });
 }
 
@@ -104,6 +140,7 @@ function forgetCaptureState(): void {
   gapRows.value = FIRST_ROWS;
   stagesFolded.value = new Set();
   shownStage.value = null;
+  forgetFlame();
   loaderNumber.value = 0;
   selectedBatch.value = null;
   markedSpan.value = null;

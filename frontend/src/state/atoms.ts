@@ -11,7 +11,7 @@ import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
 import type { ThemeName } from "../theme/theme";
 
-export const VIEWS = ["overview", "findings", "stages", "workers", "gaps", "compare", "trace"] as const;
+export const VIEWS = ["overview", "findings", "stages", "flame", "workers", "gaps", "compare", "trace"] as const;
 export type View = (typeof VIEWS)[number];
 /** What needs a server: an HTML report does without. */
 const SERVED: ReadonlySet<View> = new Set<View>(["compare", "trace"]);
@@ -79,7 +79,7 @@ export const capturesOpen = signal(false);
 
 export const stageSort = signal<StageSort>({ column: "total_us", descending: true });
 export const stagesFlat = signal(false);
-/** Name of the stage that the Stages view points out; null = none. */
+/** Name of the stage that the Stages view shows in depth; null = the table of all. */
 export const shownStage = signal<string | null>(null);
 /** Keys of the stages whose children are hidden. */
 export const stagesFolded = signal<ReadonlySet<string>>(new Set());
@@ -116,6 +116,13 @@ export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true
 export const batchRows = signal(FIRST_ROWS);
 /** Ids of the timeline lanes that were opened or folded by hand, against what their number suggests. */
 export const lanesTurned = signal<ReadonlySet<string>>(new Set());
+
+/** Key of the part that the Flame graph is of (model/flame-parts.ts); null = the whole pipeline. */
+export const flameScope = signal<string | null>(null);
+/** Of flame graphs, also those of single stages: the measure of width, the words that are searched, the frame in view. */
+export const flameMeasure = signal<string | null>(null);
+export const flameSearch = signal("");
+export const flameZoom = signal<string | null>(null);
 
 /** Keys of the sides that are compared (model/sides.ts); null = what suggests itself for the selected capture. */
 export const sideBefore = signal<string | null>(null);

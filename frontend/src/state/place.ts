@@ -24,6 +24,11 @@ export type Place = {
   /** Keys of the compared sides. */
   readonly before: string | null;
   readonly after: string | null;
+  /** Of flame graphs: the part, the measure of width, the words searched, the frame in view. */
+  readonly flame: string | null;
+  readonly measure: string | null;
+  readonly search: string | null;
+  readonly frame: string | null;
 };
 
 /** A place as it stands in an address: what is null is left out. */
@@ -42,6 +47,10 @@ export const START: Place = {
   stage: null,
   before: null,
   after: null,
+  flame: null,
+  measure: null,
+  search: null,
+  frame: null,
 };
 
 /** Nanoseconds are the finest that a trace knows. */
@@ -80,6 +89,10 @@ export function placeOfFields(fields: Fields): Place | null {
     stage: fields.stage ?? null,
     before: fields.before ?? null,
     after: fields.after ?? null,
+    flame: fields.flame ?? null,
+    measure: fields.measure ?? null,
+    search: fields.search ?? null,
+    frame: fields.frame ?? null,
   };
 }
 

@@ -25,6 +25,8 @@ export const dark: Palette = {
   step: "#34383D",
   batch: "#4C4941",
   process: "#454C56",
+  more: "#F1A340",
+  less: "#74ADD1",
   "idle:data_wait": "#F0705F",
   "idle:h2d": "#F08A45",
   "idle:launch": "#E8C14A",

@@ -25,6 +25,8 @@ export const light: Palette = {
   step: "#E6E9EE",
   batch: "#D8D3C8",
   process: "#C9CFD6",
+  more: "#B35806",
+  less: "#2166AC",
   "idle:data_wait": "#C0392B",
   "idle:h2d": "#D55E00",
   "idle:launch": "#D9A400",

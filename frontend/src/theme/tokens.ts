@@ -17,12 +17,21 @@ const PAGE = [
 
 const ACTIVITY = ["operator", "runtime", "kernel", "copy", "step", "batch", "process"] as const;
 
+/** Of a comparison: what takes more time than before, and less. */
+const CHANGES = ["more", "less"] as const;
+
 export type StageKind = (typeof STAGE_KINDS)[number]["id"];
 type NoStage = (typeof NO_STAGES)[number]["id"];
 type CauseToken = `idle:${(typeof CAUSES)[number]["id"]}`;
 
 /** A word of Python's tables without a colour does not compile: a palette has all of these. */
-export type Token = (typeof PAGE)[number] | (typeof ACTIVITY)[number] | StageKind | NoStage | CauseToken;
+export type Token =
+  | (typeof PAGE)[number]
+  | (typeof ACTIVITY)[number]
+  | (typeof CHANGES)[number]
+  | StageKind
+  | NoStage
+  | CauseToken;
 export type Palette = Readonly<Record<Token, string>>;
 
 /** In the order of legends: stages, data wait that no stage caused, activity, causes of idle time. */
@@ -33,6 +42,7 @@ export const TOKENS: readonly Token[] = [
     ...NO_STAGES.map(({ id }) => id),
     ...ACTIVITY,
     ...CAUSES.map(({ id }) => `idle:${id}` as const),
+    ...CHANGES,
   ]),
 ];
 

@@ -27,6 +27,7 @@ import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/
 import { Tabs } from "../ui/tabs";
 import { Compare } from "./compare/compare";
 import { Findings } from "./findings/findings";
+import { FlameGraph } from "./flame/flame-graph";
 import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
 import { Stages } from "./stages/stages";
@@ -37,6 +38,7 @@ const LABELS: Readonly<Record<View, string>> = {
   overview: "Overview",
   findings: "Findings",
   stages: "Stages",
+  flame: "Flame graph",
   workers: "DataLoader workers",
   gaps: "Idle gaps",
   compare: "Compare",
@@ -187,7 +189,9 @@ function Shown({ view: name, capture, item, perfetto }: ShownProps) {
     case "findings":
       return <Findings capture={capture} />;
     case "stages":
-      return <Stages capture={capture} />;
+      return <Stages capture={capture} id={item.id} />;
+    case "flame":
+      return <FlameGraph capture={capture} />;
     case "workers":
       return <Workers capture={capture} id={item.id} />;
     case "gaps":

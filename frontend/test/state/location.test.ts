@@ -21,6 +21,10 @@ const PLACE: Place = {
   stage: "decode::PIL.Image",
   before: "capture:a",
   after: "run:b",
+  flame: "training:host",
+  measure: "wait",
+  search: "train.py & more",
+  frame: "12~RandomMask.dilate",
 };
 
 beforeEach(() => {

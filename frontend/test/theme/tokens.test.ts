@@ -7,7 +7,7 @@ import { light } from "../../src/theme/light";
 import { colorOf, cssName, isHatched, MISSING_COLOR, TOKENS } from "../../src/theme/tokens";
 
 it("uses only tokens that exist in the style sheet, and no raw colours", () => {
-  const known = new Set<string>([...TOKENS.map(cssName), "--fill", "--depth"]);
+  const known = new Set<string>([...TOKENS.map(cssName), "--fill", "--on", "--depth"]);
   const used = [...css.matchAll(/var\((--[\w-]+)/g)].map((match) => match[1] ?? "");
   expect(used.length).toBeGreaterThan(50);
   expect(used.filter((name) => !known.has(name))).toEqual([]);

@@ -47,6 +47,7 @@ it("has its tabs in the order of the questions, named in the vocabulary", () => 
     "Overview",
     "Findings",
     "Stages",
+    "Flame graph",
     "DataLoader workers",
     "Idle gaps",
     "Compare",

@@ -7,6 +7,7 @@ import { comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from 
 import { after, before, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
+import { FlameDifference } from "../flame/flame-difference";
 import { CompareNumbers } from "./numbers";
 import { StageChangeTable } from "./stage-changes";
 import { PartTable, SettingTable } from "./tables";
@@ -131,6 +132,7 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
       <CompareNumbers comparison={comparison} />
       <PartTable parts={ofKind(comparison, "part")} title={`What the time per ${unit} went to`} />
       <StageChangeTable comparison={comparison} />
+      <FlameDifference comparison={comparison} />
       <PartTable parts={ofKind(comparison, "data_wait_by_stage")} title={`Data wait by stage, per ${unit}`} />
       <SettingTable settings={comparison.settings} />
       <Sources comparison={comparison} />

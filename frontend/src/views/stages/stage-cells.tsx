@@ -78,11 +78,12 @@ type NameProps = { readonly row: StageRow; readonly flat: boolean; readonly turn
 
 export function StageName({ row, flat, turn }: NameProps) {
   const { stage } = row;
+  // The row is what is clicked; the button brings the keyboard there.
   const name = (
-    <span class="mono stage-name">
+    <button type="button" class="link mono stage-name" data-testid="stage-link">
       <span class="stage-kind">{stage.kind}::</span>
       {stage.label}
-    </span>
+    </button>
   );
   // Every stage may lie in a wait, which says nothing of where in the pipeline it is.
   const parents = stage.path.slice(0, -1).filter((part) => !part.startsWith("wait::"));
@@ -95,7 +96,10 @@ export function StageName({ row, flat, turn }: NameProps) {
           class="fold"
           aria-expanded={!row.folded}
           aria-label={`${row.folded ? "Show" : "Hide"} the stages inside ${stage.label}`}
-          onClick={turn}>
+          onClick={(event) => {
+            event.stopPropagation();
+            turn();
+          }}>
           {row.folded ? "▸" : "▾"}
         </button>
       ) : (

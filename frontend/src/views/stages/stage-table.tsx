@@ -3,7 +3,8 @@ import { formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow, stageName } from "../../model/stage-tree";
-import { shownStage, stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
+import { showStage } from "../../state/actions";
+import { stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
 import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
@@ -130,9 +131,9 @@ type LineProps = {
 function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
   const { stage } = row;
   const reason = noWaitReason(capture, stage);
-  const isShown = shownStage.value === stageName(stage);
+  const show = (): void => showStage(stageName(stage));
   return (
-    <tr data-testid="stage-row" data-path={row.key} aria-current={isShown ? "true" : undefined}>
+    <tr class="choice" data-testid="stage-row" data-path={row.key} onClick={show}>
       <th scope="row">
         <StageName row={row} flat={flat} turn={() => turnFold(row.key)} />
       </th>

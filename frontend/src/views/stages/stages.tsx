@@ -2,14 +2,17 @@ import type { Capture } from "../../contract/report";
 import { exactUs, formatCount, plural } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
-import { runs } from "../../state/atoms";
+import { stageName } from "../../model/stage-tree";
+import { runs, shownStage } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { snippet, UnavailableState } from "../../ui/states";
 import { fillClass, fillStyle, Swatch } from "../../ui/swatch";
+import { StagePage } from "../stage/stage-page";
 import { StageTable } from "./stage-table";
 
-export function Stages({ capture }: { capture: Capture }) {
+export function Stages({ capture, id }: { capture: Capture; id: string }) {
+  const name = shownStage.value;
   if (capture.stages.length === 0) {
     return (
       <UnavailableState title="This capture has no stage data." reason={reasonFor(capture, "stages").message}>
@@ -18,8 +21,15 @@ export function Stages({ capture }: { capture: Capture }) {
       </UnavailableState>
     );
   }
+  const isKnown = name !== null && capture.stages.some((stage) => stageName(stage) === name);
+  if (isKnown) return <StagePage capture={capture} id={id} name={name} />;
   return (
     <>
+      {name !== null && (
+        <p class="muted" role="status" data-testid="stage-unknown">
+          This capture has no stage {name}. These are its stages:
+        </p>
+      )}
       <p class="sentence" data-testid="stages-sentence">
         {capture.stage_summary?.sentence}
       </p>

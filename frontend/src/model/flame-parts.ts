@@ -1,0 +1,106 @@
+// Which flame graphs a capture has: of the whole pipeline, of each stage, of the training thread.
+
+import type { Capture, LineTree, PartLines } from "../contract/report";
+import { CAUSES } from "../contract/words";
+import { causeToken } from "./causes";
+import { type Flame, type FrameFacts, growFlame } from "./flame";
+import { stageToken } from "./parts";
+import { labelOf } from "./words";
+
+/** "all" of the time, what the training thread waited for ("wait"), what passed while a device was idle ("idle"). */
+export const MEASURES = ["all", "wait", "idle"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+export type FlamePart = {
+  /** In an address: "pipeline", "training", "training:host", a stage's name. */
+  readonly key: string;
+  readonly label: string;
+  /** Theme token of what lies in no stage. */
+  readonly token: string;
+  readonly lines: PartLines;
+  readonly measures: readonly Measure[];
+};
+
+export const PIPELINE = "pipeline";
+export const TRAINING = "training";
+
+/** The whole pipeline, the training thread, the causes of idle time in it, then stages by time. */
+export function flameParts(capture: Capture): FlamePart[] {
+  const { lines } = capture;
+  if (lines === undefined) return [];
+  const hasDevice = capture.devices.length > 0;
+  const part = (key: string, label: string, token: string, of: PartLines): FlamePart => ({
+    key,
+    label,
+    token,
+    lines: of,
+    measures: measuresOf(of, hasDevice),
+  });
+  const { pipeline, training_thread: training } = lines;
+  return [
+    ...(pipeline === undefined ? [] : [part(PIPELINE, "Whole pipeline", "sample", pipeline)]),
+    ...(training === undefined ? [] : [part(TRAINING, "Training thread", "operator", training)]),
+    ...(hasDevice ? lines.training : lines.training.filter(({ name }) => name !== "host")).map((of) => ({
+      ...part(`${TRAINING}:${of.name}`, `Training thread, ${causeWords(of.name)}`, causeColor(of.name), of),
+      measures: MEASURES.slice(0, 1),
+    })),
+    ...lines.stages.map((of) => part(of.name, of.name, stageToken(of.name), of)),
+  ];
+}
+
+/** Without a device, "host" is all of the training thread, which stands there by that name. */
+function causeWords(name: string): string {
+  return name === "gil" ? "waiting for the GIL" : `idle: ${labelOf(CAUSES, name)}`;
+}
+
+function causeColor(name: string): string {
+  const cause = CAUSES.find(({ id }) => id === name);
+  return cause === undefined ? "operator" : causeToken(cause.id);
+}
+
+function measuresOf({ tree }: PartLines, hasDevice: boolean): Measure[] {
+  const waits = tree?.waited_us.some((us) => us > 0) === true;
+  return MEASURES.filter((name) => name === "all" || (name === "wait" ? waits : hasDevice));
+}
+
+/** The part that a key names; else the first that has enough samples to be drawn. */
+export function chosenPart(parts: readonly FlamePart[], key: string | null): FlamePart | undefined {
+  return parts.find((part) => part.key === key) ?? parts.find((part) => part.lines.tree !== undefined) ?? parts[0];
+}
+
+export function chosenMeasure(part: FlamePart, wanted: string | null): Measure {
+  return part.measures.find((name) => name === wanted) ?? "all";
+}
+
+function column(tree: LineTree, measure: Measure): readonly number[] {
+  return { all: tree.total_us, wait: tree.waited_us, idle: tree.idle_us }[measure];
+}
+
+/** null with too few samples. The whole of a measure but "all" is what its outermost frames have of it. */
+export function flameOf({ lines, label, token }: FlamePart, measure: Measure): Flame | null {
+  const { tree } = lines;
+  if (tree === undefined) return null;
+  const values = column(tree, measure);
+  const outermost = values.reduce((sum, us, row) => (tree.depth[row] === 0 ? sum + us : sum), 0);
+  const rows = values.map(
+    (value, row): FrameFacts => ({
+      depth: tree.depth[row] ?? 0,
+      name: text(tree, tree.label[row]),
+      place: text(tree, tree.place[row]),
+      file: text(tree, tree.file[row]),
+      source: text(tree, tree.source[row]),
+      origin: tree.origin[row] ?? "",
+      value,
+    }),
+  );
+  return growFlame(label, measure === "all" ? lines.time_us : outermost, token, rows);
+}
+
+function text(tree: LineTree, index: number | undefined): string {
+  return tree.names[index ?? -1] ?? "";
+}
+
+/** Samples in a frame, whatever the measure. */
+export function samplesOf({ lines }: FlamePart, frame: number): number {
+  return frame === 0 ? lines.samples : (lines.tree?.samples[frame - 1] ?? 0);
+}

@@ -1,0 +1,172 @@
+import { useMemo } from "preact/hooks";
+import type { Comparison, FlameChange } from "../../contract/report";
+import { type Flame, type Frame, frameKey, frameOfKey } from "../../model/flame";
+import { flameOfChange, type Sides, sidesOf, toneOf } from "../../model/flame-change";
+import { chooseTimeUnit, formatChange, formatDuration, plural } from "../../model/format";
+import { flameScope, flameZoom } from "../../state/atoms";
+import { TimeCell } from "../../ui/cells";
+import { Icicle, type Paint } from "../../ui/icicle";
+import { fillStyle, Legend } from "../../ui/swatch";
+import { textOfFrame } from "./frame-facts";
+
+const LABELS: Readonly<Record<string, string>> = { pipeline: "Whole pipeline", training: "Training thread" };
+const LEGEND = [
+  { token: "more", label: "takes more time after" },
+  { token: "less", label: "takes less time after" },
+];
+
+/** Which functions take more or less time than before: both sides' sampled stacks, joined by function and file. */
+export function FlameDifference({ comparison: { flames, unit } }: { comparison: Comparison }) {
+  const change = flames.find(({ scope }) => scope === flameScope.value) ?? flames[0];
+  if (change === undefined) return null;
+  return (
+    <section data-testid="flame-difference" data-part={change.scope}>
+      <div class="table-head">
+        <h2>Flame graph of the difference, per {unit}</h2>
+        {flames.length > 1 && <ScopeSelect flames={flames} scope={change.scope} />}
+      </div>
+      {change.text === "" ? (
+        <Graph change={change} unit={unit} />
+      ) : (
+        <p class="muted" data-testid="flame-difference-text">
+          {change.text}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function labelOf(scope: string): string {
+  return LABELS[scope] ?? scope;
+}
+
+function ScopeSelect({ flames, scope }: { flames: readonly FlameChange[]; scope: string }) {
+  const choose = (next: string): void => {
+    flameScope.value = next;
+    flameZoom.value = null;
+  };
+  return (
+    <label>
+      Of{" "}
+      <select data-testid="flame-difference-part" value={scope} onChange={(event) => choose(event.currentTarget.value)}>
+        {flames.map((flame) => (
+          <option key={flame.scope} value={flame.scope}>
+            {labelOf(flame.scope)}
+            {flame.text === "" ? "" : " (no picture)"}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Graph({ change, unit }: { change: FlameChange; unit: string }) {
+  const flame = useMemo(() => flameOfChange(change, labelOf(change.scope)), [change]);
+  const zoomed = frameOfKey(flame, flameZoom.value);
+  const zoom = (index: number): void => {
+    const frame = flame[index];
+    flameZoom.value = index === 0 || frame === undefined ? null : frameKey(frame);
+  };
+  return (
+    <figure class="flame">
+      <p class="muted">
+        A frame is as wide as the mean of both sides, and coloured where the change is larger than the sampling error
+        (95%, {plural(change.before_samples, "sample")} before, {plural(change.after_samples, "sample")} after). What
+        differs from run to run is not in that error.
+      </p>
+      <Legend items={LEGEND} />
+      <Icicle
+        flame={flame}
+        zoomed={zoomed}
+        found={null}
+        label={`Flame graph of the difference in ${labelOf(change.scope)}. The list below has the same frames.`}
+        paint={(frame) => paint(change, frame)}
+        textOf={(frame) => `${textOfFrame(frame)}${changeTail(sidesOf(change, frame))}`}
+        speak={(frame) => [textOfFrame(frame), ...factsOf(sidesOf(change, frame), unit)].join(", ")}
+        describe={(frame) => <Facts frame={frame} facts={factsOf(sidesOf(change, frame), unit)} />}
+        onZoom={zoom}
+      />
+      <p class="muted keys">
+        Click or <kbd>Enter</kbd> zooms in, arrow keys walk, <kbd>Esc</kbd> leads back.
+      </p>
+      <DifferenceList change={change} flame={flame} />
+    </figure>
+  );
+}
+
+function paint(change: FlameChange, frame: Frame): Paint {
+  const tone = toneOf(sidesOf(change, frame));
+  return { tone, style: fillStyle(tone === "same" ? "step" : (tone.split("-")[0] ?? tone)) };
+}
+
+function changeTail(sides: Sides): string {
+  return sides.isChanged && sides.before > 0 ? ` ${formatChange(sides.after / sides.before - 1)}` : "";
+}
+
+function factsOf(sides: Sides, unit: string): string[] {
+  const { before, after, error, isChanged } = sides;
+  const per = unit === "" ? "" : ` per ${unit}`;
+  return [
+    `${formatDuration(before)} before, ${formatDuration(after)} after${per}`,
+    before > 0 && after > 0 ? formatChange(after / before - 1) : before > 0 ? "gone" : "new",
+    `self ${formatDuration(sides.selfBefore)} before, ${formatDuration(sides.selfAfter)} after`,
+    error === null ? "" : `sampling error ${formatDuration(error)}${isChanged ? "" : ": no change beyond it"}`,
+  ].filter(Boolean);
+}
+
+function Facts({ frame, facts }: { frame: Frame; facts: readonly string[] }) {
+  return (
+    <>
+      <p class="tooltip-title">{frame.name}</p>
+      {frame.place !== "" && <p class="mono">{frame.place}</p>}
+      {facts.map((fact) => (
+        <p key={fact}>{fact}</p>
+      ))}
+    </>
+  );
+}
+
+/** The same frames as text. */
+function DifferenceList({ change, flame }: { change: FlameChange; flame: Flame }) {
+  const unit = chooseTimeUnit([change.before_us, change.after_us]);
+  return (
+    <details class="frame-list">
+      <summary>The same as a list ({plural(flame.length, "frame")})</summary>
+      <div class="scroll-x">
+        <table data-testid="difference-list">
+          <thead>
+            <tr>
+              <th scope="col">Function</th>
+              <th scope="col">Line</th>
+              {["Before", "After"].map((side) => (
+                <th key={side} scope="col" class="num">
+                  {side}
+                  <span class="unit">, {unit}</span>
+                </th>
+              ))}
+              <th scope="col">Change</th>
+            </tr>
+          </thead>
+          <tbody>
+            {flame.map((frame) => {
+              const sides = sidesOf(change, frame);
+              return (
+                <tr key={frame.index}>
+                  <th scope="row">
+                    <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
+                      {frame.name}
+                    </span>
+                  </th>
+                  <td class="mono">{frame.place}</td>
+                  <TimeCell us={sides.before} unit={unit} reason="" />
+                  <TimeCell us={sides.after} unit={unit} reason="" />
+                  <td>{sides.isChanged ? factsOf(sides, "")[1] : "within the sampling error"}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,145 @@
+import { useMemo } from "preact/hooks";
+import { callersOf, type Flame, frameKey, frameOfKey, searchFlame } from "../../model/flame";
+import { chosenMeasure, type FlamePart, flameOf, type Measure, samplesOf } from "../../model/flame-parts";
+import { formatDuration, plural } from "../../model/format";
+import { shareWords } from "../../model/shares";
+import { flameMeasure, flameSearch, flameZoom } from "../../state/atoms";
+import { Icicle } from "../../ui/icicle";
+import { FrameFacts, frameWords, paintFrame, textOfFrame } from "./frame-facts";
+import { FrameList } from "./frame-list";
+
+const MEASURE_WORDS: Readonly<Record<Measure, string>> = {
+  all: "all time",
+  wait: "data wait it caused",
+  idle: "while a device idles",
+};
+
+/** The flame graph of a part, with what it is zoomed to and searched for; what there is instead of one. */
+export function FlamePanel({ part }: { part: FlamePart }) {
+  const measure = chosenMeasure(part, flameMeasure.value);
+  const flame = useMemo(() => flameOf(part, measure), [part.lines, part.label, measure]);
+  if (flame === null)
+    return part.lines.sentence === "" ? null : <p class="muted">{`${part.label}: ${part.lines.text}.`}</p>;
+  return <Graph part={part} flame={flame} measure={measure} />;
+}
+
+type GraphProps = { readonly part: FlamePart; readonly flame: Flame; readonly measure: Measure };
+
+function Graph({ part, flame, measure }: GraphProps) {
+  const zoomed = frameOfKey(flame, flameZoom.value);
+  const search = flameSearch.value;
+  const found = useMemo(() => searchFlame(flame, search), [flame, search]);
+  const wholeUs = flame[0]?.value ?? 0;
+  const zoom = (index: number): void => {
+    const frame = flame[index];
+    flameZoom.value = index === 0 || frame === undefined ? null : frameKey(frame);
+  };
+  const samples = (index: number): number => samplesOf(part, index);
+  return (
+    <figure class="flame" data-testid="flame" data-part={part.key}>
+      <div class="flame-bar">
+        <MeasureSwitch part={part} measure={measure} />
+        <label>
+          <span class="muted">Search</span>{" "}
+          <input
+            type="search"
+            data-testid="flame-search"
+            placeholder="function, file or code"
+            value={search}
+            onInput={(event) => {
+              flameSearch.value = event.currentTarget.value;
+            }}
+          />
+        </label>
+        <p class="muted" role="status" data-testid="flame-found" data-value-us={found.value}>
+          {search.trim() !== "" &&
+            `${plural(found.frames.size, "frame")}, ${shareWords(found.value, wholeUs)} of the time`}
+        </p>
+      </div>
+      <Crumbs flame={flame} zoomed={zoomed} zoom={zoom} />
+      {wholeUs > 0 ? (
+        <Icicle
+          flame={flame}
+          zoomed={zoomed}
+          found={search.trim() === "" ? null : found.frames}
+          label={`Flame graph of ${part.label}: callers above what they call. The list below has the same frames.`}
+          paint={paintFrame}
+          textOf={textOfFrame}
+          speak={(frame) => frameWords(flame, frame, samples(frame.index))}
+          describe={(frame) => <FrameFacts flame={flame} frame={frame} samples={samples(frame.index)} />}
+          onZoom={zoom}
+        />
+      ) : (
+        <p class="muted">Nothing: no sample fell into it.</p>
+      )}
+      <Notes part={part} />
+      <FrameList flame={flame} samples={samples} />
+    </figure>
+  );
+}
+
+function MeasureSwitch({ part, measure }: { part: FlamePart; measure: Measure }) {
+  if (part.measures.length < 2) return null;
+  return (
+    <div class="toggle" role="group" aria-label="What the width of a frame means">
+      {part.measures.map((name) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={name === measure}
+          data-testid={`flame-${name}`}
+          onClick={() => {
+            flameMeasure.value = name === "all" ? null : name;
+          }}>
+          {MEASURE_WORDS[name]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+type CrumbProps = { readonly flame: Flame; readonly zoomed: number; readonly zoom: (index: number) => void };
+
+/** The callers of the frame in view; only where there is one. */
+function Crumbs({ flame, zoomed, zoom }: CrumbProps) {
+  if (zoomed === 0) return null;
+  return (
+    <nav class="crumbs" aria-label="Callers of the frame in view" data-testid="flame-crumbs">
+      {callersOf(flame, zoomed).map((frame) =>
+        frame.index === zoomed ? (
+          <span key={frame.index} aria-current="true">
+            <strong>{frame.name}</strong>
+            {frame.place !== "" && <span class="mono"> {frame.place}</span>}{" "}
+            <span class="tabular">
+              {formatDuration(frame.value)}, {shareWords(frame.value, flame[0]?.value)}
+            </span>
+            {frame.source !== "" && <code> {frame.source}</code>}
+          </span>
+        ) : (
+          <button key={frame.index} type="button" class="link" onClick={() => zoom(frame.index)}>
+            {frame.name}
+          </button>
+        ),
+      )}
+    </nav>
+  );
+}
+
+function Notes({ part }: { part: FlamePart }) {
+  const { tree, time_us: timeUs } = part.lines;
+  const leftOut = tree?.left_out ?? 0;
+  return (
+    <div class="muted">
+      <p class="keys">
+        Click or <kbd>Enter</kbd> zooms in, arrow keys walk, <kbd>Backspace</kbd> goes to the caller, <kbd>Esc</kbd> to
+        the whole.
+      </p>
+      {leftOut > 0 && (
+        <p class="flame-note" data-testid="flame-left-out">
+          {plural(leftOut, "frame")} with {shareWords(tree?.left_out_us ?? 0, timeUs)} of the time in all{" "}
+          {leftOut === 1 ? "is" : "are"} left out; each takes too little, and counts as its caller's self time.
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+// A frame of a flame graph: its colour, and what is said of it on hover, on focus and in the list.
+
+import type { Flame, Frame } from "../../model/flame";
+import { exactUs, formatDuration, plural } from "../../model/format";
+import { shareWords } from "../../model/shares";
+import { inkName } from "../../theme/tokens";
+import type { Paint } from "../../ui/icicle";
+import { fillStyle } from "../../ui/swatch";
+
+/** Stages in their kind's colour; functions in tints of it, the user's own the stronger. */
+export function paintFrame({ origin, token }: Frame): Paint {
+  return { tone: origin, style: { ...fillStyle(token), "--on": `var(${inkName(token)})` } };
+}
+
+export function textOfFrame({ name, place }: Frame): string {
+  return place === "" ? name : `${name} ${place}`;
+}
+
+export function frameWords(flame: Flame, frame: Frame, samples: number): string {
+  const whole = flame[0];
+  const share = shareWords(frame.value, whole?.value);
+  return [
+    textOfFrame(frame),
+    frame.source,
+    `total ${formatDuration(frame.value)}, ${share} of ${whole?.name ?? ""}`,
+    `self ${formatDuration(frame.own)}`,
+    plural(samples, "sample"),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+type Props = { readonly flame: Flame; readonly frame: Frame; readonly samples: number };
+
+export function FrameFacts({ flame, frame, samples }: Props) {
+  const whole = flame[0];
+  return (
+    <>
+      <p class="tooltip-title">{frame.name}</p>
+      {frame.place !== "" && <p class="mono">{frame.place}</p>}
+      {frame.source !== "" && <p class="mono source-line">{frame.source}</p>}
+      <p data-value-us={frame.value} title={exactUs(frame.value)}>
+        total {formatDuration(frame.value)}, {shareWords(frame.value, whole?.value)} of {whole?.name}
+      </p>
+      <p>
+        self {formatDuration(frame.own)}, {shareWords(frame.own, whole?.value)}
+      </p>
+      <p>{plural(samples, "sample")}</p>
+    </>
+  );
+}

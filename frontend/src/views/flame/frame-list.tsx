@@ -1,0 +1,66 @@
+import { useState } from "preact/hooks";
+import type { Flame } from "../../model/flame";
+import { chooseTimeUnit, formatCount, plural } from "../../model/format";
+import { shareWords } from "../../model/shares";
+import { TimeCell } from "../../ui/cells";
+
+type Props = { readonly flame: Flame; readonly samples: (index: number) => number };
+
+/** The same frames as text, callers before what they call. */
+export function FrameList({ flame, samples }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const frames = flame.filter(({ value }) => value > 0);
+  return (
+    <details class="frame-list" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The same as a list ({plural(frames.length, "frame")})</summary>
+      {isOpen && <Table frames={frames} samples={samples} wholeUs={flame[0]?.value ?? 0} />}
+    </details>
+  );
+}
+
+type TableProps = { readonly frames: Flame; readonly samples: (index: number) => number; readonly wholeUs: number };
+
+function Table({ frames, samples, wholeUs }: TableProps) {
+  const unit = chooseTimeUnit(frames.map(({ value }) => value));
+  return (
+    <div class="scroll-x">
+      <table data-testid="frame-list">
+        <thead>
+          <tr>
+            <th scope="col">Function</th>
+            <th scope="col">Line</th>
+            <th scope="col" class="num">
+              Total<span class="unit">, {unit}</span>
+            </th>
+            <th scope="col" class="num">
+              of all
+            </th>
+            <th scope="col" class="num">
+              Self<span class="unit">, {unit}</span>
+            </th>
+            <th scope="col" class="num">
+              Samples
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {frames.map((frame) => (
+            <tr key={frame.index}>
+              <th scope="row">
+                <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
+                  <span class="offscreen">level {frame.depth + 1}: </span>
+                  {frame.name}
+                </span>
+              </th>
+              <td class="mono">{frame.place}</td>
+              <TimeCell us={frame.value} unit={unit} reason="" />
+              <td class="num">{shareWords(frame.value, wholeUs)}</td>
+              <TimeCell us={frame.own} unit={unit} reason="" />
+              <td class="num">{formatCount(samples(frame.index))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

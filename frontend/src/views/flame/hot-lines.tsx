@@ -1,0 +1,75 @@
+import type { Line, PartLines } from "../../contract/report";
+import { chooseTimeUnit, formatCount, formatPercent, plural, type TimeUnit } from "../../model/format";
+import { flameSearch } from "../../state/atoms";
+import { TimeCell } from "../../ui/cells";
+import { Explained } from "../../ui/explained";
+
+const INTERVAL = "95% interval of the share, by the number of samples";
+const LINE = "The innermost line of your own code in the sampled stacks, with what it calls";
+
+/** The lines that take the time, most first; a click looks for the line in the flame graph. */
+export function HotLines({ lines }: { lines: PartLines }) {
+  const rows = lines.lines;
+  if (rows.length === 0) return null;
+  const unit = chooseTimeUnit(rows.map((row) => row.time_us));
+  return (
+    <section>
+      <h2>Hottest lines</h2>
+      <div class="scroll-x">
+        <table class="hot-lines" data-testid="hot-lines">
+          <thead>
+            <tr>
+              <th scope="col">
+                <Explained text={LINE}>Line</Explained>
+              </th>
+              <th scope="col" class="num">
+                Share
+              </th>
+              <th scope="col" class="num">
+                <Explained text={INTERVAL}>95% interval</Explained>
+              </th>
+              <th scope="col" class="num">
+                Time<span class="unit">, {unit}</span>
+              </th>
+              <th scope="col" class="num">
+                Samples
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <HotLine key={`${row.file}:${row.line} ${row.function}`} row={row} unit={unit} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {lines.others > 0 && <p class="muted">and {plural(lines.others, "line")} more</p>}
+    </section>
+  );
+}
+
+function HotLine({ row, unit }: { row: Line; unit: TimeUnit }) {
+  return (
+    <tr data-testid="hot-line" data-place={row.place}>
+      <td>
+        <button
+          type="button"
+          class="link line-text"
+          onClick={() => {
+            flameSearch.value = row.place;
+          }}>
+          {row.text}
+        </button>
+        {row.source !== "" && !row.text.includes(row.source) && <code class="source-line">{row.source}</code>}
+      </td>
+      <td class="num" data-value={row.share}>
+        {formatPercent(row.share)}
+      </td>
+      <td class="num">
+        {formatPercent(Math.max(0, row.share - row.error))} to {formatPercent(Math.min(1, row.share + row.error))}
+      </td>
+      <TimeCell us={row.time_us} unit={unit} reason="" />
+      <td class="num">{formatCount(row.samples)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,120 @@
+import { useSignal } from "@preact/signals";
+import type { StageDetail } from "../../contract/report";
+import { chooseTimeUnit, formatDuration, inUnit, plural } from "../../model/format";
+import { type Bar, histogramBars, percentilePx } from "../../model/histogram";
+import { shareWords } from "../../model/shares";
+import { cssColor } from "../../theme/tokens";
+import { Tooltip } from "../../ui/tooltip";
+import { useWidth } from "../../ui/use-width";
+
+const TOP_PX = 32;
+const PLOT_PX = 120;
+const BOTTOM_PX = 20;
+
+/** Calls by duration, with p50 and p95; the bins are the report's. */
+export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: string }) {
+  const [ref, widthPx] = useWidth<HTMLDivElement>(480);
+  const hover = useSignal<{ readonly bar: Bar; readonly x: number; readonly y: number } | null>(null);
+  const { histogram } = detail;
+  if (histogram === undefined || histogram.calls.length === 0) return null;
+  const { edges_us: edges, logarithmic } = histogram;
+  const bars = histogramBars(histogram, widthPx);
+  const base = TOP_PX + PLOT_PX;
+  const unit = chooseTimeUnit(edges);
+  const label = `Histogram of ${plural(detail.count, "call")} by duration: p50 ${formatDuration(detail.p50_us)}, p95 ${formatDuration(detail.p95_us)}`;
+  return (
+    <figure class="chart" ref={ref} data-testid="histogram">
+      <figcaption>
+        <h2>
+          Calls by duration
+          <span class="unit">
+            {logarithmic ? ", logarithmic" : ""}; tallest bar {plural(Math.max(...histogram.calls), "call")}
+          </span>
+        </h2>
+      </figcaption>
+      <svg
+        width={widthPx}
+        height={base + BOTTOM_PX}
+        role="img"
+        aria-label={label}
+        onPointerLeave={() => (hover.value = null)}>
+        {bars.map((bar) => (
+          <rect
+            key={bar.fromUs}
+            data-testid="bin"
+            data-value={bar.calls}
+            x={bar.leftPx}
+            y={base - bar.share * PLOT_PX}
+            width={Math.max(1, bar.widthPx - 1)}
+            height={bar.share * PLOT_PX}
+            fill={cssColor(kind)}
+          />
+        ))}
+        <g class="axis">
+          <line x1={0} x2={widthPx} y1={base + 0.5} y2={base + 0.5} />
+          <text x={0} y={base + 15}>
+            {inUnit(edges[0] ?? 0, unit)} {unit}
+          </text>
+          <text x={widthPx} y={base + 15} text-anchor="end">
+            {inUnit(edges.at(-1) ?? 0, unit)} {unit}
+          </text>
+        </g>
+        <Mark
+          name="p50"
+          us={detail.p50_us}
+          px={percentilePx(histogram, detail.p50_us, widthPx)}
+          {...{ widthPx }}
+          y={10}
+        />
+        <Mark
+          name="p95"
+          us={detail.p95_us}
+          px={percentilePx(histogram, detail.p95_us, widthPx)}
+          {...{ widthPx }}
+          y={24}
+        />
+        {bars.map((bar) => (
+          <rect
+            key={bar.fromUs}
+            class="chart-target"
+            x={bar.leftPx}
+            y={TOP_PX}
+            width={bar.widthPx}
+            height={PLOT_PX}
+            onPointerMove={(event) => (hover.value = { bar, x: event.clientX, y: event.clientY })}
+          />
+        ))}
+      </svg>
+      {hover.value !== null && (
+        <Tooltip x={hover.value.x} y={hover.value.y}>
+          <p class="tooltip-title">{plural(hover.value.bar.calls, "call")}</p>
+          <p>
+            {formatDuration(hover.value.bar.fromUs)} to {formatDuration(hover.value.bar.toUs)}
+          </p>
+          <p>{shareWords(hover.value.bar.calls, detail.count)} of the calls</p>
+        </Tooltip>
+      )}
+    </figure>
+  );
+}
+
+type MarkProps = {
+  readonly name: string;
+  readonly us: number;
+  readonly px: number;
+  readonly widthPx: number;
+  readonly y: number;
+};
+
+/** A line with its label on the side where there is room. */
+function Mark({ name, us, px, widthPx, y }: MarkProps) {
+  const isRight = px > widthPx * 0.7;
+  return (
+    <g class="chart-mark" data-testid={`mark-${name}`}>
+      <line x1={px} x2={px} y1={y - 6} y2={TOP_PX + PLOT_PX} />
+      <text x={px + (isRight ? -4 : 4)} y={y} text-anchor={isRight ? "end" : "start"}>
+        {name} {formatDuration(us)}
+      </text>
+    </g>
+  );
+}

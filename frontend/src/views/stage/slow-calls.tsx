@@ -1,0 +1,109 @@
+import { batch } from "@preact/signals";
+import type { StageCall, StageDetail } from "../../contract/report";
+import { chooseTimeUnit, formatCount, formatDuration, inUnit, type TimeUnit } from "../../model/format";
+import { markedSpan, timeline } from "../../state/atoms";
+import { TimeCell } from "../../ui/cells";
+import { Explained } from "../../ui/explained";
+import { Unknown } from "../../ui/numbers";
+import { goTo, goToTimeline } from "../shared/go-to";
+
+const LINE = "The line that most of the stacks sampled in this call were in";
+const NO_INDEX = "Not recorded, or the dataset is iterable.";
+
+/** The longest calls; a click frames one in the timeline below. */
+export function SlowCalls({ detail }: { detail: StageDetail }) {
+  const calls = detail.slowest;
+  const unit = chooseTimeUnit(calls.map((call) => call.duration_us));
+  return (
+    <section>
+      <h2>Slowest calls</h2>
+      <div class="scroll-x">
+        <table class="slow-samples" data-testid="slow-calls">
+          <thead>
+            <tr>
+              {["Duration", "Self"].map((label) => (
+                <th key={label} scope="col" class="num">
+                  {label}
+                  <span class="unit">, {unit}</span>
+                </th>
+              ))}
+              {["Epoch", "Batch", "Dataset index"].map((label) => (
+                <th key={label} scope="col" class="num">
+                  {label}
+                </th>
+              ))}
+              <th scope="col">Run by</th>
+              <th scope="col">
+                <Explained text={LINE}>Line</Explained>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {calls.map((call) => (
+              <CallLine key={`${call.start_us} ${call.worker}`} call={call} unit={unit} name={detail.name} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+type LineProps = { readonly call: StageCall; readonly unit: TimeUnit; readonly name: string };
+
+function CallLine({ call, unit, name }: LineProps) {
+  const words = `the call of ${formatDuration(call.duration_us)}`;
+  return (
+    <tr class="choice" data-testid="slow-call" data-start-us={call.start_us} onClick={() => showCall(call, name)}>
+      <td class="num" data-column="duration_us" data-value-us={call.duration_us}>
+        <button type="button" class="link tabular" aria-label={`Show ${words} in the timeline`}>
+          {inUnit(call.duration_us, unit)}
+        </button>
+      </td>
+      <TimeCell column="self_us" us={call.self_us} unit={unit} reason="" />
+      <NumberCell value={call.epoch} reason="Not recorded." />
+      <NumberCell value={call.batch} reason="Not recorded." />
+      <NumberCell value={call.index} reason={NO_INDEX} />
+      <td class="nowrap">{makerWords(call)}</td>
+      <td>
+        {call.line === "" ? (
+          <Unknown reason={`${formatCount(call.samples)} stacks were sampled in this call: too few to name a line.`} />
+        ) : (
+          <>
+            <span class="line-text">{call.line}</span>{" "}
+            <span class="muted nowrap">
+              {formatCount(call.line_samples)} of {formatCount(call.samples)} samples
+            </span>
+          </>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function NumberCell({ value, reason }: { value: number | undefined; reason: string }) {
+  return (
+    <td class="num" data-value={value}>
+      {value === undefined ? <Unknown reason={reason} /> : value}
+    </td>
+  );
+}
+
+function makerWords({ worker, training_thread: isTraining }: StageCall): string {
+  if (worker !== undefined) return `DataLoader worker ${worker}`;
+  return isTraining ? "training thread" : "another thread";
+}
+
+function showCall({ start_us: startUs, duration_us, loader, worker, training_thread }: StageCall, name: string): void {
+  const endUs = startUs + duration_us;
+  const lane = timeline.value.whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
+    worker === undefined
+      ? training_thread && kind === "stages" && isTrainingThread
+      : owner?.worker === worker && owner.loader === loader,
+  );
+  batch(() => {
+    markedSpan.value = lane === undefined ? null : { laneId: lane.id, name, startUs, endUs };
+    goTo(startUs, endUs);
+  });
+  goToTimeline();
+}

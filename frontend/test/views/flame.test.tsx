@@ -1,0 +1,148 @@
+import { act } from "preact/test-utils";
+import { expect, it } from "vitest";
+import type { PartLines } from "../../src/contract/report";
+import * as atoms from "../../src/state/atoms";
+import { device, type Part } from "../build";
+import { all, choose, click, find, open, plain } from "../page";
+
+const NAMES = ["sample::D", "transform::Mask", "dilate", "/me/train.py", "train.py:41", "x = convolve(y)", "", "load"];
+
+/** 100 us: sample::D 90 (transform::Mask 60 (dilate 50)), load 10. */
+const TREE = {
+  names: NAMES,
+  function: [0, 1, 2, 7],
+  label: [0, 1, 2, 7],
+  file: [6, 6, 3, 6],
+  place: [6, 6, 4, 6],
+  line: [0, 0, 41, 0],
+  depth: [0, 1, 2, 0],
+  total_us: [90, 60, 50, 10],
+  self_us: [30, 10, 50, 10],
+  waited_us: [40, 40, 40, 0],
+  idle_us: [9, 6, 5, 1],
+  origin: ["stage", "stage", "user", "library"],
+  samples: [900, 600, 500, 100],
+  source: [-1, -1, 5, -1],
+  left_out: 2,
+  left_out_us: 1,
+};
+
+const PART: Part<PartLines> = {
+  name: "pipeline",
+  samples: 1000,
+  time_us: 100,
+  tree: TREE,
+  sentence: "The hottest line, 50.0% of the time: dilate at train.py:41.",
+  lines: [{ place: "train.py:41", text: "dilate at train.py:41", share: 0.5, error: 0.1, samples: 500, time_us: 50 }],
+};
+const FEW: Part<PartLines> = { name: "read::open", samples: 9, text: "too few samples, 9 of 100" };
+const LINES = { pipeline: PART, stages: [{ ...PART, name: "transform::Mask" }, FEW], sentence: "Sampled well." };
+
+const names = (): string[] => all("frame").map((frame) => frame.dataset.name ?? "");
+const frame = (name: string): HTMLElement => {
+  const found = all("frame").find((one) => one.dataset.name === name);
+  if (found === undefined) throw new Error(`no frame ${name}`);
+  return found;
+};
+const press = (key: string): void => {
+  const target = document.activeElement ?? document.body;
+  act(() => {
+    target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  });
+};
+
+it("draws the whole pipeline, callers above what they call", () => {
+  open({ lines: LINES }, "flame");
+  expect(find("flame-sentence").textContent).toBe(PART.sentence);
+  expect(names()).toEqual(["Whole pipeline", "sample::D", "load", "transform::Mask", "dilate"]);
+  expect(frame("dilate").style.width).toBe("50%");
+  expect(plain(frame("dilate").getAttribute("aria-label"))).toBe(
+    "dilate train.py:41, x = convolve(y), total 50.0 µs, 50.0% of Whole pipeline, self 50.0 µs, 500 samples",
+  );
+  expect(plain(find("flame-left-out").textContent)).toContain("2 frames with 1.00% of the time in all are left out");
+});
+
+it("zooms to a frame by a click, and back by the crumbs, Backspace and Escape", () => {
+  open({ lines: LINES }, "flame");
+  click(frame("transform::Mask"));
+  expect(frame("dilate").style.width).toMatch(/^83\.33/);
+  expect(atoms.flameZoom.value).toBe("2~transform::Mask");
+  click(find("flame-crumbs").querySelector<HTMLElement>("button"));
+  expect(atoms.flameZoom.value).toBeNull();
+  click(frame("dilate"));
+  act(() => frame("dilate").focus());
+  press("Backspace");
+  expect(atoms.flameZoom.value).toBe("2~transform::Mask");
+  press("Escape");
+  expect(atoms.flameZoom.value).toBeNull();
+});
+
+it("is walked by arrow keys from one stop of the Tab key", () => {
+  open({ lines: LINES }, "flame");
+  expect(all("frame").filter((one) => one.tabIndex === 0)).toHaveLength(1);
+  act(() => frame("Whole pipeline").focus());
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) press(key);
+  expect((document.activeElement as HTMLElement).dataset.name).toBe("dilate");
+  expect(document.querySelector('[role="tooltip"]')?.textContent ?? "").toContain("x = convolve(y)");
+  press("Enter");
+  expect(atoms.flameZoom.value).toBe("3~dilate");
+});
+
+it("points out what is searched, with its share", () => {
+  open({ lines: LINES }, "flame");
+  const search = find("flame-search") as HTMLInputElement;
+  act(() => {
+    search.value = "train.py";
+    search.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  expect(plain(find("flame-found").textContent)).toBe("1 frame, 50.0% of the time");
+  expect([frame("dilate").dataset.found, frame("load").dataset.found]).toEqual(["true", "false"]);
+});
+
+it("measures the data wait that frames caused, and idle time where there is a device", () => {
+  open({ lines: LINES }, "flame");
+  expect(all("flame-idle")).toHaveLength(0);
+  click(find("flame-wait"));
+  expect(names()).not.toContain("load");
+  expect(frame("dilate").style.width).toBe("100%");
+  open({ lines: LINES, devices: [device({})] }, "flame");
+  click(find("flame-idle"));
+  expect(frame("sample::D").style.width).toBe("90%");
+});
+
+it("says where there are too few samples, and which parts have a picture", () => {
+  open({ lines: LINES }, "flame");
+  expect([...find("flame-part").querySelectorAll("option")].map((one) => one.textContent)).toEqual([
+    "Whole pipeline",
+    "transform::Mask",
+    "read::open (no picture)",
+  ]);
+  choose(find("flame-part"), "read::open");
+  expect(find("flame-sentence").textContent).toBe("read::open: too few samples, 9 of 100.");
+  expect(all("icicle")).toHaveLength(0);
+});
+
+it("says why there is no flame graph", () => {
+  const why = { topic: "lines", code: "lines_unknown", count: 1, message: "Lines were not sampled: no permission." };
+  open({ diagnostics: [why] }, "flame");
+  expect(find("unavailable-state").textContent).toContain("no permission");
+  open({}, "flame");
+  expect(find("unavailable-state").textContent).toContain("lines=True");
+});
+
+it("looks for a hot line in the graph", () => {
+  open({ lines: LINES }, "flame");
+  click(find("hot-line").querySelector<HTMLElement>("button"));
+  expect(atoms.flameSearch.value).toBe("train.py:41");
+  expect(frame("dilate").dataset.found).toBe("true");
+});
+
+it("has the same frames as a list", () => {
+  const root = open({ lines: LINES }, "flame");
+  const details = root.querySelector<HTMLDetailsElement>("details.frame-list");
+  act(() => {
+    if (details !== null) details.open = true;
+    details?.dispatchEvent(new Event("toggle"));
+  });
+  expect(find("frame-list").querySelectorAll("tbody tr")).toHaveLength(5);
+});

@@ -1,0 +1,92 @@
+import { expect, it } from "vitest";
+import type { Capture, StageDetail } from "../../src/contract/report";
+import * as atoms from "../../src/state/atoms";
+import { lane, type Part, stage } from "../build";
+import { all, click, find, open, plain, withTimeline } from "../page";
+
+const DETAIL: Part<StageDetail> = {
+  name: "transform::Mask",
+  count: 30,
+  mean_us: 12,
+  p50_us: 10,
+  p95_us: 20,
+  max_us: 40,
+  sentence: "30 calls: half take less than 10.0 µs.",
+  histogram: { edges_us: [5, 10, 20, 40], calls: [10, 18, 2], logarithmic: true },
+  slowest: [
+    {
+      start_us: 50,
+      duration_us: 40,
+      self_us: 30,
+      loader: 0,
+      worker: 1,
+      epoch: 0,
+      batch: 7,
+      index: 41,
+      samples: 9,
+      line: "dilate at train.py:41",
+      line_samples: 8,
+    },
+    { start_us: 10, duration_us: 20, self_us: 20, training_thread: true, samples: 1 },
+  ],
+  trend: { per: "batch", start_us: [10, 50], calls: [15, 15], mean_us: [10, 14], max_us: [20, 40], batch: [0, 7] },
+};
+
+const CAPTURE: Part<Capture> = {
+  stages: [
+    stage(["sample::D"], {}),
+    stage(["sample::D", "transform::Mask"], { count: 30, self_us: 9, blame_us: 4, defined_at: "train.py:30" }),
+  ],
+  stage_details: [DETAIL],
+  loader: { wait_us: 8 },
+};
+
+it("opens from a row of the stages, by its button too, and leads back", () => {
+  open(CAPTURE, "stages");
+  click(all("stage-link")[1]);
+  expect(find("stage-page").dataset.stage).toBe("transform::Mask");
+  expect(find("detail-sentence").textContent).toBe(DETAIL.sentence);
+  click(find("all-stages"));
+  click(all("stage-row")[1]);
+  expect(atoms.shownStage.value).toBe("transform::Mask");
+});
+
+it("folds a branch without opening its stage", () => {
+  const root = open(CAPTURE, "stages");
+  click(root.querySelector<HTMLElement>("button.fold"));
+  expect(atoms.shownStage.value).toBeNull();
+});
+
+it("shows where it is, what it caused and how its calls spread", () => {
+  atoms.shownStage.value = "transform::Mask";
+  const root = open(CAPTURE, "stages");
+  expect(root.textContent).toContain("in sample::D · defined at train.py:30");
+  expect(find("number-stage-wait").dataset.value).toBe("4");
+  expect(find("number-stage-p95").dataset.value).toBe("20");
+  expect(all("bin").map((bin) => bin.dataset.value)).toEqual(["10", "18", "2"]);
+  expect(plain(find("mark-p50").textContent)).toBe("p50 10.0 µs");
+  expect(all("trend-point")).toHaveLength(2);
+});
+
+it("lists the slowest calls with what is known of each, and frames one in the timeline", () => {
+  withTimeline([{ ...lane([[0, 100]]), id: "w1", kind: "worker", worker: 1, loader: 0 } as ReturnType<typeof lane>]);
+  atoms.shownStage.value = "transform::Mask";
+  open(CAPTURE, "stages");
+  const [first, second] = all("slow-call");
+  expect(plain(first?.textContent)).toBe("40.030.00741DataLoader worker 1dilate at train.py:41 8 of 9 samples");
+  expect(second?.querySelectorAll("abbr")).toHaveLength(4);
+  expect(second?.textContent).toContain("training thread");
+  click(first);
+  expect(atoms.markedSpan.value).toEqual({ laneId: "w1", name: "transform::Mask", startUs: 50, endUs: 90 });
+  expect(atoms.range.value?.startUs).toBeLessThanOrEqual(50);
+});
+
+it("says why it has no lines, and that a capture has no such stage", () => {
+  atoms.shownStage.value = "transform::Mask";
+  open(CAPTURE, "stages");
+  expect(find("stage-lines").textContent).toContain("No stacks were sampled");
+  atoms.shownStage.value = "decode::Gone";
+  open(CAPTURE, "stages");
+  expect(find("stage-unknown").textContent).toContain("This capture has no stage decode::Gone.");
+  expect(all("stage-row")).toHaveLength(2);
+});

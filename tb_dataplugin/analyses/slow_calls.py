@@ -1,0 +1,99 @@
+"""The slowest calls of a stage: who ran each, for which batch and sample, and in which line it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.code_places import Place, home_of, inside_stage
+from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.model.trace import SpanFacts, Trace, WorkerProcess
+
+MOST: Final = 10
+LEAST_SAMPLES: Final = 5
+"""In a call: with fewer, the line that most of them are in is chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCall:
+    """None: not recorded. `worker` ran it; without one `is_training` says whether it was the training thread.
+
+    `samples` counts the stacks that were sampled in it, `place_samples` those in the line that most of them were in.
+    """
+
+    start_ns: int
+    duration_ns: int
+    self_ns: int
+    worker: WorkerProcess | None
+    is_training: bool
+    epoch: int | None
+    batch: int | None
+    index: int | None
+    samples: int
+    place: Place | None
+    place_samples: int
+
+
+class Calls:
+    """All calls of all stages, and what was sampled in them."""
+
+    def __init__(self, trace: Trace, tree: StageTree, lines: HotLines | None) -> None:
+        self.trace, self.tree = trace, tree
+        self.facts: SpanFacts = trace.span_facts
+        self.tracks = trace.worker_tracks()
+        self._hits = lines.hits if lines else None
+        pipeline = trace.info.pipeline
+        self._stacks = pipeline.lines.stacks if lines and pipeline and pipeline.lines else None
+
+    def loaders(self, calls: npt.NDArray[np.intp]) -> Int64Array:
+        """Number of the loader of each call's DataLoader worker; -1 for other threads."""
+        known = {track: process.loader for track, process in self.tracks.items()}
+        return int64([known.get(track, -1) for track in self.tree.track[calls].tolist()])
+
+    def inherited(self, call: int, column: Int64Array) -> int | None:
+        """The value of a call, else of the innermost span around it that has one."""
+        while call >= 0:
+            if column[call] >= 0:
+                return int(column[call])
+            call = int(self.tree.parent[call])
+        return None
+
+    def places(self, call: int) -> tuple[int, Counter[Place]]:
+        """Stacks sampled in a call, and how many of them were in which line."""
+        if self._hits is None or self._stacks is None:
+            return 0, Counter()
+        hits, tree = self._hits, self.tree
+        rows = hits.track == tree.track[call]
+        rows &= (hits.time_ns >= tree.start_ns[call]) & (hits.time_ns < tree.end_ns[call])
+        sampled = hits.stack[rows].tolist()
+        homes = (home_of(inside_stage(self._stacks.inwards(stack))) for stack in sampled)
+        return len(sampled), Counter(home.place for home in homes if home)
+
+
+def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCall]:
+    """The slowest of `here`, the longest first."""
+    tree = calls.tree
+    start, duration = tree.start_ns[here], tree.end_ns[here] - tree.start_ns[here]
+    for call in here[np.lexsort((start, -duration))[:MOST]].tolist():
+        samples, places = calls.places(call)
+        place, count = places.most_common(1)[0] if places and samples >= LEAST_SAMPLES else (None, 0)
+        yield SlowCall(
+            start_ns=int(tree.start_ns[call]),
+            duration_ns=int(tree.end_ns[call] - tree.start_ns[call]),
+            self_ns=int(tree.self_ns[call]),
+            worker=calls.tracks.get(int(tree.track[call])),
+            is_training=int(tree.track[call]) == calls.trace.training_track,
+            epoch=calls.inherited(call, calls.facts.epoch),
+            batch=calls.inherited(call, calls.facts.batch),
+            index=calls.inherited(call, calls.facts.index),
+            samples=samples,
+            place=place,
+            place_samples=count,
+        )

@@ -1,0 +1,148 @@
+"""Trees of sampled stacks of both sides, joined by function and file: what a difference flame graph draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from tb_dataplugin.compare.flame_trees import JoinedNode, SideTree, join
+from tb_dataplugin.compare.sides import Run, Unit
+from tb_dataplugin.report import report_pb2 as pb
+
+LEAST_SHARE: Final = 0.002
+"""Of each side: the trees of a capture leave out what takes less, so less cannot be compared."""
+
+MOST_NODES: Final = 600
+MOST_STAGES: Final = 12
+"""Of which there is a tree, those with most time: the tree of the pipeline has all of them in it."""
+
+_95: Final = 1.96
+
+NO_STACKS: Final = "No stacks were sampled {side}: capture with lines=True, the default of annotate.profile."
+NO_UNIT: Final = "Neither samples nor steps are known on both sides, so times cannot be compared."
+
+
+@dataclass(frozen=True, slots=True)
+class FlameRow:
+    """One function, per unit. `error`: half of the 95% interval of its change, by the number of samples."""
+
+    node: JoinedNode
+    depth: int
+    error: float
+
+    @property
+    def is_changed(self) -> bool:
+        return abs(self.node.after.total - self.node.before.total) > self.error
+
+
+@dataclass(frozen=True, slots=True)
+class FlameChange:
+    """`text`: why there are no rows, and what to do. Rows are depth first, the largest first among siblings."""
+
+    scope: str
+    before: Part
+    after: Part
+    text: str = ""
+    rows: tuple[FlameRow, ...] = ()
+    left_out: int = 0
+
+
+class Part(NamedTuple):
+    """The same part of all captures of a side: samples, and the time per unit that they stand for."""
+
+    time_us: float
+    samples: int
+    tree: SideTree | None
+    text: str
+
+
+_NOTHING: Final = Part(0.0, 0, None, "")
+
+
+def compare_flames(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> list[FlameChange]:
+    """Empty where no side has sampled stacks."""
+    captures = [[capture for run in runs for capture in run.captures] for runs in (before, after)]
+    has_lines = [any(capture.lines.samples for capture in side) for side in captures]
+    if not any(has_lines):
+        return []
+    if not all(has_lines):
+        text = NO_STACKS.format(side="after" if has_lines[0] else "before")
+        return [FlameChange("pipeline", _NOTHING, _NOTHING, text)]
+    counts = [_units(runs, unit) for runs in (before, after)]
+    if counts[0] is None or counts[1] is None:
+        return [FlameChange("pipeline", _NOTHING, _NOTHING, NO_UNIT)]
+    sides = [_parts(side, count) for side, count in zip(captures, counts, strict=True) if count]
+    scopes = _scopes(sides[0], sides[1])
+    return [_compared(scope, sides[0].get(scope, _NOTHING), sides[1].get(scope, _NOTHING)) for scope in scopes]
+
+
+def _units(runs: Sequence[Run], unit: Unit) -> float | None:
+    counts = [run.units(unit) for run in runs]
+    return sum(count for count in counts if count) if counts and all(counts) else None
+
+
+def _scopes(before: dict[str, Part], after: dict[str, Part]) -> list[str]:
+    """The whole first, then stages of both sides, most time first."""
+    stages = [name for name in before if name in after and "::" in name]
+    stages.sort(key=lambda name: (-max(before[name].time_us, after[name].time_us), name))
+    return [name for name in ("pipeline", "training") if name in before or name in after] + stages[:MOST_STAGES]
+
+
+def _parts(captures: Sequence[pb.Capture], units: float) -> dict[str, Part]:
+    """The parts of one side by scope, all its captures together."""
+    found: dict[str, list[pb.PartLines]] = {}
+    for capture in captures:
+        for scope, part in _named(capture.lines):
+            found.setdefault(scope, []).append(part)
+    return {scope: _together(parts, units) for scope, parts in found.items()}
+
+
+def _named(lines: pb.Lines) -> Iterator[tuple[str, pb.PartLines]]:
+    if lines.HasField("pipeline"):
+        yield "pipeline", lines.pipeline
+    if lines.HasField("training_thread"):
+        yield "training", lines.training_thread
+    for part in lines.stages:
+        yield part.name, part
+
+
+def _together(parts: Sequence[pb.PartLines], units: float) -> Part:
+    known = [part for part in parts if part.HasField("tree")]
+    tree = None
+    if known:
+        tree = SideTree()
+        for part in known:
+            tree.add(part.tree, units)
+    text = next((part.text for part in parts if part.text), "")
+    time = math.fsum(part.time_us for part in known or parts) / units
+    return Part(time, sum(part.samples for part in known or parts), tree, text)
+
+
+def _compared(scope: str, before: Part, after: Part) -> FlameChange:
+    if before.tree is None or after.tree is None:
+        side, lacking = ("before", before) if before.tree is None else ("after", after)
+        return FlameChange(scope, before, after, f"{side.capitalize()}: {lacking.text or 'it was not sampled'}.")
+    joined = join(before.tree, after.tree).depth_first()
+    rows = [FlameRow(node, depth, _error(node, before, after)) for node, depth in joined]
+    large = [row for row in rows if _share(row.node, before, after) >= LEAST_SHARE]
+    large.sort(key=lambda row: -row.node.size)
+    kept = {id(row.node) for row in large[:MOST_NODES]}
+    shown = tuple(row for row in rows if id(row.node) in kept)
+    return FlameChange(scope, before, after, "", shown, len(rows) - len(shown))
+
+
+def _share(node: JoinedNode, before: Part, after: Part) -> float:
+    sides = ((node.before.total, before.time_us), (node.after.total, after.time_us))
+    return max((part / whole for part, whole in sides if whole), default=0.0)
+
+
+def _error(node: JoinedNode, before: Part, after: Part) -> float:
+    """Samples are counts of chance (Poisson). What a side lacks may have been too little for its tree."""
+    squares, unseen = 0.0, 0.0
+    for side, part in ((node.before, before), (node.after, after)):
+        per_sample = part.time_us / max(1, part.samples)
+        squares += side.total**2 / side.samples if side.samples else per_sample**2
+        unseen += LEAST_SHARE * part.time_us if not side.samples else 0.0
+    return _95 * math.sqrt(squares) + unseen

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.analyses.code_places import below_stage
+from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.line_hits import Hits
+from tb_dataplugin.analyses.line_trees import LEAST_SHARE, LineTree, grow
+from tb_dataplugin.model.line_samples import Frame, Origin
+from tests.lines_run import lines_run
+from tests.tb_dataplugin.findings.cases import capture_of, results_of
+
+
+def frame(name: str, origin: Origin = "user") -> Frame:
+    return Frame(name, f"/home/me/{name}.py", 1, 1, origin)
+
+
+def tree_of(stacks: dict[str, float], most: int = 400) -> LineTree:
+    """`stacks`: "outer;inner" and its time."""
+    weights = np.array(list(stacks.values()))
+    zeros = np.zeros(len(weights), dtype=np.int64)
+    hits = Hits(zeros, zeros, zeros, zeros, zeros, zeros.astype(bool), weights, weights / 2, weights / 4)
+    return grow(hits, [[frame(name) for name in stack.split(";")] for stack in stacks], np.arange(len(weights)), most)
+
+
+def lines() -> HotLines:
+    found = results_of(lines_run()).lines
+    assert found is not None
+    return found
+
+
+def test_a_node_has_the_time_and_the_samples_of_all_stacks_that_go_through_it() -> None:
+    tree = tree_of({"a;b": 30, "a;c": 50, "d": 20})
+    assert [frame.function for frame in tree.frame] == ["a", "c", "b", "d"]
+    assert (tree.depth, tree.total_ns, tree.self_ns) == ((0, 1, 1, 0), (80, 50, 30, 20), (0, 50, 30, 20))
+    assert (tree.samples, tree.waited_ns, tree.idle_ns) == ((2, 1, 1, 1), (40, 25, 15, 10), (20, 12, 8, 5))
+    assert (tree.left_out, tree.left_out_ns) == (0, 0)
+
+
+def test_what_is_left_out_is_counted_and_is_its_callers_own_time() -> None:
+    tree = tree_of({"a;b": 1000, "a;c;d": LEAST_SHARE * 900})
+    assert [frame.function for frame in tree.frame] == ["a", "b"]
+    assert tree.self_ns[0] == round(LEAST_SHARE * 900)
+    assert (tree.left_out, tree.left_out_ns) == (2, round(LEAST_SHARE * 900))
+
+
+def test_a_tree_keeps_its_largest_nodes_and_their_callers() -> None:
+    tree = tree_of({f"a;f{number}": 100.0 + number for number in range(50)}, most=10)
+    assert len(tree.frame) == 10
+    assert tree.frame[0].function == "a" and tree.frame[1].function == "f49"
+    assert sum(tree.self_ns) == tree.total_ns[0]
+    assert tree.left_out == 41
+
+
+def test_the_tree_of_the_pipeline_has_functions_under_the_stages_that_they_run_in() -> None:
+    part = lines().pipeline
+    assert part is not None and part.tree is not None
+    names = [frame.function.removeprefix("main.<locals>.RandomMask.") for frame in part.tree.frame]
+    rows = list(zip(names, part.tree.depth, strict=True))
+    assert rows == [
+        ("sample::Pets", 0),
+        ("transform::RandomMask", 1),
+        ("dilate", 2),
+        ("convolve2d", 3),
+        ("blend", 2),
+        ("decode::PIL.Image", 1),
+        ("ImageFile.load", 2),
+    ]
+    assert [frame.origin for frame in part.tree.frame][:4] == ["stage", "stage", "user", "library"]
+    assert part.tree.total_ns[0] == pytest.approx(part.time_ns, rel=0.01)
+    assert part.rows[0].place.short == "train.py:41"
+
+
+def test_the_training_thread_is_there_outside_of_its_data_wait() -> None:
+    part = lines().training_thread
+    assert part is not None
+    assert [row.place.short for row in part.rows] == ["train.py:88"]
+
+
+def test_a_stage_that_is_c_code_has_the_line_that_called_it_and_not_the_whole_program_around_it() -> None:
+    outer = [frame("main"), frame("torch", "library"), frame("get", "user"), frame("fetch", "library")]
+    assert below_stage([*outer, frame("timed", "recorder")]) == [outer[2]]
+    assert below_stage([*outer, frame("timed", "recorder"), frame("mask")]) == [frame("mask")]
+    assert below_stage(outer) == outer
+    assert below_stage([frame("timed", "recorder")]) == []
+
+
+def test_the_report_names_each_frame_as_people_do() -> None:
+    tree = capture_of(lines_run()).lines.pipeline.tree
+    row = [tree.names[label] for label in tree.label].index("RandomMask.dilate")
+    assert tree.names[tree.place[row]] == "train.py:41"
+    assert tree.names[tree.file[row]] == "/home/me/train.py"
+    assert tree.source[row] == -1
+    assert tree.samples[row] > 500

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from tb_dataplugin.compare.build import compare
+from tb_dataplugin.report import report_pb2 as pb
+from tests.lines_run import lines_run
+from tests.tb_dataplugin.findings.cases import capture_of
+from tests.trace_builder import training_run
+
+
+def flames(before: list[pb.Capture], after: list[pb.Capture]) -> dict[str, pb.FlameChange]:
+    return {flame.scope: flame for flame in compare(before, after).flames}
+
+
+def row_of(flame: pb.FlameChange, label: str) -> int:
+    return [flame.names[index] for index in flame.label].index(label)
+
+
+SLOW, QUICK = capture_of(lines_run(mask_ms=60)), capture_of(lines_run(mask_ms=24))
+
+
+def test_a_function_that_takes_less_time_is_changed_and_one_that_does_not_is_not() -> None:
+    flame = flames([SLOW], [QUICK])["pipeline"]
+    mask, load = row_of(flame, "RandomMask.dilate"), row_of(flame, "ImageFile.load")
+    assert flame.before[mask] > 1.5 * flame.after[mask] > 0
+    assert (flame.changed[mask], flame.changed[load]) == (True, False)
+    assert abs(flame.after[mask] - flame.before[mask]) > flame.error[mask] > 0
+    assert flame.names[flame.place[mask]] == "train.py:41"
+    assert flame.text == ""
+
+
+def test_there_is_a_picture_of_the_whole_of_the_training_thread_and_of_each_stage() -> None:
+    found = flames([SLOW], [QUICK])
+    assert list(found)[:2] == ["pipeline", "training"]
+    assert {"transform::RandomMask", "decode::PIL.Image"} < set(found)
+    assert row_of(found["transform::RandomMask"], "convolve2d") > 0
+
+
+def test_equal_sides_have_no_change() -> None:
+    flame = flames([SLOW], [SLOW])["pipeline"]
+    assert list(flame.before) == list(flame.after)
+    assert not any(flame.changed)
+
+
+def test_functions_are_joined_where_their_lines_moved() -> None:
+    moved = pb.Capture()
+    moved.CopyFrom(SLOW)
+    tree = moved.lines.pipeline.tree
+    tree.line[:] = [line + 7 for line in tree.line]
+    flame = flames([SLOW], [moved])["pipeline"]
+    mask = row_of(flame, "RandomMask.dilate")
+    assert len(flame.depth) == len(tree.depth)
+    assert flame.before[mask] == flame.after[mask]
+    assert flame.names[flame.place[mask]] == "train.py:48"
+
+
+def test_what_one_side_lacks_is_there_with_nothing_on_it() -> None:
+    before = pb.Capture()
+    before.CopyFrom(SLOW)
+    tree = before.lines.pipeline.tree
+    tree.names[tree.label[[tree.names[index] for index in tree.label].index("convolve2d")]] = "old_convolve"
+    flame = flames([before], [SLOW])["pipeline"]
+    new, gone = row_of(flame, "convolve2d"), row_of(flame, "old_convolve")
+    assert (flame.before[new], flame.after[gone]) == (0, 0)
+    assert flame.changed[new] and flame.changed[gone]
+
+
+def test_runs_of_a_side_are_added_up_per_step() -> None:
+    again = pb.Capture()
+    again.CopyFrom(SLOW)
+    again.name, again.file = "again_2", "again_2"
+    one, two = flames([SLOW], [QUICK])["pipeline"], flames([SLOW, again], [QUICK])["pipeline"]
+    assert two.before_samples == 2 * one.before_samples
+    assert two.before_us == pytest.approx(one.before_us)
+
+
+def test_too_few_samples_are_said_and_not_drawn() -> None:
+    few = capture_of(lines_run(steps=2))
+    flame = flames([few], [QUICK])["decode::PIL.Image"]
+    assert flame.text.startswith("Before: too few samples")
+    assert not flame.depth
+
+
+def test_a_side_without_stacks_says_so() -> None:
+    plain = capture_of(training_run())
+    assert flames([plain], [QUICK])["pipeline"].text.startswith("No stacks were sampled before:")
+    assert flames([QUICK], [plain])["pipeline"].text.startswith("No stacks were sampled after:")
+    assert not flames([plain], [plain])
+
+
+def test_a_deep_recursion_is_compared() -> None:
+    deep = pb.Capture()
+    deep.CopyFrom(SLOW)
+    tree = deep.lines.pipeline.tree
+    count = 3000
+    del tree.names[:]
+    tree.names.extend(["dive", "/home/me/dive.py"])
+    for column, value in (("label", 0), ("function", 0), ("file", 1), ("line", 5), ("samples", 500), ("place", 0)):
+        getattr(tree, column)[:] = [value] * count
+    for column in ("total_us", "self_us", "waited_us", "idle_us"):
+        getattr(tree, column)[:] = [deep.lines.pipeline.time_us] * count
+    tree.origin[:] = ["user"] * count
+    tree.depth[:] = range(count)
+    assert len(flames([deep], [deep])["pipeline"].depth) == 600
