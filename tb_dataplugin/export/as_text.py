@@ -34,6 +34,8 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     title = " · ".join((_full_name(capture), *filter(None, facts)))
     yield style.bold(_fit(title, WIDTH))
     yield style.rule * WIDTH
+    if capture.HasField("selection"):
+        yield from _wrap(capture.selection.sentence, "", "  ")
     for doubt in capture.doubts:
         yield from _wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield from map(style.bold, _wrap(capture.verdict.sentence, ""))

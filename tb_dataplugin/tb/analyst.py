@@ -23,6 +23,7 @@ import msgspec
 
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.errors import DataPipelineError, InternalError
+from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import open_capture
 from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.shown import shown
@@ -35,10 +36,11 @@ OOM_SCORE = "500"
 
 
 class Request(msgspec.Struct, frozen=True):
-    """`path` as its bytes: it need not be text."""
+    """`path` as its bytes: it need not be text. `steps` as `StepRange` writes them, "" for all."""
 
     path: bytes
     name: str
+    steps: str = ""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -85,7 +87,7 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
     """What became of a request; never raises."""
     path = Path(os.fsdecode(request.path))
     try:
-        kept = open_capture(path, request.name, stores=stores, roots=roots)
+        kept = open_capture(path, request.name, _options(request), stores, roots)
     except DataPipelineError as error:
         return Answer("error", str(error))
     except MemoryError:
@@ -101,6 +103,10 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
         why = f"{folders} cannot be written; free disk space"
         return Answer("error", shown(f"cannot keep the report of {path}: {why}"))
     return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key)
+
+
+def _options(request: Request) -> AnalysisOptions:
+    return AnalysisOptions(steps=StepRange.parse(request.steps)) if request.steps else DEFAULT_OPTIONS
 
 
 def _listen(requests: BinaryIO, put: Callable[[bytes], None], spare: Path) -> None:

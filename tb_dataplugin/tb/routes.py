@@ -15,6 +15,7 @@ from werkzeug.wsgi import wrap_file
 from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
+from tb_dataplugin.options import StepRange
 from tb_dataplugin.pipeline import as_report
 from tb_dataplugin.reader.opening import open_trace
 from tb_dataplugin.report.build_timeline import slice_timeline
@@ -77,7 +78,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def report_route(request: Request, library: CaptureLibrary) -> Response:
-    capture = library.capture(_capture_id(request))
+    capture = library.capture(_capture_id(request), _steps(request))
     if isinstance(capture, Entry):
         return _not_ready(request, capture)
     return _respond(request, as_json(as_report([capture], library.replays())), JSON)
@@ -112,7 +113,7 @@ def timeline_route(request: Request, library: CaptureLibrary) -> Response:
     start, end, width = _number(request, "start_us"), _number(request, "end_us"), _number(request, "width")
     if width is None or not MIN_WIDTH <= width <= MAX_WIDTH:
         raise BadRequest(f"width must be a number of pixels between {MIN_WIDTH} and {MAX_WIDTH}")
-    timeline = library.timeline(_capture_id(request))
+    timeline = library.timeline(_capture_id(request), _steps(request))
     if isinstance(timeline, Entry):
         return _not_ready(request, timeline)
     window = timeline.window
@@ -175,6 +176,14 @@ def _capture_id(request: Request) -> str:
     if not capture_id:
         raise BadRequest("the request names no capture; add ?id=<capture id> as listed by `runs`")
     return capture_id
+
+
+def _steps(request: Request) -> StepRange | None:
+    text = request.args.get("steps")
+    try:
+        return StepRange.parse(text) if text else None
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
 
 
 def _number(request: Request, name: str) -> float | None:
