@@ -3369,3 +3369,138 @@ class LineCheck(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LineCheck: _TypeAlias = LineCheck  # noqa: Y015
+
+@_typing.final
+class CaptureRows(_message.Message):
+    """All captures of a log directory, one line each."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROWS_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    waiting: _builtins.int
+    """captures that are not analysed yet"""
+    sentence: _builtins.str
+    """"Worst of 12 captures: runs/a, device idle 83.1% of the window; best: ..."; "" below two"""
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___CaptureRow]:
+        """the worst first (largest `lost_share`), then those that are not analysed, newest first"""
+
+    def __init__(
+        self,
+        *,
+        rows: _abc.Iterable[Global___CaptureRow] | None = ...,
+        waiting: _builtins.int = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "sentence", b"sentence", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CaptureRows: _TypeAlias = CaptureRows  # noqa: Y015
+
+@_typing.final
+class CaptureRow(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    RUN_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    MODIFIED_FIELD_NUMBER: _builtins.int
+    MODE_FIELD_NUMBER: _builtins.int
+    IDLE_SHARE_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_SHARE_FIELD_NUMBER: _builtins.int
+    LOST_SHARE_FIELD_NUMBER: _builtins.int
+    STEP_US_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
+    BOUND_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    FINDING_FIELD_NUMBER: _builtins.int
+    SEVERITY_FIELD_NUMBER: _builtins.int
+    GAIN_TEXT_FIELD_NUMBER: _builtins.int
+    DOUBTFUL_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """as the route `runs` has it"""
+    run: _builtins.str
+    name: _builtins.str
+    state: _builtins.str
+    """queued | loading | ready | error; all below is known once it is ready"""
+    error: _builtins.str
+    modified: _builtins.float
+    """unix seconds"""
+    mode: _builtins.str
+    """as in Capture"""
+    idle_share: _builtins.float
+    """of the window, first device"""
+    data_wait_share: _builtins.float
+    """of the window"""
+    lost_share: _builtins.float
+    """what rows are ordered by: idle_share, without a device data_wait_share"""
+    step_us: _builtins.float
+    """mean step"""
+    samples_per_s: _builtins.float
+    bound: _builtins.str
+    """Verdict.bound"""
+    verdict: _builtins.str
+    """Verdict.sentence"""
+    finding: _builtins.str
+    """title of the leading finding; "" without any"""
+    severity: _builtins.str
+    """of that finding"""
+    gain_text: _builtins.str
+    """of that finding"""
+    doubtful: _builtins.bool
+    """whether the capture has doubts"""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        run: _builtins.str = ...,
+        name: _builtins.str = ...,
+        state: _builtins.str = ...,
+        error: _builtins.str = ...,
+        modified: _builtins.float = ...,
+        mode: _builtins.str = ...,
+        idle_share: _builtins.float | None = ...,
+        data_wait_share: _builtins.float | None = ...,
+        lost_share: _builtins.float | None = ...,
+        step_us: _builtins.float | None = ...,
+        samples_per_s: _builtins.float | None = ...,
+        bound: _builtins.str = ...,
+        verdict: _builtins.str = ...,
+        finding: _builtins.str = ...,
+        severity: _builtins.str = ...,
+        gain_text: _builtins.str = ...,
+        doubtful: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "idle_share", b"idle_share", "lost_share", b"lost_share", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_text", b"gain_text", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
+    _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
+    _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015
+    _WhichOneofReturnType__lost_share: _TypeAlias = _typing.Literal["lost_share"]  # noqa: Y015
+    _WhichOneofArgType__lost_share: _TypeAlias = _typing.Literal["_lost_share", b"_lost_share"]  # noqa: Y015
+    _WhichOneofReturnType__samples_per_s: _TypeAlias = _typing.Literal["samples_per_s"]  # noqa: Y015
+    _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
+    _WhichOneofReturnType__step_us: _TypeAlias = _typing.Literal["step_us"]  # noqa: Y015
+    _WhichOneofArgType__step_us: _TypeAlias = _typing.Literal["_step_us", b"_step_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_share) -> _WhichOneofReturnType__data_wait_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idle_share) -> _WhichOneofReturnType__idle_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lost_share) -> _WhichOneofReturnType__lost_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_s) -> _WhichOneofReturnType__samples_per_s | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__step_us) -> _WhichOneofReturnType__step_us | None: ...
+
+Global___CaptureRow: _TypeAlias = CaptureRow  # noqa: Y015

@@ -26,6 +26,7 @@ from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import open_capture
 from tb_dataplugin.reader.opening import Roots
+from tb_dataplugin.report.rows import row_of
 from tb_dataplugin.shown import shown
 
 LEAVE_ABOVE_BYTES = 400 << 20
@@ -46,7 +47,7 @@ class Request(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """`folder` and `key` say where a capture that is `ready` is kept; `changed`: the file changed while it was read.
 
-    `passing`: the error is the machine's, not the file's, and may be over later.
+    `row`: its CaptureRow, encoded. `passing`: the error is the machine's, not the file's, and may be over later.
     """
 
     state: Literal["ready", "error", "changed"]
@@ -56,6 +57,7 @@ class Answer(msgspec.Struct, frozen=True):
     key: str = ""
     leaving: bool = False
     passing: bool = False
+    row: bytes = b""
 
 
 def main(spare: str, roots: Sequence[str] = ()) -> None:
@@ -102,7 +104,8 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
         folders = " and ".join(str(store.folder) for store in stores)
         why = f"{folders} cannot be written; free disk space"
         return Answer("error", shown(f"cannot keep the report of {path}: {why}"))
-    return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key)
+    row = row_of(kept.capture).SerializeToString()
+    return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key, row=row)
 
 
 def _options(request: Request) -> AnalysisOptions:

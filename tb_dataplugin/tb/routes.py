@@ -19,7 +19,8 @@ from tb_dataplugin.options import StepRange
 from tb_dataplugin.pipeline import as_report
 from tb_dataplugin.reader.opening import open_trace
 from tb_dataplugin.report.build_timeline import slice_timeline
-from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
+from tb_dataplugin.report.rows import as_rows
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
@@ -75,6 +76,25 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "modified": entry.trace.modified_ns / 1e9,
         "mode": entry.mode,
     }
+
+
+def captures_route(request: Request, library: CaptureLibrary) -> Response:
+    return _respond(request, as_json(as_rows(map(_row, library.listing().entries))), JSON)
+
+
+def _row(entry: Entry) -> CaptureRow:
+    row = CaptureRow.FromString(entry.row)
+    row.MergeFrom(
+        CaptureRow(
+            id=entry.id,
+            run=entry.run,
+            name=encodable(entry.trace.name),
+            state=entry.state,
+            error=entry.error or "",
+            modified=entry.trace.modified_ns / 1e9,
+        )
+    )
+    return row
 
 
 def report_route(request: Request, library: CaptureLibrary) -> Response:

@@ -62,7 +62,7 @@ Subject = tuple[str, StepRange | None]
 class Entry:
     """What is known of one capture, or of some of its `steps`.
 
-    `folder` and `key`: where its analysis is kept, once it is ready.
+    `folder` and `key`: where its analysis is kept, `row`: its CaptureRow, encoded; once it is ready.
 
     `tried`: it failed for want of memory or the like, and has its second and last try after all others.
     """
@@ -79,6 +79,7 @@ class Entry:
     losses: int = 0
     tried: bool = False
     steps: StepRange | None = None
+    row: bytes = b""
 
     @property
     def subject(self) -> Subject:
@@ -312,7 +313,8 @@ class CaptureLibrary:
 
     def _finish(self, entry: Entry, answer: Answer) -> None:
         if answer.state == "ready":
-            done = replace(entry, state="ready", mode=answer.mode, folder=answer.folder, key=answer.key)
+            ready = replace(entry, state="ready", mode=answer.mode)
+            done = replace(ready, folder=answer.folder, key=answer.key, row=answer.row)
         elif answer.passing and not entry.tried:
             done = replace(entry, tried=True, settled=False)  # not before the next look at the log directory
         elif answer.state == "error":

@@ -32,10 +32,10 @@ function same(a: Place, b: Place): boolean {
   return ownHash(fieldsOfPlace(a)) === ownHash(fieldsOfPlace(b));
 }
 
-/** Another view or another capture is somewhere else, where Back leads back from, if the user went there. */
+/** Another view, another capture or other steps of it are somewhere else, where Back leads back from, if the user went there. */
 function isElsewhere(before: Place, after: Place): boolean {
   if (before.capture === null || before.capture === goneId.peek()) return false;
-  return before.view !== after.view || before.capture !== after.capture;
+  return before.view !== after.view || before.capture !== after.capture || before.steps !== after.steps;
 }
 
 export class PlaceKeeper {

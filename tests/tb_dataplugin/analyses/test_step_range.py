@@ -108,3 +108,9 @@ def test_what_is_no_range_is_one_line(text: str) -> None:
     with pytest.raises(ValueError, match=r"^steps .*write") as raised:
         StepRange.parse(text)
     assert "\n" not in str(raised.value)
+
+
+def test_too_few_chosen_steps_are_a_reason_to_choose_more(tmp_path: Path) -> None:
+    path = training_run(12).write(tmp_path / "run.json")
+    [doubt] = capture_of(path, StepRange(2, 4)).doubts
+    assert doubt.code == "short_window" and doubt.sentence.endswith("Choose at least 8 steps.")

@@ -486,3 +486,28 @@ def test_only_so_many_selections_are_remembered(host: Host, monkeypatch: pytest.
     host.work()
     assert sum("1..5" in asked or "2..5" in asked for asked in host.analyst.steps) == 0
     assert host.get("report?id=a&steps=4..5")[0] == 200
+
+
+def test_all_captures_in_one_line_each_before_and_after_they_are_analysed(host: Host) -> None:
+    training_run(4).write(host.logdir / "run" / "a.pt.trace.json.gz")
+    (host.logdir / "bad.pt.trace.json").write_text("{")
+    host.library.scan()
+    host.library.scan()
+    _, before = host.get("captures")
+    assert [row["state"] for row in before["rows"]] == ["queued", "queued"] and before["waiting"] == 2
+    assert not any("idle_share" in row for row in before["rows"])
+    host.work()
+    _, after = host.get("captures")
+    good, bad = after["rows"]
+    capture = host.get("report?id=run/a")[1]["captures"][0]
+    assert (good["id"], good["run"], good["name"]) == ("run/a", "run", "a")
+    assert good["idle_share"] == capture["devices"][0]["idle_us"] / capture["window_us"]
+    assert good["verdict"] == capture["verdict"]["sentence"]
+    assert (bad["state"], after["waiting"]) == ("error", 0) and "bad.pt.trace.json" in bad["error"]
+
+
+def test_the_lines_of_captures_read_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    training_run(4).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    monkeypatch.setattr(runs, "Store", None)
+    assert host.get("captures")[1]["rows"][0]["state"] == "ready"
