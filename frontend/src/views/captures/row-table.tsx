@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
+import { shortName, whenWords } from "../../model/captures";
 import {
   chooseTimeUnit,
   exactNumber,
@@ -65,13 +66,16 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
 }
 
 function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current: boolean }) {
+  const { start, end, unixMs, isStamped } = shortName(row);
   return (
     <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
       <th scope="row">
         {row.run !== "." && <span class="muted">{row.run} / </span>}
-        <button type="button" class="link" onClick={() => openCapture(row.id)}>
-          {row.name}
+        <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
+          {start}
+          {end}
         </button>
+        {unixMs !== null && <span class="capture-note">{whenWords(unixMs, isStamped)}</span>}
       </th>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
     </tr>
@@ -98,13 +102,15 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
           significant(row.samples_per_s)
         )}
       </td>
-      <td class="words">
-        {row.doubtful && <strong>Doubtful. </strong>}
-        {row.verdict}
+      <td class="words" title={row.verdict}>
+        <p>
+          {row.doubtful && <strong>Doubtful. </strong>}
+          {row.verdict}
+        </p>
       </td>
-      <td class="words">
-        {row.finding}
-        {row.finding !== "" && <span class="muted"> ({row.gain_text})</span>}
+      <td class="words" title={row.finding === "" ? "" : `${row.finding}\n${row.gain_text}`}>
+        <p>{row.finding}</p>
+        {row.finding !== "" && <p class="muted">{row.gain_text}</p>}
       </td>
     </>
   );
