@@ -11,6 +11,7 @@ from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, as_report, open_capture, read_loop, timeline_of
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import leads_out
@@ -70,23 +71,26 @@ class Report(Sequence[Capture]):
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 720px; border: 0"></iframe>'
 
 
-def read_report(paths: str | Path | Iterable[str | Path]) -> Report:
+def read_report(paths: str | Path | Iterable[str | Path], steps: tuple[int, int] | None = None) -> Report:
     """The report on trace files, or on all traces below folders.
 
     Links that lead out of a folder are refused unless ``TB_DATAPLUGIN_FOLLOW_LINKS=1`` is in the environment.
 
     Args:
         paths: a folder, a trace file, or several of them.
+        steps: numbers of the first and the last step that all numbers are to be about; None: all of them.
 
     Raises:
         NothingToReport: a folder has no traces.
         UnreadableTrace: a file cannot be analysed. The message says why, and what to do.
+        NoSuchSteps: a capture does not have the steps.
     """
     given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     store = user_store()
     stores = () if store is None else (store,)
     traces = [trace for path in given for trace in _traces(path)]
-    return Report([_open(trace, stores) for trace in traces], shown(", ".join(map(str, given))))
+    options = DEFAULT_OPTIONS if steps is None else AnalysisOptions(steps=StepRange(*steps))
+    return Report([_open(trace, stores, options) for trace in traces], shown(", ".join(map(str, given))))
 
 
 def what_if(
@@ -116,10 +120,10 @@ def what_if(
     return predict(loop, Change(workers, prefetch, in_order, tuple((stages or {}).items())))
 
 
-def _open(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
+def _open(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions) -> KeptCapture:
     if trace.refused:
         raise leads_out(trace.path)
-    return open_capture(trace.path, trace.id, stores=stores, roots=trace.roots)
+    return open_capture(trace.path, trace.id, options, stores, trace.roots)
 
 
 def _traces(path: Path) -> list[TraceFile]:

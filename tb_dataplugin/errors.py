@@ -2,6 +2,7 @@
 
     DataPipelineError           exit 2, HTTP 422
     ├── BadRequest              exit 2, HTTP 400   wrong arguments
+    │   └── NoSuchSteps         exit 2, HTTP 400   a range of steps that a capture does not have
     ├── UnreadableTrace         exit 2, HTTP 422   a file that is not a trace, is truncated, or cannot be opened
     ├── NothingToReport         exit 1, HTTP 404   the command ran, and there is nothing to say
     ├── UnknownCapture          exit 2, HTTP 404   a capture that no run holds
@@ -32,6 +33,13 @@ class DataPipelineError(Exception):
 
 class BadRequest(DataPipelineError):
     http_status: ClassVar[int] = 400
+
+
+class NoSuchSteps(BadRequest):
+    """`reason` says what `path` has, and what to choose."""
+
+    def __init__(self, path: Path | str, steps: str, reason: str) -> None:
+        super().__init__(f"cannot select steps {steps} of {path}: {reason}")
 
 
 class UnreadableTrace(DataPipelineError):

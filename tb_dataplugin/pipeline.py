@@ -8,11 +8,12 @@ from pathlib import Path
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.run import run_analyses
-from tb_dataplugin.analyses.steps import find_window
+from tb_dataplugin.analyses.steps import StepSelection, find_window, select_steps
 from tb_dataplugin.cache import Store, cache_key, fingerprint
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.errors import NothingToReport, UnreadableTrace
+from tb_dataplugin.errors import NoSuchSteps, NothingToReport, UnreadableTrace
 from tb_dataplugin.findings import judge
+from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.reader import read_trace
@@ -52,6 +53,7 @@ class KeptCapture:
     changed: bool = False
     path: Path = Path()
     roots: Roots = ()
+    options: AnalysisOptions = DEFAULT_OPTIONS
 
 
 def open_capture(
@@ -63,29 +65,29 @@ def open_capture(
 ) -> KeptCapture:
     """The capture in `path`: from the first of `stores` that has it, else analysed and kept in the first that can.
 
-    Raises UnreadableTrace, also for a file that does not lie in one of `roots`.
+    Raises UnreadableTrace, also for a file that does not lie in one of `roots`, and NoSuchSteps.
     """
     before = fingerprint(path, roots) if stores else None
     if before is None:
-        return KeptCapture(analyse_file(path, name, options, roots).capture, path=path, roots=roots)
+        return KeptCapture(analyse_file(path, name, options, roots).capture, path=path, roots=roots, options=options)
     key = cache_key(before, options)
     for store in stores:
         stored = store.capture(key)
         if stored is not None:
             stored.name = encodable(strip_suffix(path.name) if name is None else name)
             stored.file = encodable(str(path))
-            return KeptCapture(stored, store, key, path=path, roots=roots)
+            return KeptCapture(stored, store, key, path=path, roots=roots, options=options)
     analysed = analyse_file(path, name, options, roots)
     if fingerprint(path, roots) != before:
-        return KeptCapture(analysed.capture, changed=True, path=path, roots=roots)
+        return KeptCapture(analysed.capture, changed=True, path=path, roots=roots, options=options)
     kept = next((store for store in stores if store.save(key, analysed.capture, analysed.timeline)), None)
-    return KeptCapture(analysed.capture, kept, key, path=path, roots=roots)
+    return KeptCapture(analysed.capture, kept, key, path=path, roots=roots, options=options)
 
 
 def timeline_of(kept: KeptCapture) -> TimelineSource:
     """From the cache; where it has none the trace is read once more. Raises UnreadableTrace."""
     stored = kept.store.timeline(kept.key) if kept.store else None
-    return stored or analyse_file(kept.path, kept.capture.name, roots=kept.roots).timeline
+    return stored or analyse_file(kept.path, kept.capture.name, kept.options, kept.roots).timeline
 
 
 def analyse_file(
@@ -96,15 +98,27 @@ def analyse_file(
 
 
 def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> AnalysedCapture:
+    """Raises UnreadableTrace for a trace without a window, NoSuchSteps for one without the steps of `options`."""
     results = _results(trace, options)
     return AnalysedCapture(build_capture(results, judge(results)), build_timeline_source(results))
 
 
 def _results(trace: Trace, options: AnalysisOptions) -> Results:
+    window, selection = _window_of(trace, options)
+    return run_analyses(trace, window, options, selection)
+
+
+def _window_of(trace: Trace, options: AnalysisOptions) -> tuple[Window, StepSelection | None]:
     window = find_window(trace)
     if isinstance(window, Unavailable):
         raise UnreadableTrace(trace.info.file, "it has no timed events", "capture again, with steps while it records")
-    return run_analyses(trace, window, options)
+    if options.steps is None:
+        return window, None
+    found = select_steps(trace, options.steps)
+    if isinstance(found, Unavailable):
+        raise NoSuchSteps(trace.info.file, str(options.steps), found.message)
+    selection, window = found
+    return window, selection
 
 
 def read_loop(path: Path, name: str | None = None, roots: Roots = ()) -> tuple[Loop, tuple[str, ...]]:

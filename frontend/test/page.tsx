@@ -19,6 +19,10 @@ function reset(): void {
   atoms.reports.value = new Map();
   atoms.captureId.value = null;
   atoms.goneId.value = null;
+  atoms.chosenSteps.value = null;
+  atoms.chosenRun.value = null;
+  atoms.captureRows.value = null;
+  atoms.rowsError.value = null;
   atoms.view.value = "overview";
   atoms.timeline.value = { ...atoms.EMPTY_TIMELINE, error: "not in this test" };
   atoms.range.value = null;
@@ -69,7 +73,7 @@ export function openAs(state: atoms.ReportState, view: atoms.View, item: Capture
   together(() => {
     atoms.runs.value = runsOf({ captures: [item] });
     atoms.captureId.value = item.id;
-    atoms.reports.value = new Map([[item.id, state]]);
+    atoms.reports.value = new Map([[atoms.reportKey(item.id, atoms.chosenSteps.value), state]]);
     atoms.view.value = view;
   });
   return draw();

@@ -96,9 +96,14 @@ def _short(results: Results) -> Iterator[Doubt]:
     if results.trace.info.mode != "replay" and 0 < steps < FEW_STEPS:
         yield Doubt(
             "short_window",
-            f"The window has only {plural(steps, 'step')}, so one slow batch may decide the numbers. Record at least "
-            f"{FEW_STEPS}: annotate.profile(..., active={FEW_STEPS}).",
+            f"The window has only {plural(steps, 'step')}, so one slow batch may decide the numbers. {_more(results)}",
         )
+
+
+def _more(results: Results) -> str:
+    if results.selection is not None and results.selection.recorded_count >= FEW_STEPS:
+        return f"Choose at least {FEW_STEPS} steps."
+    return f"Record at least {FEW_STEPS}: annotate.profile(..., active={FEW_STEPS})."
 
 
 def _as_sentence(text: str) -> str:

@@ -23,6 +23,7 @@ from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepTable
+from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.thread_limits import ThreadLimits
 from tb_dataplugin.analyses.throughput import Throughput
@@ -39,7 +40,8 @@ class Results:
     """None, or empty: cannot be known; `diagnostics` has the reason.
 
     `copies` and `gaps` are per device, in the order of `devices`; a device that nothing was copied to has None.
-    `occupancy` has the stages whose CPU time is known.
+    `occupancy` has the stages whose CPU time is known. `selection`: the steps that all of it is about, None where
+    nobody chose any.
     """
 
     trace: Trace
@@ -73,3 +75,4 @@ class Results:
     lines: HotLines | None = None
     replayed_samples: tuple[ReplayedSample, ...] = ()
     stage_details: tuple[StageDetail, ...] = ()
+    selection: StepSelection | None = None

@@ -31,7 +31,7 @@ from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
 from tb_dataplugin.analyses.step_table import tabulate_steps
-from tb_dataplugin.analyses.steps import find_steps
+from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
 from tb_dataplugin.analyses.throughput import find_throughput, main_loader
@@ -61,11 +61,19 @@ class _Reasons:
         return result
 
 
-def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Results:
+def _steps(trace: Trace, options: AnalysisOptions) -> Steps | Unavailable:
+    steps = find_steps(trace)
+    return steps if isinstance(steps, Unavailable) or options.steps is None else only(steps, options.steps)
+
+
+def run_analyses(
+    trace: Trace, window: Window, options: AnalysisOptions, selection: StepSelection | None = None
+) -> Results:
+    """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
     reasons = _Reasons()
     tree = build_stage_tree(trace)
     settings = main_loader(trace)
-    steps = reasons.known("steps", find_steps(trace))
+    steps = reasons.known("steps", _steps(trace, options))
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
     workers = reasons.known("workers", find_workers(trace, window, loader))
@@ -110,6 +118,7 @@ def run_analyses(trace: Trace, window: Window, options: AnalysisOptions) -> Resu
         operators=find_operators(trace, window, loader),
         limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
+        selection=selection,
         lines=reasons.known("lines", find_hot_lines(trace, tree, window, loader, devices, attribution)),
     )
     results = replace(results, stage_details=find_stage_details(trace, tree, window, results.lines))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.options import StepRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +64,40 @@ def find_steps(trace: Trace) -> Steps | Unavailable:
         )
         return Unavailable("steps", "no_steps", message)
     return Steps(trace.steps.number, trace.events.start_ns[rows], trace.events.end_ns[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class StepSelection:
+    """Which of a trace's steps the numbers are about. `recorded`, `whole`: ends and window of all steps."""
+
+    chosen: StepRange
+    count: int
+    recorded: StepRange
+    recorded_count: int
+    whole: Window
+
+
+def select_steps(trace: Trace, chosen: StepRange) -> tuple[StepSelection, Window] | Unavailable:
+    """The selection, and the window of its steps alone; Unavailable where the trace lacks an end of it."""
+    steps, whole = find_steps(trace), find_window(trace)
+    if isinstance(whole, Unavailable):
+        return whole
+    if isinstance(steps, Unavailable):
+        return Unavailable("steps", "no_steps", "it has no steps to choose from; call prof.step() after each iteration")
+    recorded = StepRange(int(steps.number.min()), int(steps.number.max()))
+    rows = _rows_of(steps, chosen)
+    if not rows.any() or chosen.first < recorded.first or chosen.last > recorded.last:
+        return Unavailable("steps", "no_such_steps", f"it has steps {recorded}; choose among those")
+    window = Window(int(steps.start_ns[rows].min()), int(steps.end_ns[rows].max()))
+    if not window.duration_ns:
+        return Unavailable("steps", "no_such_steps", "these steps take no time; choose others")
+    return StepSelection(chosen, int(rows.sum()), recorded, len(steps), whole), window
+
+
+def only(steps: Steps, chosen: StepRange) -> Steps:
+    rows = _rows_of(steps, chosen)
+    return Steps(steps.number[rows], steps.start_ns[rows], steps.end_ns[rows])
+
+
+def _rows_of(steps: Steps, chosen: StepRange) -> npt.NDArray[np.bool_]:
+    return (steps.number >= chosen.first) & (steps.number <= chosen.last)

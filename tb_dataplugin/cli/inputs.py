@@ -13,7 +13,15 @@ from typing import BinaryIO
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.drive.outcome import note_in
-from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, NothingToReport, UnreadableTrace
+from tb_dataplugin.errors import (
+    BadRequest,
+    DataPipelineError,
+    InternalError,
+    NoSuchSteps,
+    NothingToReport,
+    UnreadableTrace,
+)
+from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
@@ -23,6 +31,21 @@ from tb_dataplugin.report.report_pb2 import Capture
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
     help_cache = "do not use the cache (TB_DATAPLUGIN_CACHE=FOLDER moves it, TB_DATAPLUGIN_CACHE=off disables it)"
     parser.add_argument("--no-cache", action="store_true", help=help_cache)
+
+
+def add_steps_argument(parser: argparse.ArgumentParser) -> None:
+    help_steps = "only these steps, by their numbers, both ends included: every number is then about them alone"
+    parser.add_argument("--steps", metavar="A..B", help=help_steps)
+
+
+def options_of(arguments: argparse.Namespace) -> AnalysisOptions:
+    """Raises BadRequest for what is no range of steps."""
+    if arguments.steps is None:
+        return DEFAULT_OPTIONS
+    try:
+        return AnalysisOptions(steps=StepRange.parse(arguments.steps))
+    except ValueError as error:
+        raise BadRequest(f"--{error}") from None
 
 
 def stores_for(arguments: argparse.Namespace) -> tuple[Store, ...]:
@@ -65,24 +88,26 @@ def is_folder(path: Path) -> bool:
         raise UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions") from None
 
 
-def open_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[KeptCapture], int]:
+def open_all(
+    traces: Iterable[TraceFile], stores: Sequence[Store] = (), options: AnalysisOptions = DEFAULT_OPTIONS
+) -> tuple[list[KeptCapture], int]:
     """All captures that can be read; a bad one costs a line and the exit status, never the others."""
     captures, status = [], 0
     for trace in traces:
         try:
-            captures.append(open_one(trace, stores))
-        except (UnreadableTrace, InternalError) as error:
+            captures.append(open_one(trace, stores, options))
+        except (NoSuchSteps, UnreadableTrace, InternalError) as error:
             complain(str(error))
             status = max(status, error.exit_status)
     return captures, status
 
 
-def open_one(trace: TraceFile, stores: Sequence[Store]) -> KeptCapture:
-    """Raises UnreadableTrace, or InternalError for an unforeseen exception."""
+def open_one(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions = DEFAULT_OPTIONS) -> KeptCapture:
+    """Raises UnreadableTrace, NoSuchSteps, or InternalError for an unforeseen exception."""
     if trace.refused:
         raise leads_out(trace.path)
     try:
-        return open_capture(trace.path, trace.id, stores=stores, roots=trace.roots)
+        return open_capture(trace.path, trace.id, options, stores, trace.roots)
     except (DataPipelineError, MemoryError):
         raise
     except Exception as error:

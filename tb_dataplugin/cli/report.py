@@ -11,9 +11,11 @@ from typing import ClassVar, Final
 from tb_dataplugin.cli.inputs import (
     add_cache_argument,
     add_links_argument,
+    add_steps_argument,
     check_output,
     expand,
     open_all,
+    options_of,
     stores_for,
     write_text,
 )
@@ -40,6 +42,7 @@ class ReportCommand:
         parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=help_paths)
         help_format = "default: text; html is the tab's page as one self-contained file"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
+        add_steps_argument(parser)
         add_cache_argument(parser)
         add_links_argument(parser)
         help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
@@ -49,7 +52,8 @@ class ReportCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments))
+        traces = expand(arguments.paths, arguments.follow_links)
+        kept, status = open_all(traces, stores_for(arguments), options_of(arguments))
         if kept:
             check_output(arguments.output, [one.path for one in kept])
             _write(kept, arguments)

@@ -45,6 +45,8 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     title = " · ".join((_full_name(capture), *filter(None, facts)))
     yield style.bold(_fit(title, columns()))
     yield style.rule * columns()
+    if capture.HasField("selection"):
+        yield from _wrap(capture.selection.sentence, "", "  ")
     for doubt in capture.doubts:
         yield from _wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield from map(style.bold, _wrap(capture.verdict.sentence, ""))

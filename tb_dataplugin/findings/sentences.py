@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
+from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
@@ -39,6 +40,7 @@ class Sentences:
     sawtooth: str
     devices: tuple[str, ...]
     workers: tuple[str, ...]
+    selection: str = ""
 
 
 def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) -> Sentences:
@@ -55,7 +57,15 @@ def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) ->
         workers=tuple(
             worker_sentence(summary, results.window, _built_share(results)) for summary in results.worker_summaries
         ),
+        selection=_selection(results.selection, results.window) if results.selection else "",
     )
+
+
+def _selection(selection: StepSelection, window: Window) -> str:
+    first, last = selection.chosen.first, selection.chosen.last
+    which = f"Step {first}" if first == last else f"Steps {first} to {last}"
+    time = f"{_us(window.duration_ns)} of the {_us(selection.whole.duration_ns)} window"
+    return f"{which} only: {selection.count} of {plural(selection.recorded_count, 'recorded step')}, {time}."
 
 
 def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) -> str:

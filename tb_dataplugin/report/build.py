@@ -8,6 +8,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepRow, StepTable
+from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.findings import Judgement, Sentences
@@ -61,6 +62,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         else None,
         replayed_samples=(replayed_report(sample, no_cpu_share(results)) for sample in results.replayed_samples),
         stage_details=detail_reports(results.stage_details),
+        selection=_selection(results.selection, sentences) if results.selection else None,
     )
 
 
@@ -70,6 +72,19 @@ def diagnostic_report(note: Diagnostic) -> pb.Diagnostic:
 
 def _doubt(doubt: Doubt) -> pb.Doubt:
     return pb.Doubt(code=doubt.code, sentence=doubt.sentence)
+
+
+def _selection(selection: StepSelection, sentences: Sentences) -> pb.StepSelection:
+    return pb.StepSelection(
+        first=selection.chosen.first,
+        last=selection.chosen.last,
+        count=selection.count,
+        recorded_first=selection.recorded.first,
+        recorded_last=selection.recorded.last,
+        recorded_count=selection.recorded_count,
+        recorded_window_us=us(selection.whole.duration_ns),
+        sentence=sentences.selection,
+    )
 
 
 def _steps(table: StepTable, sawtooth: Sawtooth | None, sentences: Sentences) -> pb.Steps:

@@ -102,6 +102,7 @@ class Capture(_message.Message):
     REPLAYED_SAMPLES_FIELD_NUMBER: _builtins.int
     REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
     STAGE_DETAILS_FIELD_NUMBER: _builtins.int
+    SELECTION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -223,6 +224,10 @@ class Capture(_message.Message):
     def stage_details(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageDetail]:
         """one per stage, wherever it is called; most time first, at most 100"""
 
+    @_builtins.property
+    def selection(self) -> Global___StepSelection:
+        """the steps that all numbers are about; absent where nobody chose any"""
+
     def __init__(
         self,
         *,
@@ -263,10 +268,11 @@ class Capture(_message.Message):
         replayed_samples: _abc.Iterable[Global___ReplayedSample] | None = ...,
         replay_command: _builtins.str = ...,
         stage_details: _abc.Iterable[Global___StageDetail] | None = ...,
+        selection: Global___StepSelection | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "lines", b"lines", "loader", b"loader", "rank", b"rank", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -286,6 +292,52 @@ class Capture(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___Capture: _TypeAlias = Capture  # noqa: Y015
+
+@_typing.final
+class StepSelection(_message.Message):
+    """Some of a capture's steps: window, numbers, findings and timeline are of these alone."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    RECORDED_FIRST_FIELD_NUMBER: _builtins.int
+    RECORDED_LAST_FIELD_NUMBER: _builtins.int
+    RECORDED_COUNT_FIELD_NUMBER: _builtins.int
+    RECORDED_WINDOW_US_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    first: _builtins.int
+    """numbers of the chosen steps, both ends included"""
+    last: _builtins.int
+    count: _builtins.int
+    recorded_first: _builtins.int
+    """those of all recorded steps"""
+    recorded_last: _builtins.int
+    recorded_count: _builtins.int
+    recorded_window_us: _builtins.float
+    """the window of all of them"""
+    sentence: _builtins.str
+    """"Steps 3 to 7 only: 5 of 10 recorded steps, 400 ms of the 838 ms window." """
+    def __init__(
+        self,
+        *,
+        first: _builtins.int = ...,
+        last: _builtins.int = ...,
+        count: _builtins.int = ...,
+        recorded_first: _builtins.int = ...,
+        recorded_last: _builtins.int = ...,
+        recorded_count: _builtins.int = ...,
+        recorded_window_us: _builtins.float = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "first", b"first", "last", b"last", "recorded_count", b"recorded_count", "recorded_first", b"recorded_first", "recorded_last", b"recorded_last", "recorded_window_us", b"recorded_window_us", "sentence", b"sentence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StepSelection: _TypeAlias = StepSelection  # noqa: Y015
 
 @_typing.final
 class LimitedBy(_message.Message):
@@ -4006,3 +4058,138 @@ class LineCheck(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LineCheck: _TypeAlias = LineCheck  # noqa: Y015
+
+@_typing.final
+class CaptureRows(_message.Message):
+    """All captures of a log directory, one line each."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROWS_FIELD_NUMBER: _builtins.int
+    WAITING_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    waiting: _builtins.int
+    """captures that are not analysed yet"""
+    sentence: _builtins.str
+    """"Worst of 12 captures: runs/a, device idle 83.1% of the window; best: ..."; "" below two"""
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___CaptureRow]:
+        """the worst first (largest `lost_share`), then those that are not analysed, newest first"""
+
+    def __init__(
+        self,
+        *,
+        rows: _abc.Iterable[Global___CaptureRow] | None = ...,
+        waiting: _builtins.int = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "sentence", b"sentence", "waiting", b"waiting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CaptureRows: _TypeAlias = CaptureRows  # noqa: Y015
+
+@_typing.final
+class CaptureRow(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    RUN_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    MODIFIED_FIELD_NUMBER: _builtins.int
+    MODE_FIELD_NUMBER: _builtins.int
+    IDLE_SHARE_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_SHARE_FIELD_NUMBER: _builtins.int
+    LOST_SHARE_FIELD_NUMBER: _builtins.int
+    STEP_US_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
+    BOUND_FIELD_NUMBER: _builtins.int
+    VERDICT_FIELD_NUMBER: _builtins.int
+    FINDING_FIELD_NUMBER: _builtins.int
+    SEVERITY_FIELD_NUMBER: _builtins.int
+    GAIN_TEXT_FIELD_NUMBER: _builtins.int
+    DOUBTFUL_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """as the route `runs` has it"""
+    run: _builtins.str
+    name: _builtins.str
+    state: _builtins.str
+    """queued | loading | ready | error; all below is known once it is ready"""
+    error: _builtins.str
+    modified: _builtins.float
+    """unix seconds"""
+    mode: _builtins.str
+    """as in Capture"""
+    idle_share: _builtins.float
+    """of the window, first device"""
+    data_wait_share: _builtins.float
+    """of the window"""
+    lost_share: _builtins.float
+    """what rows are ordered by: idle_share, without a device data_wait_share"""
+    step_us: _builtins.float
+    """mean step"""
+    samples_per_s: _builtins.float
+    bound: _builtins.str
+    """Verdict.bound"""
+    verdict: _builtins.str
+    """Verdict.sentence"""
+    finding: _builtins.str
+    """title of the leading finding; "" without any"""
+    severity: _builtins.str
+    """of that finding"""
+    gain_text: _builtins.str
+    """of that finding"""
+    doubtful: _builtins.bool
+    """whether the capture has doubts"""
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        run: _builtins.str = ...,
+        name: _builtins.str = ...,
+        state: _builtins.str = ...,
+        error: _builtins.str = ...,
+        modified: _builtins.float = ...,
+        mode: _builtins.str = ...,
+        idle_share: _builtins.float | None = ...,
+        data_wait_share: _builtins.float | None = ...,
+        lost_share: _builtins.float | None = ...,
+        step_us: _builtins.float | None = ...,
+        samples_per_s: _builtins.float | None = ...,
+        bound: _builtins.str = ...,
+        verdict: _builtins.str = ...,
+        finding: _builtins.str = ...,
+        severity: _builtins.str = ...,
+        gain_text: _builtins.str = ...,
+        doubtful: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "idle_share", b"idle_share", "lost_share", b"lost_share", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_text", b"gain_text", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
+    _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
+    _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015
+    _WhichOneofReturnType__lost_share: _TypeAlias = _typing.Literal["lost_share"]  # noqa: Y015
+    _WhichOneofArgType__lost_share: _TypeAlias = _typing.Literal["_lost_share", b"_lost_share"]  # noqa: Y015
+    _WhichOneofReturnType__samples_per_s: _TypeAlias = _typing.Literal["samples_per_s"]  # noqa: Y015
+    _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
+    _WhichOneofReturnType__step_us: _TypeAlias = _typing.Literal["step_us"]  # noqa: Y015
+    _WhichOneofArgType__step_us: _TypeAlias = _typing.Literal["_step_us", b"_step_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_share) -> _WhichOneofReturnType__data_wait_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idle_share) -> _WhichOneofReturnType__idle_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lost_share) -> _WhichOneofReturnType__lost_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_s) -> _WhichOneofReturnType__samples_per_s | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__step_us) -> _WhichOneofReturnType__step_us | None: ...
+
+Global___CaptureRow: _TypeAlias = CaptureRow  # noqa: Y015

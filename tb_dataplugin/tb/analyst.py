@@ -23,8 +23,10 @@ import msgspec
 
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.errors import DataPipelineError, InternalError
+from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import open_capture
 from tb_dataplugin.reader.opening import Roots
+from tb_dataplugin.report.rows import row_of
 from tb_dataplugin.shown import shown
 
 LEAVE_ABOVE_BYTES = 400 << 20
@@ -35,16 +37,17 @@ OOM_SCORE = "500"
 
 
 class Request(msgspec.Struct, frozen=True):
-    """`path` as its bytes: it need not be text."""
+    """`path` as its bytes: it need not be text. `steps` as `StepRange` writes them, "" for all."""
 
     path: bytes
     name: str
+    steps: str = ""
 
 
 class Answer(msgspec.Struct, frozen=True):
     """`folder` and `key` say where a capture that is `ready` is kept; `changed`: the file changed while it was read.
 
-    `passing`: the error is the machine's, not the file's, and may be over later.
+    `row`: its CaptureRow, encoded. `passing`: the error is the machine's, not the file's, and may be over later.
     """
 
     state: Literal["ready", "error", "changed"]
@@ -54,6 +57,7 @@ class Answer(msgspec.Struct, frozen=True):
     key: str = ""
     leaving: bool = False
     passing: bool = False
+    row: bytes = b""
 
 
 def main(spare: str, roots: Sequence[str] = ()) -> None:
@@ -85,7 +89,7 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
     """What became of a request; never raises."""
     path = Path(os.fsdecode(request.path))
     try:
-        kept = open_capture(path, request.name, stores=stores, roots=roots)
+        kept = open_capture(path, request.name, _options(request), stores, roots)
     except DataPipelineError as error:
         return Answer("error", str(error))
     except MemoryError:
@@ -100,7 +104,12 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
         folders = " and ".join(str(store.folder) for store in stores)
         why = f"{folders} cannot be written; free disk space"
         return Answer("error", shown(f"cannot keep the report of {path}: {why}"))
-    return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key)
+    row = row_of(kept.capture).SerializeToString()
+    return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key, row=row)
+
+
+def _options(request: Request) -> AnalysisOptions:
+    return AnalysisOptions(steps=StepRange.parse(request.steps)) if request.steps else DEFAULT_OPTIONS
 
 
 def _listen(requests: BinaryIO, put: Callable[[bytes], None], spare: Path) -> None:

@@ -17,6 +17,7 @@ Route = Callable[[Request, CaptureLibrary], Response]
 
 ROUTES: dict[str, Route] = {
     "/runs": routes.runs_route,
+    "/captures": routes.captures_route,
     "/report": routes.report_route,
     "/compare": routes.compare_route,
     "/suggestion": routes.suggestion_route,

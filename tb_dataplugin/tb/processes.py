@@ -26,8 +26,8 @@ LIMIT_S = 900.0
 class Analyst(Protocol):
     """Analyses captures one at a time."""
 
-    def analyse(self, path: Path, name: str) -> Answer:
-        """Never raises: errors are in the answer."""
+    def analyse(self, path: Path, name: str, steps: str = "") -> Answer:
+        """Of some `steps` only, or of all (""). Never raises: errors are in the answer."""
         ...
 
     def rest(self) -> None:
@@ -50,7 +50,7 @@ class AnalystProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
-    def analyse(self, path: Path, name: str) -> Answer:
+    def analyse(self, path: Path, name: str, steps: str = "") -> Answer:
         try:
             process = self._running()
         except OSError as error:
@@ -58,7 +58,7 @@ class AnalystProcess:
             return Answer("error", shown(f"cannot analyse {path}: {why}; close other programs"), passing=True)
         with contextlib.suppress(OSError):  # it died: the answer says so
             assert process.stdin is not None
-            process.stdin.write(msgspec.json.encode(Request(os.fsencode(path), name)) + b"\n")
+            process.stdin.write(msgspec.json.encode(Request(os.fsencode(path), name, steps)) + b"\n")
             process.stdin.flush()
         try:
             line = self._lines.get(timeout=self._limit_s)

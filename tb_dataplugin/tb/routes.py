@@ -15,10 +15,12 @@ from werkzeug.wsgi import wrap_file
 from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
+from tb_dataplugin.options import StepRange
 from tb_dataplugin.pipeline import as_report
 from tb_dataplugin.reader.opening import open_trace
 from tb_dataplugin.report.build_timeline import slice_timeline
-from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
+from tb_dataplugin.report.rows import as_rows
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
@@ -76,8 +78,27 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }
 
 
+def captures_route(request: Request, library: CaptureLibrary) -> Response:
+    return _respond(request, as_json(as_rows(map(_row, library.listing().entries))), JSON)
+
+
+def _row(entry: Entry) -> CaptureRow:
+    row = CaptureRow.FromString(entry.row)
+    row.MergeFrom(
+        CaptureRow(
+            id=entry.id,
+            run=entry.run,
+            name=encodable(entry.trace.name),
+            state=entry.state,
+            error=entry.error or "",
+            modified=entry.trace.modified_ns / 1e9,
+        )
+    )
+    return row
+
+
 def report_route(request: Request, library: CaptureLibrary) -> Response:
-    capture = library.capture(_capture_id(request))
+    capture = library.capture(_capture_id(request), _steps(request))
     if isinstance(capture, Entry):
         return _not_ready(request, capture)
     return _respond(request, as_json(as_report([capture], library.replays())), JSON)
@@ -112,7 +133,7 @@ def timeline_route(request: Request, library: CaptureLibrary) -> Response:
     start, end, width = _number(request, "start_us"), _number(request, "end_us"), _number(request, "width")
     if width is None or not MIN_WIDTH <= width <= MAX_WIDTH:
         raise BadRequest(f"width must be a number of pixels between {MIN_WIDTH} and {MAX_WIDTH}")
-    timeline = library.timeline(_capture_id(request))
+    timeline = library.timeline(_capture_id(request), _steps(request))
     if isinstance(timeline, Entry):
         return _not_ready(request, timeline)
     window = timeline.window
@@ -175,6 +196,14 @@ def _capture_id(request: Request) -> str:
     if not capture_id:
         raise BadRequest("the request names no capture; add ?id=<capture id> as listed by `runs`")
     return capture_id
+
+
+def _steps(request: Request) -> StepRange | None:
+    text = request.args.get("steps")
+    try:
+        return StepRange.parse(text) if text else None
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
 
 
 def _number(request: Request, name: str) -> float | None:

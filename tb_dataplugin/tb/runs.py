@@ -22,6 +22,7 @@ from typing import Literal
 
 from tb_dataplugin.cache import Store
 from tb_dataplugin.errors import InternalError, UnknownCapture
+from tb_dataplugin.options import StepRange
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
 from tb_dataplugin.reader.opening import roots_of
 from tb_dataplugin.report.report_pb2 import Capture
@@ -47,12 +48,21 @@ PARSED_PER_BYTE = 5
 MAX_LOSSES = 3
 """A capture whose cache entry disappeared this often is not analysed again: something keeps deleting it."""
 
+MAX_SELECTIONS = 32
+"""Selections of steps that are remembered, of all captures together; the oldest one goes."""
+
 State = Literal["queued", "loading", "ready", "error"]
+
+
+Subject = tuple[str, StepRange | None]
+"""What is analysed: a capture by its id, whole or some of its steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known of one capture. `folder` and `key`: where its analysis is kept, once it is ready.
+    """What is known of one capture, or of some of its `steps`.
+
+    `folder` and `key`: where its analysis is kept, `row`: its CaptureRow, encoded; once it is ready.
 
     `tried`: it failed for want of memory or the like, and has its second and last try after all others.
     """
@@ -68,6 +78,12 @@ class Entry:
     key: str = ""
     losses: int = 0
     tried: bool = False
+    steps: StepRange | None = None
+    row: bytes = b""
+
+    @property
+    def subject(self) -> Subject:
+        return self.id, self.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +109,11 @@ class CaptureLibrary:
         self._now = now
         self._changed = threading.Condition()
         self._started = False
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[Subject, Entry] = {}
         self._problems: tuple[str, ...] = ()
         self._scanned = False
         self._bare = False
-        self._wanted = ""
+        self._wanted: Subject = ("", None)
         self._captures: Shelf[Capture] = Shelf(CAPTURE_BYTES)
         self._timelines: Shelf[TimelineSource] = Shelf(TIMELINE_BYTES)
 
@@ -123,27 +139,40 @@ class CaptureLibrary:
 
     def listing(self) -> Listing:
         with self._changed:
-            newest = sorted(self._entries.values(), key=lambda entry: (-entry.trace.modified_ns, entry.id))
+            whole = [entry for entry in self._entries.values() if entry.steps is None]
+            newest = sorted(whole, key=lambda entry: (-entry.trace.modified_ns, entry.id))
             return Listing(not self._scanned, tuple(newest), self._problems)
 
-    def entry(self, capture_id: str) -> Entry:
-        """Raises UnknownCapture."""
+    def entry(self, capture_id: str, steps: StepRange | None = None) -> Entry:
+        """Of the whole capture as long as that is not ready. Raises UnknownCapture."""
         with self._changed:
-            try:
-                return self._entries[capture_id]
-            except KeyError:
-                raise UnknownCapture(f"no capture {capture_id!r} below the log directory; pick another one") from None
+            whole = self._entries.get((capture_id, None))
+            if whole is None:
+                raise UnknownCapture(f"no capture {capture_id!r} below the log directory; pick another one")
+            return whole if steps is None or whole.state != "ready" else self._selection(whole, steps)
 
-    def capture(self, capture_id: str) -> Capture | Entry:
+    def _selection(self, whole: Entry, steps: StepRange) -> Entry:
+        """Under the lock."""
+        known = self._entries.get((whole.id, steps))
+        if known is not None and known.trace == whole.trace:
+            return known
+        selections = [entry for entry in self._entries.values() if entry.steps is not None]
+        for entry in selections[: max(0, len(selections) - MAX_SELECTIONS + 1)]:
+            del self._entries[entry.subject]
+        made = Entry(whole.trace, whole.id, whole.run, steps=steps)
+        self._entries[made.subject] = made
+        return made
+
+    def capture(self, capture_id: str, steps: StepRange | None = None) -> Capture | Entry:
         """The analysed capture, or its entry while it is not ready: it then goes first. Raises UnknownCapture."""
-        entry = self.entry(capture_id)
+        entry = self.entry(capture_id, steps)
         if entry.state != "ready":
             return self._want(entry)
         return self._find_capture(entry) or self._lost(entry)
 
-    def timeline(self, capture_id: str) -> TimelineSource | Entry:
+    def timeline(self, capture_id: str, steps: StepRange | None = None) -> TimelineSource | Entry:
         """As `capture`."""
-        entry = self.entry(capture_id)
+        entry = self.entry(capture_id, steps)
         if entry.state != "ready":
             return self._want(entry)
         timeline = self._timelines.get(entry.key)
@@ -176,7 +205,7 @@ class CaptureLibrary:
 
     def _want(self, entry: Entry) -> Entry:
         with self._changed:
-            self._wanted = entry.id
+            self._wanted = entry.subject
             self._changed.notify_all()
         return entry
 
@@ -187,8 +216,8 @@ class CaptureLibrary:
             why = f"the report of {entry.trace.path} disappeared from {entry.folder}"
             again = replace(again, state="error", error=f"{why}; set TB_DATAPLUGIN_CACHE to a folder that keeps files")
         with self._changed:
-            if self._entries.get(entry.id) == entry:
-                self._entries[entry.id] = again
+            if self._entries.get(entry.subject) == entry:
+                self._entries[entry.subject] = again
         return self._want(again)
 
     # What the thread that looks at the log directories does.
@@ -205,24 +234,26 @@ class CaptureLibrary:
         met = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
         bare = not met and all(map(is_bare, self.logdirs))
         with self._changed:
-            for gone in self._entries.keys() - met:
-                del self._entries[gone]
+            self._entries = {
+                subject: entry if entry.steps is None else replace(entry, settled=True)
+                for subject, entry in self._entries.items()
+                if entry.id in met
+            }
             self._problems, self._scanned, self._bare = tuple(problems), True, bare
             self._changed.notify_all()
 
     def _meet(self, trace: TraceFile, capture_id: str, run: str) -> str:
         """A file was seen: it is listed at once, and read once it no longer changes."""
         with self._changed:
-            known = self._entries.get(capture_id)
+            whole = (capture_id, None)
+            known = self._entries.get(whole)
             if trace.refused:
-                self._entries[capture_id] = Entry(trace, capture_id, run, state="error", error=trace.refused)
+                self._entries[whole] = Entry(trace, capture_id, run, state="error", error=trace.refused)
             elif known is None or known.trace != trace:
                 age_s = self._now() - trace.modified_ns / 1e9
-                self._entries[capture_id] = Entry(
-                    trace, capture_id, run, settled=known is None and age_s > SETTLED_AFTER_S
-                )
+                self._entries[whole] = Entry(trace, capture_id, run, settled=known is None and age_s > SETTLED_AFTER_S)
             elif not known.settled:
-                self._entries[capture_id] = replace(known, settled=True)
+                self._entries[whole] = replace(known, settled=True)
         return capture_id
 
     def _watch(self) -> None:
@@ -267,13 +298,14 @@ class CaptureLibrary:
         queued = [entry for entry in self._entries.values() if entry.state == "queued" and entry.settled]
         if not queued:
             return None
-        chosen = max(queued, key=lambda entry: (not entry.tried, entry.id == self._wanted, entry.trace.modified_ns))
-        self._entries[chosen.id] = replace(chosen, state="loading")
+        wanted = self._wanted
+        chosen = max(queued, key=lambda entry: (not entry.tried, entry.subject == wanted, entry.trace.modified_ns))
+        self._entries[chosen.subject] = replace(chosen, state="loading")
         return chosen
 
     def _analyse(self, entry: Entry, analyst: Analyst) -> None:
         try:
-            answer = analyst.analyse(entry.trace.path, entry.id)
+            answer = analyst.analyse(entry.trace.path, entry.id, str(entry.steps or ""))
         except Exception as error:  # an internal error must not stop the other captures
             log_failure(f"analysing {entry.trace.path}")
             answer = Answer("error", str(InternalError(f"analyse {entry.trace.path}", error)))
@@ -281,7 +313,8 @@ class CaptureLibrary:
 
     def _finish(self, entry: Entry, answer: Answer) -> None:
         if answer.state == "ready":
-            done = replace(entry, state="ready", mode=answer.mode, folder=answer.folder, key=answer.key)
+            ready = replace(entry, state="ready", mode=answer.mode)
+            done = replace(ready, folder=answer.folder, key=answer.key, row=answer.row)
         elif answer.passing and not entry.tried:
             done = replace(entry, tried=True, settled=False)  # not before the next look at the log directory
         elif answer.state == "error":
@@ -289,9 +322,9 @@ class CaptureLibrary:
         else:
             done = replace(entry, settled=False)
         with self._changed:
-            current = self._entries.get(entry.id)
+            current = self._entries.get(entry.subject)
             if current is not None and current.trace == entry.trace:  # else it changed meanwhile, and is queued again
-                self._entries[entry.id] = done
+                self._entries[entry.subject] = done
 
 
 def _with_ids(traces: Sequence[tuple[TraceFile, str]]) -> Iterator[tuple[str, TraceFile, str]]:

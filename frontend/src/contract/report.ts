@@ -105,6 +105,24 @@ export interface Capture {
   replay_command: string;
   /** one per stage, wherever it is called; most time first, at most 100 */
   stage_details: StageDetail[];
+  /** the steps that all numbers are about; absent where nobody chose any */
+  selection: StepSelection | undefined;
+}
+
+/** Some of a capture's steps: window, numbers, findings and timeline are of these alone. */
+export interface StepSelection {
+  /** numbers of the chosen steps, both ends included */
+  first: number;
+  last: number;
+  count: number;
+  /** those of all recorded steps */
+  recorded_first: number;
+  recorded_last: number;
+  recorded_count: number;
+  /** the window of all of them */
+  recorded_window_us: number;
+  /** "Steps 3 to 7 only: 5 of 10 recorded steps, 400 ms of the 838 ms window." */
+  sentence: string;
 }
 
 /**
@@ -1508,6 +1526,59 @@ export interface LineCheck {
   agrees: boolean;
 }
 
+/** All captures of a log directory, one line each. */
+export interface CaptureRows {
+  /** the worst first (largest `lost_share`), then those that are not analysed, newest first */
+  rows: CaptureRow[];
+  /** captures that are not analysed yet */
+  waiting: number;
+  /** "Worst of 12 captures: runs/a, device idle 83.1% of the window; best: ..."; "" below two */
+  sentence: string;
+}
+
+export interface CaptureRow {
+  /** as the route `runs` has it */
+  id: string;
+  run: string;
+  name: string;
+  /** queued | loading | ready | error; all below is known once it is ready */
+  state: string;
+  error: string;
+  /** unix seconds */
+  modified: number;
+  /** as in Capture */
+  mode: string;
+  /** of the window, first device */
+  idle_share?:
+    | number
+    | undefined;
+  /** of the window */
+  data_wait_share?:
+    | number
+    | undefined;
+  /** what rows are ordered by: idle_share, without a device data_wait_share */
+  lost_share?:
+    | number
+    | undefined;
+  /** mean step */
+  step_us?: number | undefined;
+  samples_per_s?:
+    | number
+    | undefined;
+  /** Verdict.bound */
+  bound: string;
+  /** Verdict.sentence */
+  verdict: string;
+  /** title of the leading finding; "" without any */
+  finding: string;
+  /** of that finding */
+  severity: string;
+  /** of that finding */
+  gain_text: string;
+  /** whether the capture has doubts */
+  doubtful: boolean;
+}
+
 export const Report: MessageFns<Report> = {
   fromJSON(object: any): Report {
     return {
@@ -1645,6 +1716,38 @@ export const Capture: MessageFns<Capture> = {
         : globalThis.Array.isArray(object?.stage_details)
         ? object.stage_details.map((e: any) => StageDetail.fromJSON(e))
         : [],
+      selection: isSet(object.selection) ? StepSelection.fromJSON(object.selection) : undefined,
+    };
+  },
+};
+
+export const StepSelection: MessageFns<StepSelection> = {
+  fromJSON(object: any): StepSelection {
+    return {
+      first: isSet(object.first) ? globalThis.Number(object.first) : 0,
+      last: isSet(object.last) ? globalThis.Number(object.last) : 0,
+      count: isSet(object.count) ? globalThis.Number(object.count) : 0,
+      recorded_first: isSet(object.recordedFirst)
+        ? globalThis.Number(object.recordedFirst)
+        : isSet(object.recorded_first)
+        ? globalThis.Number(object.recorded_first)
+        : 0,
+      recorded_last: isSet(object.recordedLast)
+        ? globalThis.Number(object.recordedLast)
+        : isSet(object.recorded_last)
+        ? globalThis.Number(object.recorded_last)
+        : 0,
+      recorded_count: isSet(object.recordedCount)
+        ? globalThis.Number(object.recordedCount)
+        : isSet(object.recorded_count)
+        ? globalThis.Number(object.recorded_count)
+        : 0,
+      recorded_window_us: isSet(object.recordedWindowUs)
+        ? globalThis.Number(object.recordedWindowUs)
+        : isSet(object.recorded_window_us)
+        ? globalThis.Number(object.recorded_window_us)
+        : 0,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
     };
   },
 };
@@ -3630,6 +3733,65 @@ export const LineCheck: MessageFns<LineCheck> = {
       samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
       stages: isSet(object.stages) ? globalThis.Number(object.stages) : 0,
       agrees: isSet(object.agrees) ? globalThis.Boolean(object.agrees) : false,
+    };
+  },
+};
+
+export const CaptureRows: MessageFns<CaptureRows> = {
+  fromJSON(object: any): CaptureRows {
+    return {
+      rows: globalThis.Array.isArray(object?.rows) ? object.rows.map((e: any) => CaptureRow.fromJSON(e)) : [],
+      waiting: isSet(object.waiting) ? globalThis.Number(object.waiting) : 0,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const CaptureRow: MessageFns<CaptureRow> = {
+  fromJSON(object: any): CaptureRow {
+    return {
+      id: isSet(object.id) ? globalThis.String(object.id) : "",
+      run: isSet(object.run) ? globalThis.String(object.run) : "",
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      state: isSet(object.state) ? globalThis.String(object.state) : "",
+      error: isSet(object.error) ? globalThis.String(object.error) : "",
+      modified: isSet(object.modified) ? globalThis.Number(object.modified) : 0,
+      mode: isSet(object.mode) ? globalThis.String(object.mode) : "",
+      idle_share: isSet(object.idleShare)
+        ? globalThis.Number(object.idleShare)
+        : isSet(object.idle_share)
+        ? globalThis.Number(object.idle_share)
+        : undefined,
+      data_wait_share: isSet(object.dataWaitShare)
+        ? globalThis.Number(object.dataWaitShare)
+        : isSet(object.data_wait_share)
+        ? globalThis.Number(object.data_wait_share)
+        : undefined,
+      lost_share: isSet(object.lostShare)
+        ? globalThis.Number(object.lostShare)
+        : isSet(object.lost_share)
+        ? globalThis.Number(object.lost_share)
+        : undefined,
+      step_us: isSet(object.stepUs)
+        ? globalThis.Number(object.stepUs)
+        : isSet(object.step_us)
+        ? globalThis.Number(object.step_us)
+        : undefined,
+      samples_per_s: isSet(object.samplesPerS)
+        ? globalThis.Number(object.samplesPerS)
+        : isSet(object.samples_per_s)
+        ? globalThis.Number(object.samples_per_s)
+        : undefined,
+      bound: isSet(object.bound) ? globalThis.String(object.bound) : "",
+      verdict: isSet(object.verdict) ? globalThis.String(object.verdict) : "",
+      finding: isSet(object.finding) ? globalThis.String(object.finding) : "",
+      severity: isSet(object.severity) ? globalThis.String(object.severity) : "",
+      gain_text: isSet(object.gainText)
+        ? globalThis.String(object.gainText)
+        : isSet(object.gain_text)
+        ? globalThis.String(object.gain_text)
+        : "",
+      doubtful: isSet(object.doubtful) ? globalThis.Boolean(object.doubtful) : false,
     };
   },
 };

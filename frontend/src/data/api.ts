@@ -1,7 +1,7 @@
 // The routes, relative to this script: TensorBoard may stand behind any path prefix.
 
-import type { Capture, Comparison } from "../contract/report";
-import { readCaptures, readComparison } from "./report";
+import type { Capture, CaptureRows, Comparison } from "../contract/report";
+import { readCaptures, readComparison, readRows } from "./report";
 import { decodeRuns, type Runs, textIn } from "./runs";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 
@@ -65,14 +65,18 @@ export function fetchRuns(): Promise<Answer<Runs>> {
   return get(routeUrl("runs"), decodeRuns);
 }
 
+export function fetchCaptures(): Promise<Answer<CaptureRows>> {
+  return get(routeUrl("captures"), readRows);
+}
+
 function firstCapture(value: unknown): Capture {
   const capture = readCaptures(value)[0];
   if (capture === undefined) throw new Error("a report without a capture");
   return capture;
 }
 
-export function fetchReport(id: string): Promise<Answer<Capture>> {
-  return get(routeUrl("report", { id }), firstCapture);
+export function fetchReport(id: string, steps: string | null): Promise<Answer<Capture>> {
+  return get(routeUrl("report", { id, ...(steps === null ? {} : { steps }) }), firstCapture);
 }
 
 export function fetchComparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>> {
@@ -86,6 +90,7 @@ export function fetchSuggestion(id: string): Promise<Answer<string | null>> {
 
 export type TimelineQuery = {
   readonly id: string;
+  readonly steps?: string | null;
   readonly width: number;
   readonly startUs?: number;
   readonly endUs?: number;
@@ -96,6 +101,7 @@ export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promi
     id: query.id,
     width: Math.min(8000, Math.max(100, Math.round(query.width))),
   };
+  if (typeof query.steps === "string") params.steps = query.steps;
   if (query.startUs !== undefined) params.start_us = query.startUs;
   if (query.endUs !== undefined) params.end_us = query.endUs;
   return get(routeUrl("timeline", params), decodeTimeline, signal);

@@ -1,8 +1,8 @@
 // Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
 
-import type { Capture } from "../contract/report";
+import type { Capture, CaptureRows } from "../contract/report";
 import type { Answer, TimelineQuery } from "./api";
-import { readCaptures } from "./report";
+import { readCaptures, readRows } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
 import type { DataSource } from "./source";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
@@ -12,6 +12,7 @@ export const EMBEDDED_ID = "data-pipeline-embedded";
 type Embedded = {
   readonly captures: readonly Capture[];
   readonly timelines: readonly (readonly TimelineSlice[])[];
+  readonly rows?: CaptureRows;
   readonly title: string;
 };
 
@@ -29,15 +30,17 @@ function read(value: unknown): Embedded {
   return {
     title: textIn(value, "title"),
     captures: readCaptures(fieldsOf(value).report),
+    rows: readRows(fieldsOf(value).rows ?? {}),
     timelines: listIn(value, "timelines").map((one) => listIn(one, "slices").map(decodeTimeline)),
   };
 }
 
-export function sourceOf({ captures, timelines, title }: Embedded): DataSource {
+export function sourceOf({ captures, rows, timelines, title }: Embedded): DataSource {
   const indexOf = (id: string): number => Number(id);
   return {
     live: false,
     runs: () => ready({ logdir: title, scanning: false, perfetto: false, captures: captures.map(entry), problems: [] }),
+    captures: () => ready(rows ?? readRows({})),
     report: (id) => {
       const capture = captures[indexOf(id)];
       return capture === undefined ? failed("This page has no such capture.") : ready(capture);

@@ -1,8 +1,8 @@
 // Reports and comparisons as read from JSON, their sentences ready to be set: a number stays on the line of its unit.
 
-import { type Capture, Comparison, Report } from "../contract/report";
+import { type Capture, CaptureRows, Comparison, Report } from "../contract/report";
 
-const SENTENCES = /(^|_)(sentence|text|title|advice|message|reason)$/;
+const SENTENCES = /(^|_)(sentence|text|title|advice|message|reason|verdict|finding)$/;
 const NUMBER_AND_UNIT = /(\d) (?=(?:µs|ms|s|min|B|kB|MB|GB|TB)(?!\w))/g;
 
 export function readCaptures(value: unknown): readonly Capture[] {
@@ -11,6 +11,10 @@ export function readCaptures(value: unknown): readonly Capture[] {
 
 export function readComparison(value: unknown): Comparison {
   return keptTogether(Comparison.fromJSON(value));
+}
+
+export function readRows(value: unknown): CaptureRows {
+  return keptTogether(CaptureRows.fromJSON(value));
 }
 
 /** Every sentence in `message` with a no-break space between number and unit; names, code and numbers as they are. */

@@ -1,8 +1,9 @@
 // Where the page's data come from: routes of TensorBoard, or data that the page carries with it.
 
-import type { Capture, Comparison } from "../contract/report";
+import type { Capture, CaptureRows, Comparison } from "../contract/report";
 import {
   type Answer,
+  fetchCaptures,
   fetchComparison,
   fetchReport,
   fetchRuns,
@@ -18,7 +19,10 @@ export interface DataSource {
   /** Whether there is a server to ask again, and to ask for traces and comparisons. */
   readonly live: boolean;
   runs(): Promise<Answer<Runs>>;
-  report(id: string): Promise<Answer<Capture>>;
+  /** One line per capture, the worst first. */
+  captures(): Promise<Answer<CaptureRows>>;
+  /** Of all steps, or of some of them ("3..7"). */
+  report(id: string, steps: string | null): Promise<Answer<Capture>>;
   /** Rejects with an AbortError when `signal` says so. */
   timeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<TimelineSlice>>;
   comparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>>;
@@ -30,6 +34,7 @@ export interface DataSource {
 export const httpSource: DataSource = {
   live: true,
   runs: fetchRuns,
+  captures: fetchCaptures,
   report: fetchReport,
   timeline: fetchTimeline,
   comparison: fetchComparison,

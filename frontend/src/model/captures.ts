@@ -60,3 +60,14 @@ export function entryWords(item: CaptureEntry): string {
   if (item.state === "error") return "cannot be read";
   return modeLabel(item.mode) || "ready";
 }
+
+/** In the reader's own time zone. */
+export function whenWords(unixMs: number, seconds: boolean): string {
+  return new Date(unixMs).toLocaleString(undefined, {
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    ...(seconds ? { second: "2-digit" } : {}),
+  });
+}

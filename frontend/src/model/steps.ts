@@ -51,7 +51,8 @@ export function stackKeys(items: readonly Step[], waitKnown: boolean): Omit<Step
   return order.flatMap((key) => found.get(key) ?? []);
 }
 
-export type StepBar = { readonly step: Step; readonly of: number };
+/** `first`, `last`: numbers of the steps that it stands for. */
+export type StepBar = { readonly step: Step; readonly of: number; readonly first: number; readonly last: number };
 
 /** At most `maxBars` bars; a bar for several steps shows the longest, so that a stall is never hidden. */
 export function stepBars(items: readonly Step[], maxBars: number): StepBar[] {
@@ -60,7 +61,8 @@ export function stepBars(items: readonly Step[], maxBars: number): StepBar[] {
   for (let i = 0; i < items.length; i += per) {
     const group = items.slice(i, i + per);
     const longest = group.reduce((a, b) => (b.duration_us > a.duration_us ? b : a));
-    bars.push({ step: longest, of: group.length });
+    const numbers = group.map(({ number }) => number);
+    bars.push({ step: longest, of: group.length, first: Math.min(...numbers), last: Math.max(...numbers) });
   }
   return bars;
 }

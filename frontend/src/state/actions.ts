@@ -8,6 +8,8 @@ import {
   capturesOpen,
   causeFilter,
   chainLink,
+  chosenRun,
+  chosenSteps,
   deviceIndex,
   EMPTY_TIMELINE,
   entry,
@@ -23,6 +25,7 @@ import {
   markedSpan,
   type ReportState,
   range,
+  reportKey,
   reports,
   runs,
   runsError,
@@ -85,11 +88,23 @@ export function selectCapture(id: string): void {
   void loadReport();
 }
 
+/** All numbers are then about these steps alone ("3..7"); null: about all of them again. */
+export function selectSteps(steps: string | null): void {
+  if (steps === chosenSteps.value) return;
+  batch(() => {
+    forgetTimes();
+    chosenSteps.value = steps;
+  });
+  void loadReport();
+}
+
 /** What is on screen, as a link names it. */
 export function currentPlace(): Place {
   return {
     view: view.value,
     capture: captureId.value,
+    steps: chosenSteps.value,
+    run: chosenRun.value,
     range: range.value,
     gapUs: selectedGapUs.value,
     link: chainLink.value,
@@ -112,7 +127,9 @@ export function showPlace(place: Place): void {
   const capture = place.capture ?? captureId.value;
   batch(() => {
     if (capture !== null && capture !== captureId.value) selectCapture(capture);
+    selectSteps(source().live ? place.steps : null);
     view.value = viewsFor(source().live).includes(place.view) ? place.view : "overview";
+    chosenRun.value = place.run;
     range.value = place.range;
     selectedGapUs.value = place.gapUs;
     chainLink.value = place.link;
@@ -130,11 +147,19 @@ export function showPlace(place: Place): void {
   });
 }
 
-function forgetCaptureState(): void {
+/** What lies at a time that other steps may not have. */
+function forgetTimes(): void {
   timeline.value = EMPTY_TIMELINE;
   range.value = null;
   selectedGapUs.value = null;
   chainLink.value = null;
+  selectedBatch.value = null;
+  markedSpan.value = null;
+}
+
+function forgetCaptureState(): void {
+  forgetTimes();
+  chosenSteps.value = null;
   causeFilter.value = null;
   deviceIndex.value = 0;
   gapRows.value = FIRST_ROWS;
@@ -142,15 +167,23 @@ function forgetCaptureState(): void {
   shownStage.value = null;
   forgetFlame();
   loaderNumber.value = 0;
-  selectedBatch.value = null;
-  markedSpan.value = null;
   batchRows.value = FIRST_ROWS;
   lanesTurned.value = new Set();
   sideAfter.value = null;
 }
 
-function setReport(id: string, state: ReportState): void {
-  reports.value = new Map(reports.value).set(id, state);
+/** Reports that stay in memory; the one that was fetched first goes. */
+const MAX_REPORTS = 24;
+
+function setReport(key: string, state: ReportState): void {
+  const next = new Map(reports.value);
+  next.delete(key);
+  next.set(key, state);
+  for (const oldest of next.keys()) {
+    if (next.size <= MAX_REPORTS) break;
+    if (oldest !== key) next.delete(oldest);
+  }
+  reports.value = next;
 }
 
 /** A remembered capture that is gone gives way to the newest one, and the page says so. */
@@ -182,41 +215,44 @@ export async function refreshRuns(): Promise<void> {
 
 const inFlight = new Set<string>();
 
-/** Fetches the selected capture's report unless the one at hand is of the same version. */
+/** Fetches the report of the selected capture, or of its chosen steps, unless the one at hand is of the same version. */
 async function loadReport(): Promise<void> {
   const item = entry.value;
-  if (item === null || inFlight.has(item.id)) return;
+  if (item === null) return;
+  const steps = chosenSteps.value;
+  const key = reportKey(item.id, steps);
   const version = versionOf(item);
-  const known = reports.value.get(item.id);
-  if (known !== undefined && known.kind !== "pending" && known.version === version) return;
+  const known = reports.value.get(key);
+  if (inFlight.has(key) || (known !== undefined && known.kind !== "pending" && known.version === version)) return;
   if (item.state === "error")
-    return setReport(item.id, { kind: "failed", message: item.error ?? "It cannot be read.", version });
-  inFlight.add(item.id);
+    return setReport(key, { kind: "failed", message: item.error ?? "It cannot be read.", version });
+  inFlight.add(key);
   try {
-    const answer = await source().report(item.id);
+    const answer = await source().report(item.id, steps);
     // While a grown file is analysed again, the older report stays on screen.
     if (answer.kind === "pending" && known?.kind === "ready") return;
     if (answer.kind === "ready") {
-      if (known !== undefined && item.id === captureId.value) timeline.value = EMPTY_TIMELINE;
-      setReport(item.id, { kind: "ready", capture: answer.value, version });
+      if (known !== undefined && isShown(item.id, steps)) timeline.value = EMPTY_TIMELINE;
+      setReport(key, { kind: "ready", capture: answer.value, version });
     } else {
       // Without a version the next look at the log directory asks again: it was the way there that failed.
-      setReport(
-        item.id,
-        answer.kind === "pending" ? answer : { ...answer, version: answer.unreachable ? "" : version },
-      );
+      setReport(key, answer.kind === "pending" ? answer : { ...answer, version: answer.unreachable ? "" : version });
     }
   } finally {
-    inFlight.delete(item.id);
+    inFlight.delete(key);
   }
+}
+
+function isShown(id: string, steps: string | null): boolean {
+  return id === captureId.value && steps === chosenSteps.value;
 }
 
 /** The Refresh button: look again now, and try a failed capture once more. */
 export function refreshNow(): void {
-  const id = captureId.value;
-  if (id !== null && reports.value.get(id)?.kind === "failed") {
+  const key = captureId.value === null ? null : reportKey(captureId.value, chosenSteps.value);
+  if (key !== null && reports.value.get(key)?.kind === "failed") {
     const without = new Map(reports.value);
-    without.delete(id);
+    without.delete(key);
     reports.value = without;
   }
   void refreshRuns();

@@ -1,7 +1,7 @@
 // All state of the page. Small atoms; whatever can be computed is computed from them and never stored beside them.
 
 import { computed, signal } from "@preact/signals";
-import type { Capture, Comparison } from "../contract/report";
+import type { Capture, CaptureRows, Comparison } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
@@ -11,7 +11,7 @@ import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
 import type { ThemeName } from "../theme/theme";
 
-export const VIEWS = ["overview", "findings", "stages", "flame", "workers", "gaps", "compare", "trace"] as const;
+export const VIEWS = ["overview", "findings", "stages", "flame", "workers", "gaps", "compare", "captures", "trace"] as const;
 export type View = (typeof VIEWS)[number];
 /** What needs a server: an HTML report does without. */
 const SERVED: ReadonlySet<View> = new Set<View>(["compare", "trace"]);
@@ -56,7 +56,10 @@ export const EMPTY_TIMELINE: TimelineState = { whole: null, detail: null, error:
 export const runs = signal<Runs | null>(null);
 /** Why the last request for `runs` failed; null when it did not. */
 export const runsError = signal<string | null>(null);
-/** Reports by capture id. */
+/** One line per capture, the worst first; null before the first answer. `rowsError`: why the last request failed. */
+export const captureRows = signal<CaptureRows | null>(null);
+export const rowsError = signal<string | null>(null);
+/** Reports by `reportKey`. */
 export const reports = signal<ReadonlyMap<string, ReportState>>(new Map());
 /** Slices of the selected capture's timeline. */
 export const timeline = signal<TimelineState>(EMPTY_TIMELINE);
@@ -72,6 +75,10 @@ export const suggestion = signal<SuggestionState | null>(null);
 export const view = signal<View>("overview");
 /** Id of the selected capture; null until there is one. */
 export const captureId = signal<string | null>(null);
+/** The only steps that all numbers are about, as "3..7" (model/step-range.ts); null = all of them. */
+export const chosenSteps = signal<string | null>(null);
+/** The only run that the view of all captures lists; null = all of them. */
+export const chosenRun = signal<string | null>(null);
 /** Id of the capture that was selected until it was no longer there; null = none. */
 export const goneId = signal<string | null>(null);
 /** On narrow screens the list of captures is folded away. */
@@ -141,8 +148,13 @@ export const entry = computed<CaptureEntry | null>(
   () => runs.value?.captures.find((item) => item.id === captureId.value) ?? null,
 );
 
+/** Names the report of a capture, or of some of its steps. */
+export function reportKey(id: string, steps: string | null): string {
+  return steps === null ? id : `${id}\n${steps}`;
+}
+
 export const report = computed<ReportState | null>(() =>
-  captureId.value === null ? null : (reports.value.get(captureId.value) ?? null),
+  captureId.value === null ? null : (reports.value.get(reportKey(captureId.value, chosenSteps.value)) ?? null),
 );
 
 export function versionOf(item: CaptureEntry): string {

@@ -32,10 +32,11 @@ function same(a: Place, b: Place): boolean {
   return ownHash(fieldsOfPlace(a)) === ownHash(fieldsOfPlace(b));
 }
 
-/** Another view, capture or stage is somewhere else, where Back leads back from, if the user went there. */
+/** Another view, capture, stage or other steps are somewhere else, where Back leads back from, if the user went there. */
 function isElsewhere(before: Place, after: Place): boolean {
   if (before.capture === null || before.capture === goneId.peek()) return false;
-  return before.view !== after.view || before.capture !== after.capture || before.stage !== after.stage;
+  if (before.view !== after.view || before.capture !== after.capture) return true;
+  return before.stage !== after.stage || before.steps !== after.steps;
 }
 
 export class PlaceKeeper {

@@ -2,6 +2,7 @@
 
 import { asCause, type Cause } from "../model/causes";
 import { CHAIN_KEYS, type ChainKey } from "../model/chain";
+import { stepsOfFields, writtenSteps } from "../model/step-range";
 import type { TimeRange } from "../model/time-scale";
 import { VIEWS, type View } from "./atoms";
 
@@ -9,6 +10,10 @@ import { VIEWS, type View } from "./atoms";
 export type Place = {
   readonly view: View;
   readonly capture: string | null;
+  /** The only steps that all numbers are about: "3..7". */
+  readonly steps: string | null;
+  /** The only run whose captures are listed. */
+  readonly run: string | null;
   /** What the timeline shows. */
   readonly range: TimeRange | null;
   /** Start of the chosen gap, the link of its chain that is framed, and the only cause that is listed. */
@@ -37,6 +42,8 @@ export type Fields = Readonly<Record<string, string>>;
 export const START: Place = {
   view: "overview",
   capture: null,
+  steps: null,
+  run: null,
   range: null,
   gapUs: null,
   link: null,
@@ -79,6 +86,8 @@ export function placeOfFields(fields: Fields): Place | null {
   return {
     view: view ?? START.view,
     capture: fields.capture ?? null,
+    steps: stepsIn(fields.steps),
+    run: fields.run ?? null,
     range: rangeOf(fields),
     gapUs: numberIn(fields.gap_us),
     link: CHAIN_KEYS.find((key) => key === fields.link) ?? null,
@@ -94,6 +103,12 @@ export function placeOfFields(fields: Fields): Place | null {
     search: fields.search ?? null,
     frame: fields.frame ?? null,
   };
+}
+
+function stepsIn(text: string | undefined): string | null {
+  const [first = "", last = ""] = (text ?? "").split("..");
+  const steps = stepsOfFields(first, last);
+  return steps !== null && writtenSteps(steps) === text ? text : null;
 }
 
 function rangeOf({ from_us, to_us }: Fields): TimeRange | null {

@@ -7,13 +7,27 @@ import { source } from "../data/source";
 import type { TimelineSlice } from "../data/timeline";
 import { buildTimeline, type TimelineModel } from "../model/lanes";
 import { clampRange, covers, lengthUs, type TimeRange } from "../model/time-scale";
-import { captureId, timeline } from "./atoms";
+import { captureId, chosenSteps, reportKey, timeline } from "./atoms";
 
 const DEBOUNCE_MS = 120;
 const RETRY_MS = 1000;
 
 /** What is on screen: `range` null is the whole window. */
-export type Wanted = { readonly id: string; readonly range: TimeRange | null; readonly widthPx: number };
+export type Wanted = {
+  readonly id: string;
+  readonly steps: string | null;
+  readonly range: TimeRange | null;
+  readonly widthPx: number;
+};
+
+function subjectOf({ id, steps }: Wanted): string {
+  return reportKey(id, steps);
+}
+
+/** Whether it is still what the page shows. */
+function isShown({ id, steps }: Wanted): boolean {
+  return captureId.value === id && chosenSteps.value === steps;
+}
 
 /** A slice as wide again on both sides, so that a short pan needs no new one. */
 export function paddedSlice(range: TimeRange, window: TimeRange): TimeRange {
@@ -33,7 +47,7 @@ export function loadAhead(): () => void {
   return effect(() => {
     const id = captureId.value;
     const isMissing = timeline.value.whole === null && timeline.value.error === null;
-    if (id !== null && isMissing) new TimelineLoader().want({ id, range: null, widthPx: AHEAD_PX });
+    if (id !== null && isMissing) new TimelineLoader().want({ id, steps: null, range: null, widthPx: AHEAD_PX });
   });
 }
 
@@ -48,7 +62,7 @@ export class TimelineLoader {
   want(wanted: Wanted): void {
     const { whole } = timeline.value;
     if (whole === null) {
-      if (this.wholeFor !== wanted.id) void this.loadWhole(wanted);
+      if (this.wholeFor !== subjectOf(wanted)) void this.loadWhole(wanted);
       return;
     }
     this.cancelTimer();
@@ -65,11 +79,11 @@ export class TimelineLoader {
   }
 
   private async loadWhole(wanted: Wanted): Promise<void> {
-    this.wholeFor = wanted.id;
+    this.wholeFor = subjectOf(wanted);
     const answer = await this.ask(() =>
-      source().timeline({ id: wanted.id, width: wanted.widthPx }, this.freshSignal()),
+      source().timeline({ id: wanted.id, steps: wanted.steps, width: wanted.widthPx }, this.freshSignal()),
     );
-    if (answer === null || captureId.value !== wanted.id) return;
+    if (answer === null || !isShown(wanted)) return;
     this.wholeFor = null;
     if (answer.kind === "pending") {
       this.cancelTimer = this.timers.after(RETRY_MS, () => void this.loadWhole(wanted));
@@ -85,9 +99,9 @@ export class TimelineLoader {
     if (wanted.range === null) return;
     const slice = paddedSlice(wanted.range, window);
     const width = Math.min(8000, (wanted.widthPx * lengthUs(slice)) / lengthUs(wanted.range));
-    const query = { id: wanted.id, width, startUs: slice.startUs, endUs: slice.endUs };
+    const query = { id: wanted.id, steps: wanted.steps, width, startUs: slice.startUs, endUs: slice.endUs };
     const answer = await this.ask(() => source().timeline(query, this.freshSignal()));
-    if (answer === null || answer.kind === "pending" || captureId.value !== wanted.id) return;
+    if (answer === null || answer.kind === "pending" || !isShown(wanted)) return;
     if (answer.kind === "failed") {
       timeline.value = { ...timeline.value, error: answer.message };
       return;

@@ -1,5 +1,13 @@
 import { useSignal } from "@preact/signals";
-import { type CaptureEntry, entryWords, fullName, groupByRun, modeMeaning, shortName } from "../model/captures";
+import {
+  type CaptureEntry,
+  entryWords,
+  fullName,
+  groupByRun,
+  modeMeaning,
+  shortName,
+  whenWords,
+} from "../model/captures";
 
 type Props = {
   readonly captures: readonly CaptureEntry[];
@@ -103,14 +111,4 @@ function CaptureOption({ item, selected, isStop, choose, onFocus }: OptionProps)
       </button>
     </li>
   );
-}
-
-function whenWords(unixMs: number, seconds: boolean): string {
-  return new Date(unixMs).toLocaleString(undefined, {
-    month: "short",
-    day: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    ...(seconds ? { second: "2-digit" } : {}),
-  });
 }

@@ -2,12 +2,21 @@ import { Component, type ComponentChildren } from "preact";
 import { Code } from "./code";
 
 /** Drawn when there is something to wait for. */
-export function LoadingState({ title, detail }: { title: string; detail?: string }) {
+export function LoadingState({
+  title,
+  detail,
+  children,
+}: {
+  title: string;
+  detail?: string;
+  children?: ComponentChildren;
+}) {
   return (
     <section class="state" data-testid="loading-state" role="status">
       <p class="sentence">{title}</p>
       <div class="progress" aria-hidden="true" />
       {detail !== undefined && <p class="muted">{detail}</p>}
+      {children}
     </section>
   );
 }

@@ -8,6 +8,7 @@ import { refreshNow, selectCapture, selectView } from "../state/actions";
 import {
   captureId,
   capturesOpen,
+  chosenSteps,
   entry,
   goneId,
   printing,
@@ -25,11 +26,13 @@ import { CopyLink } from "../ui/copy-link";
 import { Explanations } from "../ui/explained";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
+import { Captures } from "./captures/captures";
 import { Compare } from "./compare/compare";
 import { Findings } from "./findings/findings";
 import { FlameGraph } from "./flame/flame-graph";
 import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
+import { AllSteps, Selection } from "./shared/selection";
 import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
 import { Workers } from "./workers/workers";
@@ -42,6 +45,7 @@ const LABELS: Readonly<Record<View, string>> = {
   workers: "DataLoader workers",
   gaps: "Idle gaps",
   compare: "Compare",
+  captures: "All captures",
   trace: "Trace",
 };
 
@@ -94,7 +98,7 @@ export function App() {
           </p>
         )}
         <Explanations />
-        <Boundary resetKey={`${captureId.value} ${view.value}`}>
+        <Boundary resetKey={`${captureId.value} ${chosenSteps.value} ${view.value}`}>
           <div
             id="view"
             class="view"
@@ -120,6 +124,7 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
     return <EmptyState logdir={known.logdir} problems={known.problems} />;
   }
   const item = entry.value;
+  if (view.value === "captures" && !printing.value) return <Captures />;
   if (item === null) return <LoadingState title="Looking for captures" detail={known.logdir} />;
   return (
     <>
@@ -131,12 +136,24 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
 
 function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean }) {
   const state = report.value;
+  const steps = chosenSteps.value;
   if (state?.kind === "failed")
-    return <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message} />;
+    return (
+      <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message}>
+        {steps !== null && <AllSteps />}
+      </ErrorState>
+    );
+  if (state?.kind !== "ready" && steps !== null && item.state === "ready")
+    return (
+      <LoadingState title={`Reading steps ${steps.replace("..", " to ")} of ${fullName(item)}`}>
+        <AllSteps />
+      </LoadingState>
+    );
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <>
       <CaptureHead capture={state.capture} name={fullName(item)} />
+      <Selection capture={state.capture} view={view.value} live={source().live} />
       {printing.value ? (
         <Printed capture={state.capture} item={item} />
       ) : (
@@ -196,6 +213,8 @@ function Shown({ view: name, capture, item, perfetto }: ShownProps) {
       return <Workers capture={capture} id={item.id} />;
     case "gaps":
       return <Gaps capture={capture} id={item.id} />;
+    case "captures":
+      return <Captures />;
     case "compare":
       return <Compare />;
     case "trace":

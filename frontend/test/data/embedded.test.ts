@@ -53,5 +53,5 @@ it("has neither comparisons nor traces, and says where they are", async () => {
     kind: "failed",
     message: expect.stringContaining("tb-dataplugin compare") as string,
   });
-  expect((await source.report("0")).kind).toBe("failed");
+  expect((await source.report("0", null)).kind).toBe("failed");
 });

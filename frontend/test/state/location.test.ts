@@ -11,6 +11,8 @@ import { entry, runsOf } from "../build";
 const PLACE: Place = {
   view: "gaps",
   capture: "runs/a b&c=d/é%",
+  steps: "3..7",
+  run: "runs/a",
   range: { startUs: 12.5, endUs: 1234.567 },
   gapUs: 138.08957822262724,
   link: "sample",
@@ -50,7 +52,9 @@ it("keeps a place in an address, whatever is in the names", () => {
 it("takes what it does not understand as not there", () => {
   expect(placeOfFields({ view: "nonsense" })).toBeNull();
   expect(placeOfFields({})).toBeNull();
-  expect(placeOfFields(fieldsOfOwnHash("#view=gaps&from_us=9&to_us=x&device=-1&cause=weather&link=%E0%A4%A"))).toEqual({
+  expect(
+    placeOfFields(fieldsOfOwnHash("#view=gaps&from_us=9&to_us=x&device=-1&steps=7..3&cause=weather&link=%E0%A4%A")),
+  ).toEqual({
     ...START,
     view: "gaps",
   });

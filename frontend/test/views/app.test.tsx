@@ -51,6 +51,7 @@ it("has its tabs in the order of the questions, named in the vocabulary", () => 
     "DataLoader workers",
     "Idle gaps",
     "Compare",
+    "All captures",
     "Trace",
   ]);
 });

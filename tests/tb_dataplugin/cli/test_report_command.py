@@ -98,3 +98,28 @@ def test_bad_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixtu
         main(arguments)
     assert caught.value.code == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_numbers_of_some_steps_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = training_run(6).write(tmp_path / "run.json")
+    assert main(["report", str(path), "--steps", "2..4"]) == 0
+    out = capsys.readouterr().out
+    assert "Steps 2 to 4 only: 3 of 6 recorded steps, 300 µs of the 600 µs window." in out
+    assert "3 steps, 100 µs each on average" in out
+
+
+@pytest.mark.parametrize("steps", ["4..2", "x", "2-4", ""])
+def test_a_bad_range_of_steps_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], steps: str) -> None:
+    path = training_run(6).write(tmp_path / "run.json")
+    assert main(["report", str(path), "--steps", steps]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "--steps" in error and "; write " in error
+
+
+def test_a_capture_without_those_steps_hides_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    training_run(6).write(tmp_path / "long.pt.trace.json")
+    training_run(2).write(tmp_path / "short.pt.trace.json")
+    assert main(["report", str(tmp_path), "--steps", "3..4", "--format", "json"]) == 2
+    captured = capsys.readouterr()
+    assert [capture["name"] for capture in json.loads(captured.out)["captures"]] == ["long"]
+    assert captured.err.count("\n") == 1 and "short" in captured.err and "it has steps 1..2" in captured.err

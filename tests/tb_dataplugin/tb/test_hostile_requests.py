@@ -40,9 +40,9 @@ class RootedAnalyst(HereAnalyst):
         super().__init__(host.analyst.store)
         self.host = host
 
-    def analyse(self, path: Path, name: str) -> Answer:
+    def analyse(self, path: Path, name: str, steps: str = "") -> Answer:
         self.asked.append(name)
-        return answer_to(Request(os.fsencode(path), name), (self.store,), self.host.library.roots)
+        return answer_to(Request(os.fsencode(path), name, steps), (self.store,), self.host.library.roots)
 
 
 def sent(host: Host, path: str) -> bytes:

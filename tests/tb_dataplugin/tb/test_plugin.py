@@ -35,10 +35,12 @@ class HereAnalyst:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.asked: list[str] = []
+        self.steps: list[str] = []
 
-    def analyse(self, path: Path, name: str) -> Answer:
+    def analyse(self, path: Path, name: str, steps: str = "") -> Answer:
         self.asked.append(name)
-        return answer_to(Request(os.fsencode(path), name), (self.store,))
+        self.steps.append(steps)
+        return answer_to(Request(os.fsencode(path), name, steps), (self.store,))
 
     def rest(self) -> None: ...
 
@@ -121,7 +123,7 @@ def test_a_bad_file_is_one_line_and_hides_no_other(host: Host) -> None:
 
 def test_a_bug_of_ours_is_one_line_and_hides_no_other(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     training_run().write(host.logdir / "a.pt.trace.json")
-    monkeypatch.setattr(host.analyst, "analyse", lambda path, name: 1 / 0)
+    monkeypatch.setattr(host.analyst, "analyse", lambda path, name, steps: 1 / 0)
     host.work()
     status, answer = host.get("report?id=a")
     assert status == 422 and "ZeroDivisionError" in answer["error"]
@@ -216,7 +218,7 @@ def test_a_file_that_was_just_written_is_listed_but_not_read_before_it_stood_sti
 def test_a_file_that_changes_while_it_is_read_is_read_again(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     training_run().write(host.logdir / "a.pt.trace.json")
     host.library.scan()
-    monkeypatch.setattr(host.analyst, "analyse", lambda path, name: Answer("changed"))
+    monkeypatch.setattr(host.analyst, "analyse", lambda path, name, steps: Answer("changed"))
     assert host.library.analyse_next(host.analyst)
     assert not host.library.analyse_next(host.analyst)  # not before it was looked at again
     monkeypatch.undo()
@@ -230,7 +232,7 @@ def test_what_was_killed_gets_a_second_try_after_all_others(host: Host, monkeypa
         os.utime(path, (1000 - age, 1000 - age))
     asked: list[str] = []
 
-    def analyse(path: Path, name: str) -> Answer:
+    def analyse(path: Path, name: str, steps: str) -> Answer:
         asked.append(name)
         return Answer("error", "killed", passing=True) if name == "a" else Answer("ready", mode="train")
 
@@ -417,3 +419,95 @@ def test_a_comparison_names_what_is_missing(host: Host) -> None:
     host.work()
     assert host.get("compare?before=a")[0] == 400
     assert host.get("compare?before=a&after=none")[0] == 404
+
+
+def test_some_steps_are_analysed_when_they_are_asked_for(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    path = training_run(6).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    assert host.get("report?id=a&steps=2..4") == (202, {"state": "queued"})
+    host.work()
+    status, report = host.get("report?id=a&steps=2..4")
+    assert main(["report", str(path), "--steps", "2..4", "--format", "json"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    expected["captures"][0]["name"] = "a"
+    assert (status, report) == (200, expected)
+    assert len(host.get("runs")[1]["captures"]) == 1
+    assert host.get("report?id=a")[1]["captures"][0]["steps"]["count"] == 6
+
+
+def test_the_timeline_of_some_steps_is_theirs(host: Host) -> None:
+    training_run(6).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    host.get("timeline?id=a&width=500&steps=2..4")
+    host.work()
+    _, some = host.get("timeline?id=a&width=500&steps=2..4")
+    _, whole = host.get("timeline?id=a&width=500")
+    assert some["window_end_us"] - some["window_start_us"] == 300
+    assert whole["window_end_us"] - whole.get("window_start_us", 0) == 600
+
+
+def test_steps_that_a_capture_does_not_have_are_one_line(host: Host) -> None:
+    training_run(3).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    host.get("report?id=a&steps=2..9")
+    host.work()
+    status, answer = host.get("report?id=a&steps=2..9")
+    assert status == 422
+    assert answer["error"].endswith("it has steps 1..3; choose among those")
+    assert host.get("report?id=a")[0] == 200
+
+
+def test_what_is_no_range_of_steps_is_refused(host: Host) -> None:
+    training_run(3).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    status, answer = host.get("report?id=a&steps=3-1")
+    assert (status, "steps '3-1' is no range of steps" in answer["error"]) == (400, True)
+
+
+def test_some_steps_of_a_changed_file_are_analysed_again(host: Host) -> None:
+    training_run(4).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    host.get("report?id=a&steps=2..3")
+    host.work()
+    training_run(8).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    host.get("report?id=a&steps=2..3")
+    host.work()
+    _, report = host.get("report?id=a&steps=2..3")
+    assert report["captures"][0]["selection"]["recorded_count"] == 8
+
+
+def test_only_so_many_selections_are_remembered(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MAX_SELECTIONS", 2)
+    training_run(6).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    for first in (1, 2, 3, 4):
+        host.get(f"report?id=a&steps={first}..5")
+    host.work()
+    assert sum("1..5" in asked or "2..5" in asked for asked in host.analyst.steps) == 0
+    assert host.get("report?id=a&steps=4..5")[0] == 200
+
+
+def test_all_captures_in_one_line_each_before_and_after_they_are_analysed(host: Host) -> None:
+    training_run(4).write(host.logdir / "run" / "a.pt.trace.json.gz")
+    (host.logdir / "bad.pt.trace.json").write_text("{")
+    host.library.scan()
+    host.library.scan()
+    _, before = host.get("captures")
+    assert [row["state"] for row in before["rows"]] == ["queued", "queued"] and before["waiting"] == 2
+    assert not any("idle_share" in row for row in before["rows"])
+    host.work()
+    _, after = host.get("captures")
+    good, bad = after["rows"]
+    capture = host.get("report?id=run/a")[1]["captures"][0]
+    assert (good["id"], good["run"], good["name"]) == ("run/a", "run", "a")
+    assert good["idle_share"] == capture["devices"][0]["idle_us"] / capture["window_us"]
+    assert good["verdict"] == capture["verdict"]["sentence"]
+    assert (bad["state"], after["waiting"]) == ("error", 0) and "bad.pt.trace.json" in bad["error"]
+
+
+def test_the_lines_of_captures_read_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    training_run(4).write(host.logdir / "a.pt.trace.json.gz")
+    host.work()
+    monkeypatch.setattr(runs, "Store", None)
+    assert host.get("captures")[1]["rows"][0]["state"] == "ready"

@@ -33,7 +33,7 @@ export function Overview({ capture }: { capture: Capture }) {
           <p class="muted reason">{reasonFor(capture, "steps").message}</p>
         </section>
       ) : (
-        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} />
+        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} selection={capture.selection} />
       )}
       <Divisions capture={capture} />
       <Settings capture={capture} />

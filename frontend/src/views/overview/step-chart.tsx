@@ -1,20 +1,29 @@
 import { useSignal } from "@preact/signals";
-import type { Steps } from "../../contract/report";
+import type { StepSelection, Steps } from "../../contract/report";
+import { source } from "../../data/source";
 import { exactUs, formatCount, inUnit, onAxis, plural } from "../../model/format";
 import { type StepBar, stackKeys, stepStack } from "../../model/steps";
 import { niceStep, ticks } from "../../model/time-scale";
+import { printing } from "../../state/atoms";
 import { cssColor, isHatched } from "../../theme/tokens";
+import { StepFields } from "../../ui/step-fields";
 import { Legend, Swatch } from "../../ui/swatch";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
+import { chooseSteps } from "../shared/selection";
+import { DragBand, useStepDrag } from "./step-drag";
 import { BARS_PX, type Geometry, geometryOf, LABEL_PX, LEFT_PX, WAIT_PX, WAIT_TOP_PX } from "./step-geometry";
 import { StepTable } from "./step-table";
 
+type Props = { readonly steps: Steps; readonly waitKnown: boolean; readonly selection: StepSelection | undefined };
+
 /** One stacked bar per step, and above it the data wait on its own scale, so that a sawtooth shows even when small. */
-export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boolean }) {
+export function StepChart({ steps, waitKnown, selection }: Props) {
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly index: number; readonly x: number; readonly y: number } | null>(null);
   const geometry = geometryOf(steps, widthPx, waitKnown);
+  const canChoose = source().live && !printing.value;
+  const [handlers, dragged, draggedBars] = useStepDrag(geometry, canChoose ? chooseSteps : undefined);
   const first = geometry.bars[0];
   if (first === undefined) return null;
   const legend = stackKeys(
@@ -36,7 +45,10 @@ export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boole
         )}
         {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
       </figcaption>
+      {canChoose && <Fields steps={steps} selection={selection} />}
       <svg
+        {...handlers}
+        class={canChoose ? "choosable" : ""}
         width={widthPx}
         height={geometry.heightPx}
         role="img"
@@ -54,6 +66,7 @@ export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boole
           />
         ))}
         {waitKnown && <WaitLine geometry={geometry} teeth={new Set(sawtooth?.steps)} />}
+        {dragged !== null && <DragBand geometry={geometry} bars={draggedBars} steps={dragged} />}
         <Targets
           geometry={geometry}
           show={(index, { clientX: x, clientY: y }) => {
@@ -64,7 +77,7 @@ export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boole
           }}
         />
       </svg>
-      {hover.value !== null && hovered !== undefined && (
+      {hover.value !== null && hovered !== undefined && dragged === null && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
           <StepReadout bar={hovered} waitKnown={waitKnown} />
         </Tooltip>
@@ -72,6 +85,14 @@ export function StepChart({ steps, waitKnown }: { steps: Steps; waitKnown: boole
       <StepTable steps={steps} waitKnown={waitKnown} />
     </figure>
   );
+}
+
+/** Of all recorded steps, also while some of them are chosen. */
+function Fields({ steps: { items }, selection }: { steps: Steps; selection: StepSelection | undefined }) {
+  const numbers = items.map(({ number }) => number);
+  const shown = { first: Math.min(...numbers), last: Math.max(...numbers) };
+  const recorded = selection === undefined ? shown : { first: selection.recorded_first, last: selection.recorded_last };
+  return <StepFields shown={shown} recorded={recorded} choose={chooseSteps} />;
 }
 
 type TargetProps = {

@@ -48,3 +48,8 @@ export function geometryOf(steps: Steps, widthPx: number, waitKnown: boolean): G
     heightPx: barsTopPx + BARS_PX + 24,
   };
 }
+
+/** Index of the bar at `xPx` of the chart, the nearest one beside the plot. */
+export function barAt({ bars, slotPx }: Geometry, xPx: number): number {
+  return Math.max(0, Math.min(bars.length - 1, Math.floor((xPx - LEFT_PX) / slotPx)));
+}

@@ -8,7 +8,7 @@ import type { Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
 import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, turnedFor } from "../../model/lanes";
 import { clampRange, covers, lengthUs, type TimeRange } from "../../model/time-scale";
-import { isLedAbove, lanesTurned, range, theme, timeline } from "../../state/atoms";
+import { chosenSteps, isLedAbove, lanesTurned, range, theme, timeline } from "../../state/atoms";
 import { TimelineLoader } from "../../state/timeline-loader";
 import { paletteOf } from "../../theme/theme";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
@@ -134,16 +134,17 @@ function turnLane(laneId: string): void {
 }
 
 function useLoader(id: string, widthPx: number): void {
+  const steps = chosenSteps.value;
   const loaderRef = useRef<TimelineLoader | null>(null);
   useEffect(() => {
     const loader = new TimelineLoader();
     loaderRef.current = loader;
     return () => loader.stop();
-  }, [id]);
+  }, [id, steps]);
   const wholeMissing = timeline.value.whole === null;
   const shown = range.value;
   useEffect(() => {
     const ratio = Math.max(1, window.devicePixelRatio || 1);
-    loaderRef.current?.want({ id, range: shown, widthPx: Math.round(widthPx * ratio) });
-  }, [id, shown, widthPx, wholeMissing]);
+    loaderRef.current?.want({ id, steps, range: shown, widthPx: Math.round(widthPx * ratio) });
+  }, [id, steps, shown, widthPx, wholeMissing]);
 }

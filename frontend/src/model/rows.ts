@@ -1,0 +1,36 @@
+// The table of all captures: which rows are shown, and the trend over those of one run.
+
+import type { CaptureRow } from "../contract/report";
+
+/** Rows of `run` (null: of all runs) whose names or words contain every word of `search`. */
+export function rowsShown(rows: readonly CaptureRow[], run: string | null, search: string): CaptureRow[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return rows.filter((row) => (run === null || row.run === run) && containsAll(textOf(row), words));
+}
+
+function textOf(row: CaptureRow): string {
+  return [row.run, row.name, row.mode, row.bound, row.verdict, row.finding, row.error, row.state]
+    .join(" ")
+    .toLowerCase();
+}
+
+export function containsAll(text: string, words: readonly string[]): boolean {
+  return words.every((word) => text.includes(word));
+}
+
+export function runsOfRows(rows: readonly CaptureRow[]): string[] {
+  return [...new Set(rows.map((row) => row.run))].sort();
+}
+
+/** Captures of training in `run`, oldest first, as far as they are analysed. */
+export function trendOf(rows: readonly CaptureRow[], run: string): CaptureRow[] {
+  return rows
+    .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay")
+    .toSorted((a, b) => timeOf(a) - timeOf(b));
+}
+
+/** By the nanoseconds in the name that annotate gives, else when the file was changed. */
+function timeOf({ name, modified }: CaptureRow): number {
+  const stamp = /\.(1\d{18})$/.exec(name)?.[1];
+  return stamp === undefined ? modified : Number(stamp) / 1e9;
+}

@@ -1,0 +1,19 @@
+// A range of steps as it is written: "3..7", as `tb-dataplugin report --steps` takes it.
+
+export type StepRange = { readonly first: number; readonly last: number };
+
+export function writtenSteps({ first, last }: StepRange): string {
+  return `${Math.min(first, last)}..${Math.max(first, last)}`;
+}
+
+/** What two fields say, whichever way round; null while they do not hold two whole numbers. */
+export function stepsOfFields(first: string, last: string): StepRange | null {
+  const [a, b] = [first, last].map((text) => (/^\s*\d{1,9}\s*$/.test(text) ? Number(text) : Number.NaN));
+  return a === undefined || b === undefined || Number.isNaN(a + b)
+    ? null
+    : { first: Math.min(a, b), last: Math.max(a, b) };
+}
+
+export function stepWords({ first, last }: StepRange): string {
+  return first === last ? `step ${first}` : `steps ${first} to ${last}`;
+}

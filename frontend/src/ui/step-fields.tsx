@@ -1,0 +1,68 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { type StepRange, stepsOfFields } from "../model/step-range";
+
+type Props = {
+  /** What the fields hold at first. */
+  readonly shown: StepRange;
+  /** The steps that there are. */
+  readonly recorded: StepRange;
+  readonly choose: (steps: StepRange) => void;
+};
+
+/** Two fields for those who know the numbers, or have no pointer. */
+export function StepFields({ shown, recorded, choose }: Props) {
+  const first = useSignal(String(shown.first));
+  const last = useSignal(String(shown.last));
+  useEffect(() => {
+    first.value = String(shown.first);
+    last.value = String(shown.last);
+  }, [shown.first, shown.last]);
+  const problem = problemOf(first.value, last.value, recorded);
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const steps = stepsOfFields(first.value, last.value);
+    if (steps !== null && problem === null) choose(steps);
+  };
+  return (
+    <form class="step-fields" data-testid="step-fields" onSubmit={submit}>
+      <Field label="Steps" name="first" text={first} />
+      <Field label="to" name="last" text={last} />
+      <button type="submit" disabled={problem !== null}>
+        Show only these
+      </button>
+      <span class={problem === null ? "muted" : "error-line"} role="status">
+        {problem ?? "or drag over the bars; every number is then about these steps alone"}
+      </span>
+    </form>
+  );
+}
+
+type FieldProps = { readonly label: string; readonly name: string; readonly text: { value: string } };
+
+function Field({ label, name, text }: FieldProps) {
+  return (
+    <label>
+      {label}{" "}
+      <input
+        type="text"
+        inputMode="numeric"
+        size={6}
+        data-testid={`step-${name}`}
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+        }}
+      />
+    </label>
+  );
+}
+
+/** In one line, or null. */
+function problemOf(first: string, last: string, recorded: StepRange): string | null {
+  const steps = stepsOfFields(first, last);
+  if (steps === null) return "Write two step numbers.";
+  return steps.first < recorded.first || steps.last > recorded.last
+    ? `This capture has steps ${recorded.first} to ${recorded.last}.`
+    : null;
+}

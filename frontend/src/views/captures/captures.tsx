@@ -1,0 +1,77 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { CaptureRow } from "../../contract/report";
+import { plural } from "../../model/format";
+import { rowsShown, runsOfRows, trendOf } from "../../model/rows";
+import { captureRows, chosenRun, entry, rowsError } from "../../state/atoms";
+import { listingKey, loadRows } from "../../state/listing";
+import { SearchField } from "../../ui/search-field";
+import { ErrorState, LoadingState } from "../../ui/states";
+import { RowTable } from "./row-table";
+import { Trend } from "./trend";
+
+/** One line per capture, the worst first, and how a run went from capture to capture. */
+export function Captures() {
+  const key = listingKey.value;
+  useEffect(() => void loadRows(), [key]);
+  const listing = captureRows.value;
+  if (listing === null) {
+    if (rowsError.value !== null) return <ErrorState title="No list of captures." message={rowsError.value} />;
+    return <LoadingState title="Listing captures" />;
+  }
+  return (
+    <div data-testid="all-captures" class="all-captures">
+      {listing.sentence !== "" && <p class="sentence">{listing.sentence}</p>}
+      {listing.waiting > 0 && (
+        <p class="muted" role="status" data-testid="rows-waiting">
+          {plural(listing.waiting, "capture")} not analysed yet; they come in as they are.
+        </p>
+      )}
+      <Listed rows={listing.rows} />
+    </div>
+  );
+}
+
+function Listed({ rows }: { rows: readonly CaptureRow[] }) {
+  const search = useSignal("");
+  const names = runsOfRows(rows);
+  // A link may name a run that is gone.
+  const run = names.find((name) => name === chosenRun.value) ?? null;
+  const shown = rowsShown(rows, run, search.value);
+  const trendRun = run ?? entry.value?.run ?? names[0] ?? ".";
+  return (
+    <>
+      <Trend run={trendRun} rows={trendOf(rows, trendRun)} />
+      <section>
+        <div class="table-head">
+          <h2>Captures</h2>
+          <RunChoice names={names} run={run} />
+          <SearchField label="Search captures" text={search} shown={shown.length} all={rows.length} />
+        </div>
+        <RowTable rows={shown} current={entry.value?.id ?? null} />
+      </section>
+    </>
+  );
+}
+
+function RunChoice({ names, run }: { names: readonly string[]; run: string | null }) {
+  if (names.length < 2) return null;
+  return (
+    <label class="muted">
+      Run{" "}
+      <select
+        data-testid="run-choice"
+        value={run ?? ""}
+        onChange={(event) => {
+          chosenRun.value = event.currentTarget.value || null;
+        }}>
+        <option value="">all</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name === "." ? "(log directory)" : name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

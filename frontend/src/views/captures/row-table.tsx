@@ -1,0 +1,144 @@
+import { useState } from "preact/hooks";
+import type { CaptureRow } from "../../contract/report";
+import { shortName, whenWords } from "../../model/captures";
+import {
+  chooseTimeUnit,
+  exactNumber,
+  exactUs,
+  formatPercent,
+  inUnit,
+  significant,
+  type TimeUnit,
+} from "../../model/format";
+import { selectCapture, selectView } from "../../state/actions";
+import { Unknown } from "../../ui/numbers";
+import { SortHeader } from "../../ui/sort-header";
+import { useSort } from "../../ui/use-sort";
+
+const COLUMNS = {
+  capture: (row: CaptureRow) => `${row.run}/${row.name}`,
+  when: (row: CaptureRow) => row.modified,
+  idle: (row: CaptureRow) => row.idle_share,
+  wait: (row: CaptureRow) => row.data_wait_share,
+  step: (row: CaptureRow) => row.step_us,
+  rate: (row: CaptureRow) => row.samples_per_s,
+  verdict: (row: CaptureRow) => row.verdict || undefined,
+  finding: (row: CaptureRow) => row.finding || undefined,
+};
+
+/** Rows drawn at first: a log directory may have thousands. */
+const FIRST_ROWS = 100;
+
+export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
+  const { rows, head } = useSort(given, COLUMNS);
+  const [most, setMost] = useState(FIRST_ROWS);
+  const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
+  if (given.length === 0) return <p class="muted">No capture has these words.</p>;
+  return (
+    <>
+      <div class="scroll-x">
+        <table class="rows" data-testid="row-table">
+          <thead>
+            <tr>
+              <SortHeader label="Capture" numeric={false} {...head("capture")} />
+              <SortHeader label="Device idle" unit="% of window" {...head("idle")} />
+              <SortHeader label="Data wait" unit="% of window" {...head("wait")} />
+              <SortHeader label="Mean step" unit={unit} {...head("step")} />
+              <SortHeader label="Samples/s" {...head("rate")} />
+              <SortHeader label="Verdict" numeric={false} {...head("verdict")} />
+              <SortHeader label="Leading finding" numeric={false} {...head("finding")} />
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, most).map((row) => (
+              <Row key={row.id} row={row} unit={unit} current={row.id === current} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > most && (
+        <button type="button" onClick={() => setMost(most + 10 * FIRST_ROWS)}>
+          Show more ({rows.length - most} not shown)
+        </button>
+      )}
+    </>
+  );
+}
+
+function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current: boolean }) {
+  const { start, end, unixMs, isStamped } = shortName(row);
+  return (
+    <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
+      <th scope="row">
+        {row.run !== "." && <span class="muted">{row.run} / </span>}
+        <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
+          {start}
+          {end}
+        </button>
+        {unixMs !== null && <span class="capture-note">{whenWords(unixMs, isStamped)}</span>}
+      </th>
+      {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
+    </tr>
+  );
+}
+
+function openCapture(id: string): void {
+  selectCapture(id);
+  selectView("overview");
+}
+
+function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
+  return (
+    <>
+      <Share value={row.idle_share} name="idle" why="The capture has no device activity." />
+      <Share value={row.data_wait_share} name="wait" why="The capture has no span of a loader." />
+      <td class="num" data-value-us={row.step_us} title={row.step_us === undefined ? "" : exactUs(row.step_us)}>
+        {row.step_us === undefined ? <Unknown reason="The capture has no steps." /> : inUnit(row.step_us, unit)}
+      </td>
+      <td class="num" data-value={row.samples_per_s}>
+        {row.samples_per_s === undefined ? (
+          <Unknown reason="The number of samples is not known." />
+        ) : (
+          significant(row.samples_per_s)
+        )}
+      </td>
+      <td class="words" title={row.verdict}>
+        <p>
+          {row.doubtful && <strong>Doubtful. </strong>}
+          {row.verdict}
+        </p>
+      </td>
+      <td class="words" title={row.finding === "" ? "" : `${row.finding}\n${row.gain_text}`}>
+        <p>{row.finding}</p>
+        {row.finding !== "" && <p class="muted">{row.gain_text}</p>}
+      </td>
+    </>
+  );
+}
+
+function Share({ value, name, why }: { value: number | undefined; name: string; why: string }) {
+  if (value === undefined)
+    return (
+      <td class="num" data-column={name}>
+        <Unknown reason={why} />
+      </td>
+    );
+  return (
+    <td class="num" data-column={name} data-value={value} title={`${exactNumber(100 * value)}% of the window`}>
+      {formatPercent(value).replace("%", "")}
+    </td>
+  );
+}
+
+const STATE_WORDS: Readonly<Record<string, string>> = {
+  queued: "not analysed yet",
+  loading: "being analysed",
+};
+
+function NotReady({ row }: { row: CaptureRow }) {
+  return (
+    <td colSpan={6} class={row.state === "error" ? "error-line" : "muted"}>
+      {row.state === "error" ? row.error : (STATE_WORDS[row.state] ?? row.state)}
+    </td>
+  );
+}

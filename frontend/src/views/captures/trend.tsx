@@ -1,0 +1,145 @@
+import { useSignal } from "@preact/signals";
+import type { CaptureRow } from "../../contract/report";
+import { formatPercent, plural } from "../../model/format";
+import { selectCapture, selectView } from "../../state/actions";
+import { cssColor } from "../../theme/tokens";
+import { Legend } from "../../ui/swatch";
+import { Tooltip } from "../../ui/tooltip";
+import { useWidth } from "../../ui/use-width";
+
+const LEFT_PX = 48;
+const RIGHT_PX = 8;
+const TOP_PX = 8;
+const PLOT_PX = 120;
+
+type Line = { readonly label: string; readonly token: string; readonly of: (row: CaptureRow) => number | undefined };
+
+const LINES: readonly Line[] = [
+  { label: "device idle", token: "kernel", of: (row) => row.idle_share },
+  { label: "data wait", token: "idle:data_wait", of: (row) => row.data_wait_share },
+];
+
+/** The shares of a run's captures, oldest first. */
+export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] }) {
+  const [ref, widthPx] = useWidth<HTMLDivElement>(960);
+  const hover = useSignal<{ readonly row: CaptureRow; readonly x: number; readonly y: number } | null>(null);
+  const lines = LINES.filter((line) => rows.some((row) => line.of(row) !== undefined));
+  if (rows.length < 2 || lines.length === 0) return null;
+  const plotPx = Math.max(100, widthPx - LEFT_PX - RIGHT_PX);
+  const slotPx = plotPx / rows.length;
+  const xOf = (index: number): number => LEFT_PX + (index + 0.5) * slotPx;
+  const yOf = (share: number): number => TOP_PX + PLOT_PX * (1 - share);
+  return (
+    <figure class="step-chart trend" ref={ref}>
+      <figcaption>
+        <h2>Trend: {run === "." ? "log directory" : run}</h2>
+        <Legend items={lines} />
+        <span class="muted">{plural(rows.length, "capture")}, oldest first; share of the window</span>
+      </figcaption>
+      <svg
+        width={widthPx}
+        height={TOP_PX + PLOT_PX + 12}
+        role="img"
+        data-testid="trend"
+        aria-label={`Device idle and data wait of ${plural(rows.length, "capture")}; the table below has the numbers`}>
+        <Axis endPx={LEFT_PX + plotPx} yOf={yOf} />
+        {lines.map((line) => (
+          <LineOf key={line.label} line={line} rows={rows} xOf={xOf} yOf={yOf} dots={slotPx >= 6} />
+        ))}
+        {rows.map((row, index) => (
+          // biome-ignore lint/a11y/noStaticElementInteractions: the table's buttons do the same by keys
+          <rect
+            key={row.id}
+            class="step-target trend-target"
+            x={LEFT_PX + index * slotPx}
+            y={0}
+            width={slotPx}
+            height={TOP_PX + PLOT_PX + 12}
+            onPointerMove={({ clientX: x, clientY: y }) => {
+              hover.value = { row, x, y };
+            }}
+            onPointerLeave={() => {
+              hover.value = null;
+            }}
+            onClick={() => {
+              selectCapture(row.id);
+              selectView("overview");
+            }}
+          />
+        ))}
+      </svg>
+      {hover.value !== null && (
+        <Tooltip x={hover.value.x} y={hover.value.y}>
+          <Readout row={hover.value.row} />
+        </Tooltip>
+      )}
+    </figure>
+  );
+}
+
+function Axis({ endPx, yOf }: { endPx: number; yOf: (share: number) => number }) {
+  return (
+    <g class="axis">
+      {[0, 0.5, 1].map((share) => (
+        <g key={share}>
+          <line x1={LEFT_PX} x2={endPx} y1={Math.round(yOf(share)) + 0.5} y2={Math.round(yOf(share)) + 0.5} />
+          <text x={LEFT_PX - 8} y={yOf(share) + 4} text-anchor="end">
+            {100 * share}%
+          </text>
+        </g>
+      ))}
+    </g>
+  );
+}
+
+type LineProps = {
+  readonly line: Line;
+  readonly rows: readonly CaptureRow[];
+  readonly xOf: (index: number) => number;
+  readonly yOf: (share: number) => number;
+  readonly dots: boolean;
+};
+
+/** Broken where a capture does not know the number. */
+function LineOf({ line, rows, xOf, yOf, dots }: LineProps) {
+  const points = rows.map((row, index) => ({ x: xOf(index), share: line.of(row) }));
+  const path = points
+    .map(({ x, share }, index) => {
+      if (share === undefined) return "";
+      const isStart = points[index - 1]?.share === undefined;
+      return `${isStart ? "M" : "L"}${x.toFixed(1)},${yOf(share).toFixed(1)}`;
+    })
+    .join("");
+  return (
+    <g>
+      <path class="trend-line" d={path} style={{ stroke: cssColor(line.token) }} />
+      {points.map(({ x, share }) =>
+        share === undefined || !(dots || rows.length < 3) ? null : (
+          <circle key={x} cx={x} cy={yOf(share)} r={3} style={{ fill: cssColor(line.token) }} />
+        ),
+      )}
+    </g>
+  );
+}
+
+function Readout({ row }: { row: CaptureRow }) {
+  return (
+    <>
+      <p class="tooltip-title">{row.name}</p>
+      <table>
+        <tbody>
+          {LINES.map((line) => {
+            const share = line.of(row);
+            return (
+              <tr key={line.label}>
+                <th scope="row">{line.label}</th>
+                <td class="num">{share === undefined ? "–" : formatPercent(share)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <p>{row.finding}</p>
+    </>
+  );
+}

@@ -1,0 +1,34 @@
+// Which steps all numbers are about, and the way back to all of them.
+
+import type { Capture } from "../../contract/report";
+import { type StepRange, writtenSteps } from "../../model/step-range";
+import { selectSteps } from "../../state/actions";
+import type { View } from "../../state/atoms";
+
+const OF_WHOLE: Partial<Readonly<Record<View, string>>> = {
+  compare: "Compare is about whole captures.",
+  trace: "The trace has all steps.",
+};
+
+export function chooseSteps(steps: StepRange): void {
+  selectSteps(writtenSteps(steps));
+}
+
+/** Above every view while steps are chosen. */
+export function Selection({ capture: { selection }, view, live }: { capture: Capture; view: View; live: boolean }) {
+  if (selection === undefined) return null;
+  return (
+    <p class="selection" data-testid="selection" role="status">
+      <strong>{selection.sentence}</strong> {OF_WHOLE[view] ?? ""} {live && <AllSteps />}
+    </p>
+  );
+}
+
+/** The way back. */
+export function AllSteps() {
+  return (
+    <button type="button" class="link" data-testid="all-steps" onClick={() => selectSteps(null)}>
+      All steps
+    </button>
+  );
+}

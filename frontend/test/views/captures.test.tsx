@@ -1,0 +1,89 @@
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CaptureRows } from "../../src/contract/report";
+import { type DataSource, httpSource, useSource } from "../../src/data/source";
+import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
+import { all, choose, click, find, open, plain } from "../page";
+
+const listing = CaptureRows.fromJSON({
+  sentence: "Worst of 3 captures: a/x, device idle 80.0% of the window; best: b/z, 10.0%.",
+  waiting: 1,
+  rows: [
+    {
+      id: "a/x",
+      run: "a",
+      name: "x",
+      state: "ready",
+      idle_share: 0.8,
+      data_wait_share: 0.5,
+      modified: 3,
+      verdict: "Disk.",
+    },
+    { id: "a/y", run: "a", name: "y", state: "ready", data_wait_share: 0.6, modified: 2, finding: "Decode less" },
+    { id: "b/z", run: "b", name: "z", state: "ready", idle_share: 0.1, data_wait_share: 0.05, modified: 1 },
+    { id: "new", run: ".", name: "new", state: "queued" },
+    { id: "bad", run: ".", name: "bad", state: "error", error: "cannot read bad: it is cut off" },
+  ],
+});
+
+beforeEach(() => {
+  const captures: DataSource["captures"] = () => Promise.resolve({ kind: "ready", value: listing });
+  useSource({ ...httpSource, captures });
+  captureRows.value = listing;
+});
+
+afterEach(() => useSource(httpSource));
+
+const ids = (): Array<string | undefined> => all("capture-row").map((row) => row.dataset.id);
+
+it("lists every capture in the report's order, with what is known of it", () => {
+  open({}, "captures");
+  expect(ids()).toEqual(["a/x", "a/y", "b/z", "new", "bad"]);
+  expect(plain(find("all-captures").textContent)).toContain("Worst of 3 captures");
+  expect(plain(find("rows-waiting").textContent)).toContain("1 capture not analysed yet");
+  const [worst, noDevice, , queued, bad] = all("capture-row");
+  expect(worst?.querySelector<HTMLElement>('[data-column="idle"]')?.dataset.value).toBe("0.8");
+  expect(noDevice?.querySelector('[data-column="idle"]')?.textContent).toBe("–");
+  expect(queued?.textContent).toContain("not analysed yet");
+  expect(bad?.textContent).toContain("cut off");
+});
+
+it("sorts by any column, what is unknown last, and goes back to the worst first", () => {
+  open({}, "captures");
+  const head = (): HTMLElement | null => document.querySelector<HTMLElement>('[data-head="wait"] button');
+  click(head());
+  expect(ids()).toEqual(["a/y", "a/x", "b/z", "new", "bad"]);
+  click(head());
+  expect(ids()).toEqual(["b/z", "a/x", "a/y", "new", "bad"]);
+  click(head());
+  expect(ids()[0]).toBe("a/x");
+});
+
+it("narrows to a run and to words", () => {
+  open({}, "captures");
+  choose(find("run-choice"), "a");
+  expect([ids(), chosenRun.value]).toEqual([["a/x", "a/y"], "a"]);
+  const search = find("search") as HTMLInputElement;
+  act(() => {
+    search.value = "DECODE";
+    search.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  expect(ids()).toEqual(["a/y"]);
+  expect(find("search-count").textContent).toBe("1 of 5");
+});
+
+it("draws the trend of a run with two captures or more", () => {
+  chosenRun.value = "a";
+  open({}, "captures");
+  expect(plain(find("trend").getAttribute("aria-label"))).toContain("2 captures");
+  act(() => {
+    chosenRun.value = "b";
+  });
+  expect(all("trend")).toEqual([]);
+});
+
+it("leads from a row to its capture", () => {
+  open({}, "captures");
+  click(all("capture-row")[2]?.querySelector("button"));
+  expect([captureId.value, view.value]).toEqual(["b/z", "overview"]);
+});

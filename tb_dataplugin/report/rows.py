@@ -1,0 +1,61 @@
+"""One line per capture: what of a log directory to look at first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import percent
+
+
+def row_of(capture: pb.Capture) -> pb.CaptureRow:
+    """The numbers of one report; whose it is stands in `id`, `run` and `name`, which are the caller's to fill."""
+    idle = _share(capture.devices[0].idle_us, capture) if capture.devices else None
+    wait = _share(capture.loader.wait_us, capture) if capture.HasField("loader") else None
+    leading = capture.findings[0] if capture.findings else pb.Finding()
+    return pb.CaptureRow(
+        state="ready",
+        mode=capture.mode,
+        idle_share=idle,
+        data_wait_share=wait,
+        lost_share=wait if idle is None else idle,
+        step_us=capture.steps.mean_us if capture.HasField("steps") else None,
+        samples_per_s=capture.throughput.samples_per_s if capture.HasField("throughput") else None,
+        bound=capture.verdict.bound,
+        verdict=capture.verdict.sentence,
+        finding=leading.title,
+        severity=leading.severity,
+        gain_text=leading.gain_text,
+        doubtful=bool(capture.doubts),
+    )
+
+
+def _share(part_us: float, capture: pb.Capture) -> float | None:
+    return part_us / capture.window_us if capture.window_us else None
+
+
+def as_rows(rows: Iterable[pb.CaptureRow]) -> pb.CaptureRows:
+    """The worst first; those without a number as they come. Replays train nothing, and come after what does."""
+    ordered = sorted(rows, key=_rank)
+    waiting = sum(row.state in ("queued", "loading") for row in ordered)
+    return pb.CaptureRows(rows=ordered, waiting=waiting, sentence=_sentence(ordered))
+
+
+def _rank(row: pb.CaptureRow) -> tuple[bool, bool, float]:
+    return row.state != "ready" or not row.HasField("lost_share"), row.mode == "replay", -row.lost_share
+
+
+def _sentence(rows: list[pb.CaptureRow]) -> str:
+    known = [row for row in rows if row.state == "ready" and row.HasField("lost_share") and row.mode != "replay"]
+    if len(known) < 2:
+        return ""
+    worst, best = known[0], known[-1]
+    what = "device idle" if worst.HasField("idle_share") else "data wait"
+    return (
+        f"Worst of {len(known)} captures: {_name(worst)}, {what} {percent(worst.lost_share)} of the window; "
+        f"best: {_name(best)}, {percent(best.lost_share)}."
+    )
+
+
+def _name(row: pb.CaptureRow) -> str:
+    return row.name if row.run in ("", ".") else f"{row.run}/{row.name}"

@@ -1,0 +1,42 @@
+"""One line per capture, the worst first."""
+
+from __future__ import annotations
+
+from tb_dataplugin.pipeline import analyse
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.rows import as_rows, row_of
+from tests.trace_builder import TraceBuilder, training_run
+
+
+def row(name: str, lost: float | None, state: str = "ready", mode: str = "train") -> pb.CaptureRow:
+    return pb.CaptureRow(id=name, name=name, state=state, mode=mode, lost_share=lost, idle_share=lost)
+
+
+def test_a_row_has_the_reports_numbers() -> None:
+    capture = analyse(training_run(4).trace()).capture
+    made = row_of(capture)
+    assert made.idle_share == capture.devices[0].idle_us / capture.window_us == made.lost_share
+    assert made.data_wait_share == capture.loader.wait_us / capture.window_us
+    assert (made.bound, made.verdict) == (capture.verdict.bound, capture.verdict.sentence)
+    assert made.finding == capture.findings[0].title
+    assert made.doubtful and made.step_us == capture.steps.mean_us
+
+
+def test_without_a_device_the_data_wait_counts() -> None:
+    made = row_of(analyse(TraceBuilder().annotated().step(0, 100).wait(0, 40).trace()).capture)
+    assert not made.HasField("idle_share")
+    assert made.lost_share == made.data_wait_share == 0.4
+
+
+def test_the_worst_is_first_and_what_is_not_analysed_last() -> None:
+    rows = [row("b", 0.2), row("new", None, "queued"), row("a", 0.9), row("bad", None, "error"), row("c", 0.5)]
+    listed = as_rows(rows)
+    assert [one.id for one in listed.rows] == ["a", "c", "b", "new", "bad"]
+    assert listed.waiting == 1
+    assert listed.sentence == "Worst of 3 captures: a, device idle 90.0% of the window; best: b, 20.0%."
+
+
+def test_replays_come_after_what_trains() -> None:
+    listed = as_rows([row("replay", 0.99, mode="replay"), row("train", 0.1)])
+    assert [one.id for one in listed.rows] == ["train", "replay"]
+    assert listed.sentence == ""
