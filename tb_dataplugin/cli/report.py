@@ -7,15 +7,7 @@ import sys
 from pathlib import Path
 from typing import ClassVar, Final
 
-from tb_dataplugin.cli.inputs import (
-    add_cache_argument,
-    add_links_argument,
-    check_output,
-    expand,
-    open_all,
-    stores_for,
-    write_text,
-)
+from tb_dataplugin.cli.inputs import add_output_arguments, add_path_arguments, open_paths, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
@@ -35,20 +27,16 @@ class ReportCommand:
 
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
-        help_paths = "folders to search, or trace files"
-        parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=help_paths)
+        add_path_arguments(parser, "folders to search, or trace files")
         help_format = "default: text; html is the tab's page as one self-contained file"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
-        add_cache_argument(parser)
-        add_links_argument(parser)
         help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_output)
+        add_output_arguments(parser, help_output)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments))
+        kept, status = open_paths(arguments)
         if kept:
-            check_output(arguments.output, [one.path for one in kept])
             _write(kept, arguments)
         return status
 
