@@ -48,11 +48,8 @@ _COPY: Final = ".batch_to_device"
 """Names of actions, or their ends, with which a Trainer calls its profiler."""
 
 
-class DataPipelineProfiler(_Profiler):  # type: ignore[misc, valid-type, unused-ignore]
-    """Records some steps of each ``trainer.fit`` as `annotate.profile` does, one trace file per window in `logdir`.
-
-    A step is one training batch, also with ``accumulate_grad_batches``; it begins with the data wait for it. A
-    validation that runs between two batches is part of the first one's step.
+class _Driven:
+    """What a Trainer calls, with a capture behind it.
 
     Args:
         logdir: folder of the run; created when it does not exist.
@@ -65,17 +62,28 @@ class DataPipelineProfiler(_Profiler):  # type: ignore[misc, valid-type, unused-
     def __init__(self, logdir: str | os.PathLike[str], **profile_keywords: Any) -> None:
         super().__init__()
         self._driver = Driver(type(self).__name__, logdir, profile_keywords)
+
+    @property
+    def trace_files(self) -> list[str]:
+        """Paths of the files written so far, oldest first."""
+        return self._driver.trace_files
+
+
+class DataPipelineProfiler(_Driven, _Profiler):  # type: ignore[misc, valid-type, unused-ignore]
+    """Records some steps of each ``trainer.fit`` as `annotate.profile` does, one trace file per window in `logdir`.
+
+    A step is one training batch, also with ``accumulate_grad_batches``; it begins with the data wait for it. A
+    validation that runs between two batches is part of the first one's step. Arguments: `_Driven`.
+    """
+
+    def __init__(self, logdir: str | os.PathLike[str], **profile_keywords: Any) -> None:
+        super().__init__(logdir, **profile_keywords)
         self._was_trained = False
         """The batch that was fetched last has been trained on."""
         self._is_first = True
         """The next batch to be fetched is the first of its epoch."""
         self._label = ""
         """Of the training loader."""
-
-    @property
-    def trace_files(self) -> list[str]:
-        """Paths of the files written so far, oldest first."""
-        return self._driver.trace_files
 
     def setup(self, stage: Any, local_rank: int | None = None, log_dir: str | None = None) -> None:
         super().setup(stage, local_rank, log_dir)
@@ -141,25 +149,8 @@ def _training_loader(module: Any) -> object:
     return loader
 
 
-class DataPipelineCallback(_Callback):  # type: ignore[misc, valid-type, unused-ignore]
-    """As `DataPipelineProfiler`, where ``Trainer(profiler=...)`` is taken. A step ends in ``on_train_batch_end``.
-
-    Args:
-        logdir: folder of the run; created when it does not exist.
-        profile_keywords: those of `annotate.profile` (``wait``, ``warmup``, ``active``, ``repeat``, ...).
-
-    Raises:
-        ValueError, TypeError: a keyword is out of range.
-    """
-
-    def __init__(self, logdir: str | os.PathLike[str], **profile_keywords: Any) -> None:
-        super().__init__()
-        self._driver = Driver(type(self).__name__, logdir, profile_keywords)
-
-    @property
-    def trace_files(self) -> list[str]:
-        """Paths of the files written so far, oldest first."""
-        return self._driver.trace_files
+class DataPipelineCallback(_Driven, _Callback):  # type: ignore[misc, valid-type, unused-ignore]
+    """As `DataPipelineProfiler`, where ``Trainer(profiler=...)`` is taken. A step ends in ``on_train_batch_end``."""
 
     def setup(self, trainer: Any, pl_module: Any, stage: Any) -> None:
         if stage == "fit":

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import (
-    add_cache_argument,
-    add_links_argument,
-    check_output,
-    expand,
-    open_all,
-    stores_for,
-    write_text,
-)
+from tb_dataplugin.cli.inputs import add_output_arguments, add_path_arguments, open_paths, write_text
 from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_stacks import as_collapsed, as_speedscope, profiles
 from tb_dataplugin.pipeline import as_report
@@ -27,18 +18,15 @@ class ExportCommand:
 
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help="folders, or trace files")
+        add_path_arguments(parser, "folders, or trace files")
         help_format = "default: speedscope (a profile for each stage); collapsed: one line per stack, for flamegraph.pl"
         parser.add_argument("--format", choices=("speedscope", "collapsed"), default="speedscope", help=help_format)
-        add_cache_argument(parser)
-        add_links_argument(parser)
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
+        add_output_arguments(parser, "write to FILE instead of the terminal")
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments))
+        kept, status = open_paths(arguments)
         if kept:
-            check_output(arguments.output, [one.path for one in kept])
             report = as_report([capture.capture for capture in kept])
             if not any(True for capture in report.captures for _ in profiles(capture)):
                 named = ", ".join(map(str, arguments.paths))

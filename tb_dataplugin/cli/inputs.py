@@ -28,6 +28,27 @@ from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
 from tb_dataplugin.report.report_pb2 import Capture
 
 
+def add_path_arguments(parser: argparse.ArgumentParser, paths: str) -> None:
+    """The traces that a command is about; `paths` is their help."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=paths)
+
+
+def add_output_arguments(parser: argparse.ArgumentParser, output: str) -> None:
+    """How traces are opened, and where to write; `output` is the help of that."""
+    add_cache_argument(parser)
+    add_links_argument(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=output)
+
+
+def open_paths(
+    arguments: argparse.Namespace, options: AnalysisOptions = DEFAULT_OPTIONS
+) -> tuple[list[KeptCapture], int]:
+    """The captures that `add_path_arguments` names, and the exit status: nothing is written in place of one of them."""
+    kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments), options)
+    check_output(arguments.output, [one.path for one in kept])
+    return kept, status
+
+
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
     help_cache = "do not use the cache (TB_DATAPLUGIN_CACHE=FOLDER moves it, TB_DATAPLUGIN_CACHE=off disables it)"
     parser.add_argument("--no-cache", action="store_true", help=help_cache)

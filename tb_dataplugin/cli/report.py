@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from tb_dataplugin.cli.inputs import (
-    add_cache_argument,
-    add_links_argument,
+    add_output_arguments,
+    add_path_arguments,
     add_steps_argument,
-    check_output,
-    expand,
-    open_all,
+    open_paths,
     options_of,
-    stores_for,
     write_text,
 )
 from tb_dataplugin.cli.terminal import complain
@@ -38,24 +35,19 @@ class ReportCommand:
 
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
-        help_paths = "folders to search, or trace files"
-        parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=help_paths)
+        add_path_arguments(parser, "folders to search, or trace files")
         help_format = "default: text; html is the tab's page as one self-contained file"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
         add_steps_argument(parser)
-        add_cache_argument(parser)
-        add_links_argument(parser)
-        help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
         help_summary = "one line for each capture, worst first, and nothing else (text)"
         parser.add_argument("--summary", action="store_true", help=help_summary)
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=help_output)
+        help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
+        add_output_arguments(parser, help_output)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        traces = expand(arguments.paths, arguments.follow_links)
-        kept, status = open_all(traces, stores_for(arguments), options_of(arguments))
+        kept, status = open_paths(arguments, options_of(arguments))
         if kept:
-            check_output(arguments.output, [one.path for one in kept])
             _write(kept, arguments)
         return status
 
