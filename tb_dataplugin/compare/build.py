@@ -8,6 +8,7 @@ from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.flames import compare_flames
+from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
@@ -67,6 +68,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         parts=map(_quantity, compared.parts),
         stages=map(_quantity, compared.stages),
         settings=map(_setting, compared.settings),
+        lines=map(_lines, compare_lines(first, second)),
         diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, shared, verdict.outcome))),
         flames=map(flame_report, compare_flames(first, second, unit)),
     )
@@ -133,6 +135,31 @@ def _calls(calls: StageCalls) -> pb.StageCalls:
         change_us=calls.change_us,
         measure=calls.measure,
         speed_adjusted=calls.speed_adjusted,
+    )
+
+
+def _lines(found: LinesChange) -> pb.LinesChange:
+    return pb.LinesChange(
+        name=found.name,
+        samples_before=found.samples_before,
+        samples_after=found.samples_after,
+        functions=map(_line, found.functions),
+        lines=map(_line, found.lines),
+        text=found.text,
+    )
+
+
+def _line(found: LineChange) -> pb.LineChange:
+    return pb.LineChange(
+        name=found.name,
+        place_before=found.place_before,
+        place_after=found.place_after,
+        before=found.before,
+        after=found.after,
+        low=found.bounds.low,
+        high=found.bounds.high,
+        outcome=found.outcome,
+        text=change_text(found),
     )
 
 

@@ -12,13 +12,15 @@ from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, plural, unit_for
 
-MAX_STAGES, MAX_PARTS = 20, 12
+MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
+WORTH_A_LINE = 10
+"""Samples of a stage, from which it is said that they are too few."""
 
 
 def compare_text(comparison: pb.Comparison, style: Style = PLAIN) -> str:
     """The comparison, one section below the other."""
-    sections = (_head, _time, _parts, _stages, _settings, _diagnostics)
+    sections = (_head, _time, _parts, _stages, _lines, _settings, _diagnostics)
     comparison = harmless(comparison)
     with as_wide_as(style.width):
         lines = [line for section in sections for line in section(comparison, style)]
@@ -82,6 +84,26 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
         yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{_change(row):>10}   {words}"
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account"
+
+
+def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:
+    """The functions that changed most of each stage, and their lines where those say more."""
+    if not comparison.lines:
+        return
+    yield from _heading("Functions and lines   share of the time inside the stage, by samples; 95% interval", style)
+    for part in comparison.lines[:MAX_PARTS]:
+        if part.text and max(part.samples_before, part.samples_after) < WORTH_A_LINE:
+            continue
+        if part.text:
+            yield from _wrap(f"{part.name}: {part.text}", "  ", "    ")
+            continue
+        yield from _wrap(
+            f"{part.name}   {part.samples_before} samples before, {part.samples_after} after", "  ", "    "
+        )
+        for row in (*part.functions[:MAX_LINES], *part.lines[:MAX_LINES]):
+            yield from _wrap(f"{row.name}: {row.text}", "    ", "      ")
+    if any(row.text.endswith("*") for part in comparison.lines for row in (*part.functions, *part.lines)):
+        yield "  *: significant"
 
 
 def _change(row: pb.Quantity) -> str:

@@ -2893,6 +2893,7 @@ class Comparison(_message.Message):
     SETTINGS_FIELD_NUMBER: _builtins.int
     DIAGNOSTICS_FIELD_NUMBER: _builtins.int
     FLAMES_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
     schema_version: _builtins.int
     """2"""
     outcome: _builtins.str
@@ -2929,6 +2930,12 @@ class Comparison(_message.Message):
     def flames(self) -> _containers.RepeatedCompositeFieldContainer[Global___FlameChange]:
         """where both sides have sampled stacks: the whole pipeline, the training thread, then"""
 
+    @_builtins.property
+    def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___LinesChange]:
+        """stages, most time first
+        functions and lines of each stage that both sides sampled, then of the training thread
+        """
+
     def __init__(
         self,
         *,
@@ -2945,10 +2952,11 @@ class Comparison(_message.Message):
         settings: _abc.Iterable[Global___SettingChange] | None = ...,
         diagnostics: _abc.Iterable[Global___Diagnostic] | None = ...,
         flames: _abc.Iterable[Global___FlameChange] | None = ...,
+        lines: _abc.Iterable[Global___LinesChange] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "diagnostics", b"diagnostics", "evidence", b"evidence", "flames", b"flames", "outcome", b"outcome", "parts", b"parts", "schema_version", b"schema_version", "sentence", b"sentence", "settings", b"settings", "stages", b"stages", "time", b"time", "unit", b"unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "diagnostics", b"diagnostics", "evidence", b"evidence", "flames", b"flames", "lines", b"lines", "outcome", b"outcome", "parts", b"parts", "schema_version", b"schema_version", "sentence", b"sentence", "settings", b"settings", "stages", b"stages", "time", b"time", "unit", b"unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3059,6 +3067,98 @@ class FlameChange(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___FlameChange: _TypeAlias = FlameChange  # noqa: Y015
+
+@_typing.final
+class LinesChange(_message.Message):
+    """What part of a stage's time its functions and lines have on both sides."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SAMPLES_BEFORE_FIELD_NUMBER: _builtins.int
+    SAMPLES_AFTER_FIELD_NUMBER: _builtins.int
+    FUNCTIONS_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """"<kind>::<label>"; "training thread: host" """
+    samples_before: _builtins.int
+    samples_after: _builtins.int
+    text: _builtins.str
+    """why there are none: "too few samples, ..."; else "" """
+    @_builtins.property
+    def functions(self) -> _containers.RepeatedCompositeFieldContainer[Global___LineChange]:
+        """largest change first"""
+
+    @_builtins.property
+    def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___LineChange]: ...
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        samples_before: _builtins.int = ...,
+        samples_after: _builtins.int = ...,
+        functions: _abc.Iterable[Global___LineChange] | None = ...,
+        lines: _abc.Iterable[Global___LineChange] | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["functions", b"functions", "lines", b"lines", "name", b"name", "samples_after", b"samples_after", "samples_before", b"samples_before", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LinesChange: _TypeAlias = LinesChange  # noqa: Y015
+
+@_typing.final
+class LineChange(_message.Message):
+    """Shares are fractions of the stage's time. A line that moved in its file is the same line."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    PLACE_BEFORE_FIELD_NUMBER: _builtins.int
+    PLACE_AFTER_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """a function, or the line in words"""
+    place_before: _builtins.str
+    """"train.py:41"; "" where the side does not have it"""
+    place_after: _builtins.str
+    before: _builtins.float
+    after: _builtins.float
+    low: _builtins.float
+    """95% interval of after less before"""
+    high: _builtins.float
+    outcome: _builtins.str
+    """more | less | new | gone | not_significant | identical"""
+    text: _builtins.str
+    """"12.0% to 61.0% (+44 to +54 points) *" """
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        place_before: _builtins.str = ...,
+        place_after: _builtins.str = ...,
+        before: _builtins.float = ...,
+        after: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+        outcome: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "high", b"high", "low", b"low", "name", b"name", "outcome", b"outcome", "place_after", b"place_after", "place_before", b"place_before", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LineChange: _TypeAlias = LineChange  # noqa: Y015
 
 @_typing.final
 class ComparedRun(_message.Message):

@@ -1126,6 +1126,8 @@ export interface Comparison {
   diagnostics: Diagnostic[];
   /** where both sides have sampled stacks: the whole pipeline, the training thread, then */
   flames: FlameChange[];
+  /** stages, most time first */
+  lines: LinesChange[];
 }
 
 /** What changed in one tree of sampled stacks. Functions are joined by name and file; times are per unit of the comparison. */
@@ -1160,6 +1162,37 @@ export interface FlameChange {
   left_out: number;
   /** after - before is larger than error */
   changed: boolean[];
+}
+
+/** What part of a stage's time its functions and lines have on both sides. */
+export interface LinesChange {
+  /** "<kind>::<label>"; "training thread: host" */
+  name: string;
+  samples_before: number;
+  samples_after: number;
+  /** largest change first */
+  functions: LineChange[];
+  lines: LineChange[];
+  /** why there are none: "too few samples, ..."; else "" */
+  text: string;
+}
+
+/** Shares are fractions of the stage's time. A line that moved in its file is the same line. */
+export interface LineChange {
+  /** a function, or the line in words */
+  name: string;
+  /** "train.py:41"; "" where the side does not have it */
+  place_before: string;
+  place_after: string;
+  before: number;
+  after: number;
+  /** 95% interval of after less before */
+  low: number;
+  high: number;
+  /** more | less | new | gone | not_significant | identical */
+  outcome: string;
+  /** "12.0% to 61.0% (+44 to +54 points) *" */
+  text: string;
 }
 
 /** The captures of one training process: its windows share its luck, so they count as one run. */
@@ -3224,6 +3257,7 @@ export const Comparison: MessageFns<Comparison> = {
       flames: globalThis.Array.isArray(object?.flames)
         ? object.flames.map((e: any) => FlameChange.fromJSON(e))
         : [],
+      lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => LinesChange.fromJSON(e)) : [],
     };
   },
 };
@@ -3290,6 +3324,55 @@ export const FlameChange: MessageFns<FlameChange> = {
         ? globalThis.Number(object.left_out)
         : 0,
       changed: globalThis.Array.isArray(object?.changed) ? object.changed.map((e: any) => globalThis.Boolean(e)) : [],
+    };
+  },
+};
+
+export const LinesChange: MessageFns<LinesChange> = {
+  fromJSON(object: any): LinesChange {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      samples_before: isSet(object.samplesBefore)
+        ? globalThis.Number(object.samplesBefore)
+        : isSet(object.samples_before)
+        ? globalThis.Number(object.samples_before)
+        : 0,
+      samples_after: isSet(object.samplesAfter)
+        ? globalThis.Number(object.samplesAfter)
+        : isSet(object.samples_after)
+        ? globalThis.Number(object.samples_after)
+        : 0,
+      functions: globalThis.Array.isArray(object?.functions)
+        ? object.functions.map((e: any) => LineChange.fromJSON(e))
+        : [],
+      lines: globalThis.Array.isArray(object?.lines)
+        ? object.lines.map((e: any) => LineChange.fromJSON(e))
+        : [],
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+    };
+  },
+};
+
+export const LineChange: MessageFns<LineChange> = {
+  fromJSON(object: any): LineChange {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      place_before: isSet(object.placeBefore)
+        ? globalThis.String(object.placeBefore)
+        : isSet(object.place_before)
+        ? globalThis.String(object.place_before)
+        : "",
+      place_after: isSet(object.placeAfter)
+        ? globalThis.String(object.placeAfter)
+        : isSet(object.place_after)
+        ? globalThis.String(object.place_after)
+        : "",
+      before: isSet(object.before) ? globalThis.Number(object.before) : 0,
+      after: isSet(object.after) ? globalThis.Number(object.after) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : 0,
+      high: isSet(object.high) ? globalThis.Number(object.high) : 0,
+      outcome: isSet(object.outcome) ? globalThis.String(object.outcome) : "",
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
     };
   },
 };

@@ -1,0 +1,195 @@
+"""Functions and lines of each stage on both sides: what part of the stage's time each has, by samples of stacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final, Literal
+
+from tb_dataplugin.compare.quantity import Bounds
+from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import percent
+
+LineOutcome = Literal["more", "less", "new", "gone", "not_significant", "identical"]
+
+Z_95: Final = 1.96
+Z_NAMED: Final = 3.0
+"""Standard errors from which a change is named: of a hundred lines that stayed as they were, one in four comparisons
+would be by chance at least."""
+
+LEAST_SHARE: Final = 0.03
+"""Of the stage's time, on one side at least, from which a line is in the table."""
+
+MOST_ROWS: Final = 10
+"""Functions, and lines, of one stage."""
+
+Key = tuple[str, str, str]
+"""Function, file without its folders, and the line's text, or its number where that was not recorded; of a function "".
+A line that moved is the same line."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """Shares are of the stage's time; `bounds`: 95% interval of their difference, in the same fractions."""
+
+    name: str
+    place_before: str
+    place_after: str
+    before: float
+    after: float
+    bounds: Bounds
+    outcome: LineOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class LinesChange:
+    """One stage, or one part of the training thread's time. `text`: why there is nothing, "" where there is."""
+
+    name: str
+    samples_before: int
+    samples_after: int
+    functions: tuple[LineChange, ...]
+    lines: tuple[LineChange, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    share: float
+    variance: float
+    place: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A part of the time in all runs of a side."""
+
+    runs: tuple[tuple[pb.PartLines, ...], ...]
+
+    @property
+    def samples(self) -> int:
+        return sum(part.samples for run in self.runs for part in run)
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.runs) and all(any(part.lines for part in run) for run in self.runs)
+
+    def shares(self, key: Callable[[pb.Line], Key]) -> dict[Key, _Share]:
+        keys = {key(line): line for run in self.runs for part in run for line in part.lines}
+        return {each: self._share(each, line, key) for each, line in keys.items()}
+
+    def _share(self, wanted: Key, line: pb.Line, key: Callable[[pb.Line], Key]) -> _Share:
+        each = [_share_in(run, wanted, key) for run in self.runs]
+        mean = math.fsum(each) / len(each)
+        named = f"{line.function}" if not wanted[2] else line.text
+        return _Share(mean, max(_sampling(mean, self.samples), _between(each)), line.place, named)
+
+    def absent(self) -> _Share:
+        return _Share(0.0, _sampling(0.0, self.samples), "", "")
+
+
+def compare_lines(before: Sequence[Run], after: Sequence[Run]) -> tuple[LinesChange, ...]:
+    """Stages that both sides have samples of, most time first, then the training thread."""
+    sides = [_parts_of(runs) for runs in (before, after)]
+    names = [name for name in sides[0] if name in sides[1]]
+    return tuple(_compare(name, sides[0][name], sides[1][name]) for name in names)
+
+
+def _parts_of(runs: Sequence[Run]) -> dict[str, _Side]:
+    """By name; those that a run lacks are left out."""
+    tables = [_parts_of_run(run) for run in runs]
+    names = [name for name in tables[0] if all(name in table for table in tables)] if tables else []
+    return {name: _Side(tuple(tuple(table[name]) for table in tables)) for name in names}
+
+
+def _parts_of_run(run: Run) -> dict[str, list[pb.PartLines]]:
+    found: dict[str, list[pb.PartLines]] = {}
+    for capture in run.captures:
+        for part in capture.lines.stages:
+            found.setdefault(part.name, []).append(part)
+        for part in capture.lines.training:
+            found.setdefault(f"training thread: {part.name}", []).append(part)
+    return found
+
+
+def _compare(name: str, before: _Side, after: _Side) -> LinesChange:
+    if not before.is_known or not after.is_known:
+        text = f"too few samples, {before.samples} before and {after.samples} after"
+        return LinesChange(name, before.samples, after.samples, (), (), text)
+    functions, lines = (tuple(_changes(before, after, key)) for key in (_function, _line))
+    return LinesChange(name, before.samples, after.samples, functions, lines, "")
+
+
+def _changes(before: _Side, after: _Side, key: Callable[[pb.Line], Key]) -> Iterator[LineChange]:
+    """The largest change first."""
+    left, right = before.shares(key), after.shares(key)
+    pairs = [(left.get(each, before.absent()), right.get(each, after.absent())) for each in {**left, **right}]
+    found = [_change(*pair) for pair in pairs if max(share.share for share in pair) >= LEAST_SHARE]
+    yield from sorted(found, key=lambda one: (-abs(one.after - one.before), one.name))[:MOST_ROWS]
+
+
+def _change(before: _Share, after: _Share) -> LineChange:
+    difference, error = after.share - before.share, math.sqrt(before.variance + after.variance)
+    return LineChange(
+        name=after.name or before.name,
+        place_before=before.place,
+        place_after=after.place,
+        before=before.share,
+        after=after.share,
+        bounds=Bounds(max(-1.0, difference - Z_95 * error), min(1.0, difference + Z_95 * error)),
+        outcome=_outcome(before, after, abs(difference) > Z_NAMED * error),
+    )
+
+
+def _outcome(before: _Share, after: _Share, is_significant: bool) -> LineOutcome:
+    if (before.share, before.name) == (after.share, after.name):
+        return "identical"
+    if not is_significant:
+        return "not_significant"
+    if not before.place:
+        return "new"
+    if not after.place:
+        return "gone"
+    return "more" if after.share > before.share else "less"
+
+
+def _share_in(run: tuple[pb.PartLines, ...], wanted: Key, key: Callable[[pb.Line], Key]) -> float:
+    whole = math.fsum(part.time_us for part in run)
+    time = math.fsum(line.time_us for part in run for line in part.lines if key(line) == wanted)
+    return time / whole if whole else 0.0
+
+
+def _sampling(share: float, samples: int) -> float:
+    """Variance of a share of so many samples, near 0 and 1 as well (Agresti and Coull)."""
+    many = samples + Z_95**2
+    near = (share * samples + Z_95**2 / 2) / many
+    return near * (1 - near) / many
+
+
+def _between(shares: list[float]) -> float:
+    """Variance of the mean of several runs, by how much they differ; 0 of one."""
+    if len(shares) < 2:
+        return 0.0
+    mean = math.fsum(shares) / len(shares)
+    return math.fsum((share - mean) ** 2 for share in shares) / (len(shares) - 1) / len(shares)
+
+
+def _function(line: pb.Line) -> Key:
+    return line.function, PurePosixPath(line.file).name, ""
+
+
+def _line(line: pb.Line) -> Key:
+    return line.function, PurePosixPath(line.file).name, line.source or str(line.line)
+
+
+def change_text(found: LineChange) -> str:
+    """``12.0% to 61.0% (+44 to +54 points)``."""
+    if found.outcome == "identical":
+        return f"{percent(found.after)}, identical"
+    low, high = (f"{100 * end:+.0f}".replace("-", "−") for end in (found.bounds.low, found.bounds.high))
+    named = {"new": ", new", "gone": ", gone", "not_significant": ""}.get(found.outcome, " *")
+    return f"{percent(found.before)} to {percent(found.after)} ({low} to {high} points){named}"
