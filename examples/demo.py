@@ -155,6 +155,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10, help="training steps to record")
     parser.add_argument("--batches", type=int, default=8, help="batches to replay")
     parser.add_argument("--workers", type=int, default=WORKERS, help=f"DataLoader workers (default: {WORKERS})")
+    help_gpu = "also copy two real traces of a GPU to LOGDIR/gpu (default)"
+    parser.add_argument("--gpu-captures", action=argparse.BooleanOptionalAction, default=True, help=help_gpu)
     options = parser.parse_args()
 
     torch.manual_seed(0)
@@ -165,7 +167,8 @@ def main() -> None:
     train(loader, options.logdir / "demo-train", options.steps)
     print(f"Replay: {options.batches} batches of the same loader, without workers or training ...")
     annotate.replay(loader, options.logdir / "demo-replay", options.batches, progress=False)
-    add_gpu_captures(options.logdir / "gpu")
+    if options.gpu_captures:
+        add_gpu_captures(options.logdir / "gpu")
 
 
 if __name__ == "__main__":

@@ -66,9 +66,14 @@ class Report(Sequence[Capture]):
         return as_html(self._message, [timeline_of(kept) for kept in self._kept], self._title)
 
     def _repr_html_(self) -> str:
-        """For a notebook, in a frame: the page's styles and scripts stay inside."""
+        """For a notebook, in a frame without rights: the page's styles and scripts stay inside, and cannot reach it."""
         page = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 720px; border: 0"></iframe>'
+        rights = "allow-scripts allow-downloads allow-popups allow-modals"
+        return f'<iframe sandbox="{rights}" srcdoc="{page}" style="width: 100%; height: 720px; border: 0"></iframe>'
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """As `_repr_html_`, and for a console the terminal's text."""
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
 
 def read_report(paths: str | Path | Iterable[str | Path], steps: tuple[int, int] | None = None) -> Report:

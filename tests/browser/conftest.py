@@ -62,7 +62,17 @@ class Host:
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Live captures of the demo, without and with DataLoader workers; a trace of a real GPU and a built one."""
     root = tmp_path_factory.mktemp("logdir")
-    sizes = ["--photos", "48", "--batch-size", "4", "--batches", "3", "--data", str(root / ".data")]
+    sizes = [
+        "--photos",
+        "48",
+        "--batch-size",
+        "4",
+        "--batches",
+        "3",
+        "--data",
+        str(root / ".data"),
+        "--no-gpu-captures",
+    ]
     # With workers more steps than batches are prefetched: the window could else end before one is made in it.
     for logdir, workers, steps in ((root, "0", "4"), (root / "two", "2", "9")):
         counts = ["--workers", workers, "--steps", steps]

@@ -42,7 +42,14 @@ def test_folders_and_several_paths_are_reported_together(golden: Path, tmp_path:
 
 def test_a_notebook_shows_the_page_in_a_frame(golden: Path) -> None:
     shown = tb_dataplugin.read_report(golden / NAME)._repr_html_()
-    assert shown.startswith("<iframe srcdoc=") and shown.count('"') == 4
+    assert shown.startswith('<iframe sandbox="allow-scripts ') and shown.count('"') == 6
+    assert "allow-same-origin" not in shown
+
+
+def test_a_console_shows_the_text(golden: Path) -> None:
+    report = tb_dataplugin.read_report(golden / NAME)
+    shown = report._repr_mimebundle_()
+    assert (shown["text/plain"], shown["text/html"]) == (str(report), report._repr_html_())
 
 
 def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
