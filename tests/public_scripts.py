@@ -45,7 +45,10 @@ CORE: Final = (
 OTHERS: Final = (
     Script("ddp", launcher=_TORCHRUN, captures=2),
     Script("word_lm", unseen="no DataLoader was iterated"),
-    *map(Script, ("timm_train", "detection", "segmentation", "spawned", "unet", "char_rnn", "bert_finetune", "hf_trainer")),
+    *map(
+        Script,
+        ("timm_train", "detection", "segmentation", "spawned", "unet", "char_rnn", "bert_finetune", "hf_trainer"),
+    ),
     *map(Script, ("lightning_mnist", "accelerate_cv", "audio", "tabular", "graphs", "simclr", "webdataset_train")),
     *map(Script, ("train_val_best", "accumulate_amp", "notebook")),
 )
