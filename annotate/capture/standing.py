@@ -6,6 +6,8 @@ is at work:
 - ``torch.autograd.profiler.profile``, which every profiler of torch passes, those built earlier included:
   ``_prepare_trace``, ``_start_trace``, ``__exit__``, ``export_chrome_trace`` (`_HOOKS`);
 - ``__iter__`` and ``_get_iterator`` of DataLoader and of the classes of followed loaders (`workers.following`);
+- where `tb-dataplugin run` finds batches taken outside of the main thread, a hook on optimizer steps
+  (`recording.optimizer_steps`), until it has recorded;
 - in the workers of followed loaders, dormant hooks (`workers.standing`); their iterators carry a sampler and a collate
   function of ours, which hand everything on.
 
@@ -31,7 +33,7 @@ from annotate.capture.window import Recorded, Window, names_handed_out
 from annotate.hooks import marked
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
-from annotate.recording.boundaries import remove_hooks
+from annotate.recording.optimizer_steps import remove_hook
 from annotate.saying import guard, one_line, report_fault
 from annotate.signals import came_by_a_signal, undisturbed
 from annotate.trace import writer
@@ -86,7 +88,7 @@ class Standing:
         self.give_up()
         self._kept = self._kept_of = None
         try:
-            for end in (remove_hooks, self.workers.remove):
+            for end in (remove_hook, self.workers.remove):
                 with guard("annotate.off left a hook behind"):
                     end()
         finally:

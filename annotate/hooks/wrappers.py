@@ -20,6 +20,10 @@ _MOST: Final = 256
 """Objects that are looked at."""
 
 
+on_handed_on: Callable[[], None] | None = None
+"""Called when a generator of a loader's class has given its loop a batch (`waited_for`). It must not raise."""
+
+
 class Path(NamedTuple):
     """From what the loop iterates to the DataLoaders behind it."""
 
@@ -203,6 +207,8 @@ def waited_for(batches: Generator[Any, Any, Any], label: str) -> Generator[Any, 
             except StopIteration as end:
                 return end.value
             name = later
+            if on_handed_on is not None:
+                on_handed_on()
             yield batch
             del batch  # the loader may reuse its memory
     finally:

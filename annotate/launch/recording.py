@@ -28,6 +28,7 @@ from annotate.ending import at_end
 from annotate.hooks.patching import Patches
 from annotate.launch.notes import Notes, State
 from annotate.launch.order import Order, rank
+from annotate.launch.turns import Turns
 from annotate.launch.waiting import Taken, Waiting
 from annotate.saying import guard, one_line, shown, tell
 from annotate.trace import writer
@@ -37,8 +38,14 @@ from annotate.workers.standing import StandingEpoch
 _LOST: Final = "annotate does not record this program"
 THEIRS: Final = "the program's own profiler was at work"
 _ELSEWHERE: Final = (
-    "its batches are taken in a thread of their own, which does not train; loop over annotate.profile's prof.steps(...)"
+    "its batches are taken in a thread of their own, and no optimizer of torch's tells which thread trains; loop over "
+    "annotate.profile's prof.steps(...)"
 )
+_FED: Final = (
+    "the batches are taken in another thread than the one that trains, so how long the training waits for them is "
+    "unknown: loop over annotate.profile's prof.steps(...) to see it."
+)
+_ENDED: Final = "the thread that trained ended inside the window"
 _TRIES: Final = 3
 _BETWEEN_TRIES: Final = 10
 
@@ -59,9 +66,7 @@ class Recording:
         self._profiler: Profiler | None = None
         self._patches = Patches()
         self._pid = os.getpid()
-        self._main_thread: Final = threading.main_thread().ident
-        self._elsewhere = 0
-        """Batches that another thread has taken."""
+        self._turns: Final = Turns(self._turn)
         self._epoch: StandingEpoch | None = None
         self._current = Taken(0, 0, 0, None)
         """Of that epoch."""
@@ -69,17 +74,16 @@ class Recording:
     def begin(self) -> None:
         """Look at the batches from now on."""
         guest.receive(self)
-        self._standing.workers.on_any_batch = self._batch
+        self._standing.workers.on_any_batch = self._turns.batch
         self._standing.workers.on_exit = self._close
         at_end(self._at_exit)
         self.notes.write()
         if session.is_on():
             self._end("nothing", THEIRS)
 
-    def _batch(self, epoch: StandingEpoch) -> None:
-        """The loop has got a batch, or with zero workers asks for it."""
-        if get_ident() != self._main_thread:
-            self._elsewhere += 1
+    def _turn(self, epoch: StandingEpoch) -> None:
+        """The thread that trains has got a batch, or with zero workers asks for it; or it has trained on one."""
+        if self._profiler is not None and get_ident() != self._thread:  # two threads train
             return
         try:
             self._then(epoch)
@@ -164,6 +168,8 @@ class Recording:
         if kept.boundaries is not None:
             kept.boundaries = settled(*kept.boundaries, self._most_steps)
             kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
+        if self._turns.is_fed:
+            kept.notes.append(_FED)
         try:
             path = writer.pack_trace(profiler.export_chrome_trace, logdir)
         except OSError as error:
@@ -187,6 +193,7 @@ class Recording:
     def _end(self, state: State, reason: str = "") -> None:
         """Record nothing any more, and leave nothing behind. Harmless when that is so already."""
         self._standing.workers.on_any_batch = None
+        self._turns.end()
         self._epoch = None
         self._stop()
         if self.notes.state in ("waiting", "recording"):
@@ -222,8 +229,8 @@ class Recording:
     def _why(self) -> str:
         """Nothing was recorded; empty: the program ended too early."""
         if self.notes.state == "recording":
-            return "the window was lost"
-        return _ELSEWHERE if self._elsewhere and not self.notes.batches else ""
+            return _ENDED if self._thread != threading.main_thread().ident else "the window was lost"
+        return _ELSEWHERE if self._turns.elsewhere and not self.notes.batches else ""
 
     def _say(self) -> None:
         """What `run` says at the end, where there is no `run`; one line, of one rank."""
@@ -246,6 +253,7 @@ class Recording:
             self._end("nothing", why)
 
     def forget(self) -> None:
+        self._turns.end()
         self._standing.workers.on_any_batch = self._standing.workers.on_exit = None
 
     def wrote(self, path: str) -> None:

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from _thread import get_ident
 from time import perf_counter_ns
-from types import FrameType
-from typing import Any, Final
+from typing import Final
 
-from annotate.recording import callers
+from annotate.recording import callers, optimizer_steps
 from annotate.saying import guard
 from annotate.trace_format import StepSource
 
 _LOST: Final = "annotate does not see the optimizer's steps"
 _MOST: Final = 100_000
-
-
-_left_over: Final[list[Any]] = []
-"""Hooks to be removed."""
-
-
-def remove_hooks() -> None:
-    """Remove those of windows that have closed, unless an optimizer is about to call them: then the next time."""
-    if _left_over and not _is_stepping(sys.modules["torch.optim.optimizer"].__file__ or ""):
-        while _left_over:
-            _left_over.pop().remove()
 
 
 class Boundaries:
@@ -37,7 +24,6 @@ class Boundaries:
         self._is_batch_new = False
         self._batches: list[int] = []
         self._optimizer: list[int] = []
-        self._handle: Any = None
 
     def open(self) -> None:
         """The calling thread trains."""
@@ -45,19 +31,12 @@ class Boundaries:
         self._is_batch_new = False
         self._began, self._thread, self._is_open = perf_counter_ns(), get_ident(), True
         with guard(_LOST):
-            from torch.optim import optimizer
-
-            register = getattr(optimizer, "register_optimizer_step_post_hook", None)  # torch 2.0
-            if register is not None and self._handle is None and not _is_stepping(optimizer.__file__):
-                self._handle = register(self._stepped)
+            optimizer_steps.listen(self._stepped)
 
     def close(self) -> None:
         """Harmless when it is not open."""
         self._is_open = False
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            _left_over.append(handle)
-        remove_hooks()
+        optimizer_steps.ignore(self._stepped)
 
     def batch(self, now: int) -> None:
         """The loop got a batch, or with zero workers asked for it."""
@@ -65,7 +44,7 @@ class Boundaries:
             self._batches.append(now)
             self._is_batch_new = True
 
-    def _stepped(self, *args: object) -> None:
+    def _stepped(self) -> None:
         if self._is_batch_new and self._is_open and get_ident() == self._thread:
             self._is_batch_new = False
             self._optimizer.append(perf_counter_ns())
@@ -76,15 +55,3 @@ class Boundaries:
         if self._optimizer:
             return "optimizer", [self._began, *self._optimizer]
         return "batch", self._batches
-
-
-def _is_stepping(file: str) -> bool:
-    """Whether an optimizer's step is going on in this thread: then its hooks must not change, and one of the user's may
-    be what calls the profiler.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == file:
-            return True
-        frame = frame.f_back
-    return False

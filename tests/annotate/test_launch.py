@@ -309,8 +309,8 @@ NOTHING = {
 
 
 def without_torchs_own(err: str) -> list[str]:
-    """torch's profiler says when it starts and stops."""
-    return [line for line in err.splitlines() if not line.startswith("USDT:")]
+    """torch's profiler says when it starts and stops, and complains when that is not in the main thread."""
+    return [line for line in err.splitlines() if not line.startswith(("USDT:", "ERROR: External init callback"))]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -330,6 +330,46 @@ def test_a_program_is_what_it_is_without_us_and_is_recorded(name: str, tmp_path:
         assert "Slow" in {stage.label for stage in capture.stages}
         assert 0 < capture.steps.count <= 10
     assert "tensorboard --logdir" in ours.line
+
+
+FEEDING = (
+    """
+import queue, threading
+class Fed:
+    """
+    + '"""Iterates a loader in a thread of its own."""'
+    + """
+    def __init__(self, loader): self.loader = loader
+    def __iter__(self):
+        batches = queue.Queue(2)
+        threading.Thread(target=lambda: ([batches.put(batch) for batch in self.loader], batches.put(None))).start()
+        while (batch := batches.get()) is not None: yield batch
+def in_a_thread(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments); thread.start(); thread.join()
+"""
+)
+LOADER = "DataLoader(Photos(60), 2, num_workers=2, generator=torch.Generator().manual_seed(0))"
+THREADED = {
+    "trains in a thread": f"    in_a_thread(train, {LOADER})",
+    "is fed by a thread": f"    train(Fed({LOADER}))",
+    "is fed by a thread, in a thread": f"    in_a_thread(train, Fed({LOADER}))",
+}
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(COMMON + THREADED[name] + FEEDING + END)
+    alone = plain([sys.executable, str(file)], cwd=tmp_path)
+    ours = launched([sys.executable, str(file)], "--wait", "4", cwd=tmp_path, logdir=tmp_path / "runs")
+    assert (ours.status, ours.out) == (alone.status, alone.out)
+    assert without_torchs_own(ours.err) == without_torchs_own(alone.err)
+    [capture] = tb_dataplugin.read_report(tmp_path / "runs")
+    assert {"Slow", "Photos"} <= {stage.label for stage in capture.stages}
+    assert capture.steps.count == 10
+    is_fed = name != "trains in a thread"
+    assert capture.HasField("loader") is not is_fed
+    assert any("taken in another thread" in note.message for note in capture.diagnostics) is is_fed
 
 
 def test_the_environment_does_where_the_program_imports_annotate(tmp_path: Path) -> None:

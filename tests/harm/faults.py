@@ -230,7 +230,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "recording.boundaries:Boundaries.batch",
             "recording.boundaries:Boundaries.close",
             "recording.boundaries:Boundaries.found",
-            "recording.boundaries:remove_hooks",
+            "recording.optimizer_steps:remove_hook",
             "workers.following:hook_class",
         ),
     ),

@@ -1,0 +1,78 @@
+"""Which thread trains, and when it is its turn: torch's profiler records the thread that starts it.
+
+In most programs the main thread takes the batches, and each of them is a turn. Where other threads take batches it
+shows when an optimizer steps: a thread that has taken a batch before trains on its own, and its batches are the turns;
+one that has not is fed by the others, and its steps are. A loader class whose iterator is a generator (MONAI's
+ThreadDataLoader) shows it as well, whenever it hands on what another thread has taken.
+"""
+
+from __future__ import annotations
+
+import threading
+from _thread import get_ident
+from collections.abc import Callable
+from typing import Final
+
+from annotate.hooks import wrappers
+from annotate.recording import optimizer_steps
+from annotate.saying import guard
+from annotate.workers.standing import StandingEpoch
+
+_LOST: Final = "annotate does not record this program"
+
+
+class Turns:
+    """Told of each batch that is handed out, in any thread; calls `turn` in the thread that trains."""
+
+    def __init__(self, turn: Callable[[StandingEpoch], None]) -> None:
+        self._turn = turn
+        self._trains: int | None = threading.main_thread().ident
+        """The thread whose own batches are the turns."""
+        self._takers: set[int] = set()
+        """Threads that have taken a batch since one trained."""
+        self._latest: StandingEpoch | None = None
+        self._looks_around = False
+        self.elsewhere = 0
+        """Batches that were taken in other threads."""
+        self.is_fed = False
+        """The thread of the latest turn had its batch from another thread, and nothing shows how it waited for it."""
+
+    def batch(self, epoch: StandingEpoch) -> None:
+        """The calling thread has got a batch, or with zero workers asks for it."""
+        thread = get_ident()
+        self._takers.add(thread)
+        self._latest = epoch
+        if thread == self._trains:
+            self.is_fed = False
+            self._turn(epoch)
+            return
+        self.elsewhere += 1
+        if not self._looks_around:
+            self._looks_around = True
+            optimizer_steps.listen(self._stepped)
+            wrappers.on_handed_on = self._handed_on
+
+    def end(self) -> None:
+        """Look no more at what threads do. Harmless when that is so."""
+        if self._looks_around:
+            self._looks_around = False
+            optimizer_steps.ignore(self._stepped)
+            wrappers.on_handed_on = None
+        self._latest = None
+
+    def _stepped(self) -> None:
+        with guard(_LOST):
+            if get_ident() in self._takers:
+                self._trains, self._takers = get_ident(), set()
+            else:
+                self._got_one_of_others(is_fed=True)
+
+    def _handed_on(self) -> None:
+        with guard(_LOST):
+            if get_ident() not in self._takers:
+                self._got_one_of_others(is_fed=False)
+
+    def _got_one_of_others(self, *, is_fed: bool) -> None:
+        if self._takers and self._latest is not None:
+            self._takers, self.is_fed = set(), is_fed
+            self._turn(self._latest)

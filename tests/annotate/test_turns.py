@@ -1,0 +1,120 @@
+"""Which thread trains, of a program whose batches are taken in several."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import pytest
+import torch
+from torch.optim import optimizer
+
+from annotate.launch.turns import Turns
+from annotate.recording import optimizer_steps
+from annotate.workers.standing import StandingEpoch
+
+EPOCH = cast(StandingEpoch, object())
+MAIN = threading.main_thread().ident
+
+
+@pytest.fixture
+def seen() -> list[int | None]:
+    return []
+
+
+@pytest.fixture
+def turns(seen: list[int | None]) -> Iterator[Turns]:
+    found = Turns(lambda epoch: seen.append(threading.get_ident()))
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def model() -> torch.optim.Optimizer:
+    weight = torch.nn.Parameter(torch.zeros(1))
+    weight.grad = torch.ones(1)
+    return torch.optim.SGD([weight], 0.1)
+
+
+def elsewhere(*functions: Callable[[], Any]) -> int | None:
+    """Calls them in another thread, which it returns."""
+    thread = threading.Thread(target=lambda: [function() for function in functions])
+    thread.start()
+    thread.join()
+    return thread.ident
+
+
+def hooks() -> int:
+    return len(cast(Any, optimizer)._global_optimizer_post_hooks)
+
+
+def test_batches_of_the_main_thread_are_turns_and_torch_is_left_alone(turns: Turns, seen: list[int | None]) -> None:
+    for _ in range(3):
+        turns.batch(EPOCH)
+    assert seen == [MAIN] * 3
+    assert hooks() == 0
+
+
+def test_a_thread_that_takes_batches_and_trains_has_the_turns(
+    turns: Turns, seen: list[int | None], model: torch.optim.Optimizer
+) -> None:
+    def loop() -> None:
+        for _ in range(3):
+            turns.batch(EPOCH)
+            model.step()
+
+    thread = elsewhere(loop)
+    assert seen[-2:] == [thread] * 2
+    assert turns.elsewhere == 1
+    assert not turns.is_fed
+
+
+def test_a_thread_that_is_fed_has_its_turn_when_it_has_trained(
+    turns: Turns, seen: list[int | None], model: torch.optim.Optimizer
+) -> None:
+    for _ in range(3):
+        elsewhere(lambda: turns.batch(EPOCH))
+        model.step()
+    model.step()  # of another optimizer, or again: no new batch
+    assert seen == [MAIN] * 3
+    assert turns.is_fed
+
+
+def test_afterwards_torch_is_as_it_was(turns: Turns, model: torch.optim.Optimizer) -> None:
+    elsewhere(lambda: turns.batch(EPOCH))
+    model.step()
+    assert hooks() == 1
+    turns.end()
+    assert hooks() == 0
+
+
+def test_a_hook_stays_asleep_while_another_thread_may_be_about_to_call_it(
+    turns: Turns, seen: list[int | None], model: torch.optim.Optimizer
+) -> None:
+    elsewhere(lambda: turns.batch(EPOCH))
+    stepped, ended = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: (model.step(), stepped.set(), ended.wait()))
+    thread.start()
+    stepped.wait()
+    turns.end()
+    assert hooks() == 1
+    before = list(seen)
+    model.step()
+    ended.set()
+    thread.join()
+    assert seen == before
+    optimizer_steps.remove_hook()
+    assert hooks() == 0
+
+
+def test_a_fault_of_ours_costs_the_step_nothing(model: torch.optim.Optimizer) -> None:
+    def fails(epoch: StandingEpoch) -> None:
+        raise RuntimeError("planted")
+
+    turns = Turns(fails)
+    elsewhere(lambda: turns.batch(EPOCH))
+    with pytest.warns(RuntimeWarning, match="planted"):
+        model.step()
+    turns.end()
+    assert model.param_groups[0]["params"][0].item() == pytest.approx(-0.1)
