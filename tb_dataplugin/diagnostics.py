@@ -8,7 +8,17 @@ from typing import Literal
 from tb_dataplugin.words import first_clause
 
 Topic = Literal[
-    "window", "device", "loader", "steps", "stages", "wait_by_stage", "throughput", "workers", "file", "capture"
+    "window",
+    "device",
+    "loader",
+    "steps",
+    "stages",
+    "wait_by_stage",
+    "throughput",
+    "workers",
+    "lines",
+    "file",
+    "capture",
 ]
 """Which part of the report a diagnostic is about; `file`: oddities of the file, `capture`: notes of who captured."""
 

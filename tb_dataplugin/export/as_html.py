@@ -26,7 +26,7 @@ LIST_LENGTHS: Final = (None, 500, 100, 20)
 FEW: Final = 100
 """Length of lists from which flame graphs of single stages are left out as well."""
 
-LEFT_OUT: Final = "its flame graph was left out of this file, which would be too large; that of the whole pipeline is here"
+LEFT_OUT: Final = "its flame graph was left out, to keep this file small; that of the whole pipeline is here"
 
 _STATIC = Path(__file__).parent.parent / "static"
 
