@@ -11,7 +11,6 @@ from typing import Any, Final
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
-from tb_dataplugin.report.rows import as_rows, row_of
 from tb_dataplugin.timeline.lanes import TimelineSource
 
 MAX_BYTES: Final = 5_000_000
@@ -27,9 +26,7 @@ LIST_LENGTHS: Final = (None, 500, 100, 20)
 FEW: Final = 100
 """Length of lists from which flame graphs of single stages are left out as well."""
 
-LEFT_OUT: Final = (
-    "its flame graph was left out of this file, which would be too large; that of the whole pipeline is here"
-)
+LEFT_OUT: Final = "its flame graph was left out, to keep this file small; that of the whole pipeline is here"
 
 _STATIC = Path(__file__).parent.parent / "static"
 
@@ -43,9 +40,7 @@ def as_html(report: pb.Report, timelines: Sequence[TimelineSource | None], title
     report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
     room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(report_json.encode())
     slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
-    rows = _json(as_dict(as_rows(_row(capture, number) for number, capture in enumerate(report.captures))))
-    parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}]'
-    data = f'{{"title": {_json(title)}, {parts}}}'
+    data = f'{{"title": {_json(title)}, "report": {report_json}, "timelines": [{", ".join(slices)}]}}'
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -60,14 +55,6 @@ def as_html(report: pb.Report, timelines: Sequence[TimelineSource | None], title
 <script type="module">{_inert(script, "script")}</script>
 </body>
 </html>"""
-
-
-def _row(capture: pb.Capture, number: int) -> pb.CaptureRow:
-    """The page knows a capture that it carries by its number."""
-    row = row_of(capture)
-    run, _, name = capture.name.rpartition("/")
-    row.id, row.run, row.name = str(number), run or ".", name
-    return row
 
 
 def _json(value: Any) -> str:

@@ -16,6 +16,8 @@ from tests.conftest import GOLDEN
 
 pytestmark = pytest.mark.browser
 
+VIEWS = ("overview", "findings", "stages", "flame", "workers", "gaps")
+
 V100 = GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz"
 
 
@@ -50,7 +52,7 @@ def test_every_view_of_a_file_that_lies_on_disk(page: Any, tmp_path: Path) -> No
     assert plain(page.get_by_test_id("verdict").inner_text()) == report["verdict"]["sentence"]
     assert float(page.get_by_test_id("number-idle").get_attribute("data-value")) == report["devices"][0]["idle_us"]
     tabs = [tab.get_attribute("id") for tab in page.get_by_role("tab").all()]
-    assert tabs == ["tab-overview", "tab-findings", "tab-stages", "tab-workers", "tab-gaps"]  # no dead ones
+    assert tabs == [f"tab-{view}" for view in VIEWS]  # no dead ones
     for view in ("stages", "workers"):
         page.get_by_test_id(f"tab-{view}").click()
         page.get_by_test_id("unavailable-state").wait_for()
@@ -76,7 +78,7 @@ def test_all_views_are_printed_with_their_pictures_on_white_paper(page: Any, tmp
     page.goto((tmp_path / "report.html").as_uri())
     page.get_by_test_id("verdict").wait_for()
     told = page.evaluate(PRINTED)
-    assert told["views"] == [f"printed-{view}" for view in ("overview", "findings", "stages", "workers", "gaps")]
+    assert told["views"] == [f"printed-{view}" for view in VIEWS]
     assert (told["theme"], told["inked"], told["after"]) == ("light", True, 0)
     assert page.locator("html").get_attribute("data-theme") == "dark"
     assert len(page.pdf()) > 20_000

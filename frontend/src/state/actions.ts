@@ -43,7 +43,9 @@ import {
 } from "./atoms";
 import type { Place } from "./place";
 
+/** The tab of the stages leads to the table of all, also from the page of one. */
 export function selectView(next: View): void {
+  if (next === "stages" && view.value === "stages") showStage(null);
   view.value = next;
 }
 
@@ -53,7 +55,7 @@ export function showStage(name: string | null): void {
     shownStage.value = name;
     markedSpan.value = null;
     leaveFrame();
-    selectView("stages");
+    view.value = "stages";
   });
 }
 

@@ -1,3 +1,4 @@
+import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { Capture, StageDetail } from "../../src/contract/report";
 import * as atoms from "../../src/state/atoms";
@@ -49,6 +50,25 @@ it("opens from a row of the stages, by its button too, and leads back", () => {
   click(find("all-stages"));
   click(all("stage-row")[1]);
   expect(atoms.shownStage.value).toBe("transform::Mask");
+});
+
+it("leads back by the tab of the stages", () => {
+  atoms.shownStage.value = "transform::Mask";
+  open(CAPTURE, "stages");
+  click(find("tab-stages"));
+  expect(all("stage-row")).toHaveLength(2);
+});
+
+it("prints the table of all stages", () => {
+  atoms.shownStage.value = "transform::Mask";
+  open(CAPTURE, "stages");
+  act(() => {
+    atoms.printing.value = true;
+  });
+  expect(find("printed-stages").querySelectorAll("[data-testid=stage-row]")).toHaveLength(2);
+  act(() => {
+    atoms.printing.value = false;
+  });
 });
 
 it("folds a branch without opening its stage", () => {

@@ -93,3 +93,12 @@ def test_the_report_names_each_frame_as_people_do() -> None:
     assert tree.names[tree.file[row]] == "/home/me/train.py"
     assert tree.source[row] == -1
     assert tree.samples[row] > 500
+
+
+def test_why_lines_were_not_sampled_stands_in_the_report() -> None:
+    builder = lines_run(4)
+    builder.stacks([1.0], [[("f", "/home/me/f.py", 1)]], pid=7, why_not="reading memory is not permitted")
+    capture = capture_of(builder)
+    assert not capture.HasField("lines")
+    [note] = [note for note in capture.diagnostics if note.topic == "lines"]
+    assert note.message.endswith("reading memory is not permitted")

@@ -11,6 +11,7 @@ from tb_dataplugin.cli import main
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.pipeline import analyse, as_report
 from tb_dataplugin.report.report_pb2 import Gap
+from tests.lines_run import lines_run
 from tests.trace_builder import training_run
 
 NASTY = "transform::</script><script>alert(1)</script><!--"
@@ -89,3 +90,14 @@ def test_a_page_does_not_flood_a_terminal_but_goes_into_a_pipe(
         told = capsys.readouterr()
         assert (told.out, f"wrote {name}:" in told.err) == ("", True)
         assert embedded((tmp_path / name).read_text("utf-8"))["report"]["captures"][0]["name"] == "a"
+
+
+def test_a_report_too_large_loses_flame_graphs_of_stages_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = as_report([analyse(lines_run().trace()).capture])
+    whole = as_html(report, [None], "x")
+    monkeypatch.setattr("tb_dataplugin.export.as_html.MAX_BYTES", len(whole.encode()) + 8000)
+    lines = embedded(as_html(report, [None], "x"))["report"]["captures"][0]["lines"]
+    assert "tree" in lines["pipeline"]
+    assert lines["stages"] and not any("tree" in part for part in lines["stages"])
+    assert lines["stages"][0]["text"].startswith("its flame graph was left out")
+    assert "tree" in embedded(whole)["report"]["captures"][0]["lines"]["stages"][0]

@@ -3,7 +3,7 @@ import { exactUs, formatCount, plural } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { stageName } from "../../model/stage-tree";
-import { runs, shownStage } from "../../state/atoms";
+import { printing, runs, shownStage } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { snippet, UnavailableState } from "../../ui/states";
@@ -22,10 +22,10 @@ export function Stages({ capture, id }: { capture: Capture; id: string }) {
     );
   }
   const isKnown = name !== null && capture.stages.some((stage) => stageName(stage) === name);
-  if (isKnown) return <StagePage capture={capture} id={id} name={name} />;
+  if (isKnown && !printing.value) return <StagePage capture={capture} id={id} name={name} />;
   return (
     <>
-      {name !== null && (
+      {name !== null && !isKnown && (
         <p class="muted" role="status" data-testid="stage-unknown">
           This capture has no stage {name}. These are its stages:
         </p>
