@@ -26,7 +26,7 @@ export const light: Palette = {
   batch: "#D8D3C8",
   process: "#C9CFD6",
   "idle:data_wait": "#C0392B",
-  "idle:h2d": "#D55E00",
+  "idle:h2d": "#DB6100",
   "idle:launch": "#D9A400",
   "idle:sync": "#7D5BA6",
   "idle:host": "#8A8A8A",
