@@ -19,7 +19,7 @@ export const dark: Palette = {
   unrecorded: "#7C7C7C",
   other: "#5A5A5A",
   kernel: "#9DB0C8",
-  copy: "#6F8299",
+  copy: "#768AA3",
   operator: "#4A5578",
   runtime: "#8A9BD4",
   step: "#34383D",

@@ -28,7 +28,7 @@ export const light: Palette = {
   more: "#B35806",
   less: "#2166AC",
   "idle:data_wait": "#C0392B",
-  "idle:h2d": "#D55E00",
+  "idle:h2d": "#DB6100",
   "idle:launch": "#D9A400",
   "idle:sync": "#7D5BA6",
   "idle:host": "#8A8A8A",

@@ -12,8 +12,8 @@ const STAGE_COLORS: Readonly<Record<StageKind, Shades>> = {
   transform: { light: "#009E73", dark: "#3CC79B" },
   collate: { light: "#CC79A7", dark: "#E3A3C6" },
   transfer: { light: "#E69F00", dark: "#F2BC4C" },
-  h2d: { light: "#D55E00", dark: "#F08A45" },
-  user: { light: "#8C7B00", dark: "#D8C94A" },
+  h2d: { light: "#DB6100", dark: "#F08A45" },
+  user: { light: "#867600", dark: "#D8C94A" },
   wait: { light: "#9A9A9A", dark: "#7A7A7A" },
   sample: { light: "#B8C0CA", dark: "#59626D" },
 };

@@ -8,6 +8,8 @@ import {
   shortName,
   whenWords,
 } from "../model/captures";
+import { containsAll } from "../model/rows";
+import { SearchField } from "./search-field";
 
 type Props = {
   readonly captures: readonly CaptureEntry[];
@@ -35,11 +37,17 @@ function walk(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): v
   next.focus();
 }
 
+/** With more captures than this their list can be searched. */
+const SEARCHED = 8;
+
 /** The captures by run, newest first: a column beside the view, a fold above it on narrow screens. */
 export function CaptureList({ captures, current, open, turn, choose }: Props) {
   const focused = useSignal<string | null>(null);
   if (captures.length === 0) return null;
-  const stop = [focused.value, current?.id, captures[0]?.id].find((id) => captures.some((item) => item.id === id));
+  const search = useSignal("");
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = captures.filter((item) => containsAll(`${fullName(item)} ${entryWords(item)}`.toLowerCase(), words));
+  const stop = [focused.value, current?.id, shown[0]?.id].find((id) => shown.some((item) => item.id === id));
   return (
     <nav class="captures" aria-label="Captures" data-open={open}>
       <button type="button" class="captures-toggle" aria-expanded={open} data-testid="captures-toggle" onClick={turn}>
@@ -49,7 +57,12 @@ export function CaptureList({ captures, current, open, turn, choose }: Props) {
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys come from the buttons inside */}
       <div class="captures-list" onKeyDown={walk}>
         <h2>Captures</h2>
-        {groupByRun(captures).map((group) => (
+        {captures.length > SEARCHED && (
+          <p class="captures-search">
+            <SearchField label="Search captures by name" text={search} shown={shown.length} all={captures.length} />
+          </p>
+        )}
+        {groupByRun(shown).map((group) => (
           <section key={group.run}>
             <h3 title={group.run}>{group.run === "." ? "(log directory)" : group.run}</h3>
             <ul>

@@ -5,6 +5,7 @@ import { chooseTimeUnit, exactUs, formatDuration, inUnit, type TimeUnit } from "
 import { deviceName } from "../model/parts";
 import { shareWords } from "../model/shares";
 import { meaningOf } from "../model/words";
+import { PictureMenu } from "./picture-menu";
 import { ShareBar } from "./share-bar";
 import { fillClass, fillStyle, Swatch } from "./swatch";
 
@@ -30,6 +31,7 @@ export function CauseBar({ device, windowUs, chosen = null, choose }: Props) {
         <span class="muted">
           {formatDuration(device.busy_us)} busy, {formatDuration(device.idle_us)} idle, of {formatDuration(wholeUs)}
         </span>
+        <PictureMenu name={`Where the window went ${deviceName(device)}`} />
       </figcaption>
       <ShareBar
         parts={[busy, ...causes.map((part) => ({ ...part, name: `idle: ${part.name}` }))]}

@@ -1,6 +1,7 @@
 import type { Part } from "../model/causes";
 import { chooseTimeUnit, exactUs, inUnit } from "../model/format";
 import { shareWords } from "../model/shares";
+import { DataTable, Rows, Th } from "./data-table";
 import { fillClass, fillStyle } from "./swatch";
 
 type Props = {
@@ -17,7 +18,7 @@ export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
   const unit = chooseTimeUnit(parts.map((part) => part.us));
   const largest = Math.max(1e-9, ...parts.map((part) => part.us));
   return (
-    <table class="parts" data-testid={testId}>
+    <DataTable name={caption} class="parts" testId={testId}>
       <caption>{caption}</caption>
       <thead>
         <tr>
@@ -27,33 +28,31 @@ export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
           <th scope="col">
             <span class="offscreen">Bar</span>
           </th>
-          <th scope="col" class="num">
-            {unit}
-          </th>
-          <th scope="col" class="num">
-            {of}
-          </th>
+          <Th column="us" label={unit} />
+          <Th column="share" label={of} />
         </tr>
       </thead>
       <tbody>
-        {parts.map((part) => (
-          <tr key={part.name}>
-            <th scope="row" class="parts-name" title={part.name}>
-              {part.name}
-            </th>
-            <td class="parts-bar">
-              <span
-                class={`bar ${fillClass(part.token)}`}
-                style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }}
-              />
-            </td>
-            <td class="num" data-value={part.us} title={exactUs(part.us)}>
-              {inUnit(part.us, unit)}
-            </td>
-            <td class="num">{shareWords(part.us, wholeUs)}</td>
-          </tr>
-        ))}
+        <Rows>
+          {parts.map((part) => (
+            <tr key={part.name}>
+              <th scope="row" class="parts-name" title={part.name}>
+                {part.name}
+              </th>
+              <td class="parts-bar">
+                <span
+                  class={`bar ${fillClass(part.token)}`}
+                  style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }}
+                />
+              </td>
+              <td class="num" data-value-us={part.us} data-value={part.us} title={exactUs(part.us)}>
+                {inUnit(part.us, unit)}
+              </td>
+              <td class="num">{shareWords(part.us, wholeUs)}</td>
+            </tr>
+          ))}
+        </Rows>
       </tbody>
-    </table>
+    </DataTable>
   );
 }

@@ -9,6 +9,7 @@ import { type LaneRows, type TimelineModel, tokensIn } from "../model/lanes";
 import type { TimeRange } from "../model/time-scale";
 import { stageLabel } from "../model/words";
 import { TOKENS } from "../theme/tokens";
+import { PictureMenu } from "./picture-menu";
 import { RangeBar } from "./range-bar";
 import { Legend, Swatch } from "./swatch";
 import { Tooltip } from "./tooltip";
@@ -73,6 +74,7 @@ export function Timeline(props: Props) {
       <div class="table-head">
         <h2>Timeline</h2>
         <FoldSwitch lanes={whole.lanes} folded={folded} foldAll={props.foldAll} />
+        <PictureMenu name="Timeline" />
       </div>
       <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />
       <div class="canvas-frame">

@@ -11,6 +11,7 @@ import {
   type TimeUnit,
 } from "../../model/format";
 import { selectCapture, selectView } from "../../state/actions";
+import { DataTable } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { useSort } from "../../ui/use-sort";
@@ -37,7 +38,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
   return (
     <>
       <div class="scroll-x">
-        <table class="rows" data-testid="row-table">
+        <DataTable name="All captures" class="rows" testId="row-table">
           <thead>
             <tr>
               <SortHeader label="Capture" numeric={false} {...head("capture")} />
@@ -54,7 +55,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
               <Row key={row.id} row={row} unit={unit} current={row.id === current} />
             ))}
           </tbody>
-        </table>
+        </DataTable>
       </div>
       {rows.length > most && (
         <button type="button" onClick={() => setMost(most + 10 * FIRST_ROWS)}>

@@ -3,6 +3,7 @@ import type { CaptureRow } from "../../contract/report";
 import { formatPercent, plural } from "../../model/format";
 import { selectCapture, selectView } from "../../state/actions";
 import { cssColor } from "../../theme/tokens";
+import { PictureMenu } from "../../ui/picture-menu";
 import { Legend } from "../../ui/swatch";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
@@ -35,6 +36,7 @@ export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] 
         <h2>Trend: {run === "." ? "log directory" : run}</h2>
         <Legend items={lines} />
         <span class="muted">{plural(rows.length, "capture")}, oldest first; share of the window</span>
+        <PictureMenu name={`Trend ${run}`} />
       </figcaption>
       <svg
         width={widthPx}

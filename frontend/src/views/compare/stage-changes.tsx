@@ -1,7 +1,7 @@
 import type { Comparison, Quantity } from "../../contract/report";
 import { chooseTimeUnit, formatChange, type TimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
-import { Explained } from "../../ui/explained";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { IntervalCell, IntervalPicture, isSignificant, OutcomeCell, reachOf } from "./intervals";
@@ -19,38 +19,28 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
     <section>
       <h2>Stages</h2>
       <div class="scroll-x">
-        <table class="stages compare-stages" data-testid="stage-changes">
+        <DataTable name="Stages before and after" class="stages compare-stages" testId="stage-changes">
           <thead>
             <tr>
-              <th scope="col">Stage</th>
-              <th scope="col" class="num">
-                <Explained text="Mean self time per call">
-                  Before<span class="unit">, {unit}</span>
-                </Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="Mean self time per call">
-                  After<span class="unit">, {unit}</span>
-                </Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text={TYPICAL}>Change</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text={TYPICAL}>95% interval</Explained>
-              </th>
+              <Th column="stage" label="Stage" numeric={false} />
+              <Th column="before" label="Before" unit={unit} title="Mean self time per call" />
+              <Th column="after" label="After" unit={unit} title="Mean self time per call" />
+              <Th column="change" label="Change" title={TYPICAL} />
+              <Th column="interval" label="95% interval" title={TYPICAL} />
               <th scope="col" class="interval-head">
                 <span class="offscreen">Change and its interval as a picture</span>
               </th>
-              <th scope="col">Outcome</th>
+              <Th column="outcome" label="Outcome" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {stages.map((row) => (
-              <StageLine key={row.name} row={row} unit={unit} reach={reach} />
-            ))}
+            <Rows>
+              {stages.map((row) => (
+                <StageLine key={row.name} row={row} unit={unit} reach={reach} />
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </div>
     </section>
   );

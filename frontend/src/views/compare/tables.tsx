@@ -1,6 +1,7 @@
 import type { Quantity, SettingChange } from "../../contract/report";
 import { chooseTimeUnit, formatChange } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { Scroll } from "../../ui/scroll";
 import { IntervalCell, isSignificant, OutcomeCell } from "./intervals";
@@ -13,44 +14,38 @@ export function PartTable({ parts, title }: { parts: readonly Quantity[]; title:
     <section>
       <h2>{title}</h2>
       <Scroll label={title}>
-        <table class="stages compare-stages" data-testid="part-changes">
+        <DataTable name={title} class="stages compare-stages" testId="part-changes">
           <thead>
             <tr>
-              <th scope="col">Part</th>
-              <th scope="col" class="num">
-                Before<span class="unit">, {unit}</span>
-              </th>
-              <th scope="col" class="num">
-                After<span class="unit">, {unit}</span>
-              </th>
-              <th scope="col" class="num">
-                Change
-              </th>
-              <th scope="col" class="num">
-                95% interval
-              </th>
-              <th scope="col">Outcome</th>
+              <Th column="part" label="Part" numeric={false} />
+              <Th column="before" label="Before" unit={unit} />
+              <Th column="after" label="After" unit={unit} />
+              <Th column="change" label="Change" />
+              <Th column="interval" label="95% interval" />
+              <Th column="outcome" label="Outcome" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {parts.map((part) => (
-              <tr
-                key={part.name}
-                data-testid="part-change"
-                data-part={part.name}
-                data-significant={isSignificant(part)}>
-                <th scope="row">{part.title}</th>
-                <TimeCell us={part.before_us} unit={unit} reason="Not recorded before." />
-                <TimeCell us={part.after_us} unit={unit} reason="Not recorded after." />
-                <td class="num" data-value={part.change}>
-                  {part.change === undefined ? <Unknown reason={part.interval_text} /> : formatChange(part.change)}
-                </td>
-                <IntervalCell quantity={part} />
-                <OutcomeCell quantity={part} />
-              </tr>
-            ))}
+            <Rows>
+              {parts.map((part) => (
+                <tr
+                  key={part.name}
+                  data-testid="part-change"
+                  data-part={part.name}
+                  data-significant={isSignificant(part)}>
+                  <th scope="row">{part.title}</th>
+                  <TimeCell us={part.before_us} unit={unit} reason="Not recorded before." />
+                  <TimeCell us={part.after_us} unit={unit} reason="Not recorded after." />
+                  <td class="num" data-value={part.change}>
+                    {part.change === undefined ? <Unknown reason={part.interval_text} /> : formatChange(part.change)}
+                  </td>
+                  <IntervalCell quantity={part} />
+                  <OutcomeCell quantity={part} />
+                </tr>
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </Scroll>
     </section>
   );
@@ -65,24 +60,26 @@ export function SettingTable({ settings }: { settings: readonly SettingChange[] 
           No recorded setting changed.
         </p>
       ) : (
-        <table class="settings" data-testid="setting-changes">
+        <DataTable name="Settings that changed" class="settings" testId="setting-changes">
           <thead>
             <tr>
-              <th scope="col">Setting</th>
-              <th scope="col">Before</th>
-              <th scope="col">After</th>
+              <Th column="setting" label="Setting" numeric={false} />
+              <Th column="before" label="Before" numeric={false} />
+              <Th column="after" label="After" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {settings.map(({ name, title, before, after }) => (
-              <tr key={name} data-testid="setting-change" data-setting={name}>
-                <th scope="row">{title}</th>
-                <td>{before}</td>
-                <td>{after}</td>
-              </tr>
-            ))}
+            <Rows>
+              {settings.map(({ name, title, before, after }) => (
+                <tr key={name} data-testid="setting-change" data-setting={name}>
+                  <th scope="row">{title}</th>
+                  <td>{before}</td>
+                  <td>{after}</td>
+                </tr>
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       )}
     </section>
   );

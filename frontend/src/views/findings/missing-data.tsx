@@ -1,5 +1,6 @@
 import type { Capture } from "../../contract/report";
 import { formatCount } from "../../model/format";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 
 /** Data that the trace lacks and warnings about it; then the checks that stayed inconclusive, each with its reason. */
 export function MissingData({ capture: { abstained, diagnostics } }: { capture: Capture }) {
@@ -18,22 +19,24 @@ export function MissingData({ capture: { abstained, diagnostics } }: { capture: 
         </ul>
       )}
       {abstained.length > 0 && (
-        <table class="abstained" data-testid="abstained">
+        <DataTable name="Inconclusive checks" class="abstained" testId="abstained">
           <thead>
             <tr>
-              <th scope="col">Inconclusive check</th>
-              <th scope="col">Why</th>
+              <Th column="check" label="Inconclusive check" numeric={false} />
+              <Th column="why" label="Why" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {abstained.map(({ rule, title, reason }) => (
-              <tr key={rule} data-testid="abstention" data-rule={rule}>
-                <th scope="row">{title}</th>
-                <td>{reason}</td>
-              </tr>
-            ))}
+            <Rows>
+              {abstained.map(({ rule, title, reason }) => (
+                <tr key={rule} data-testid="abstention" data-rule={rule}>
+                  <th scope="row">{title}</th>
+                  <td>{reason}</td>
+                </tr>
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       )}
     </section>
   );

@@ -15,6 +15,7 @@ import { shareWords } from "../../model/shares";
 import { stageLabel } from "../../model/words";
 import { gapRows, gapSort } from "../../state/atoms";
 import { GapCauses } from "../../ui/cause-bar";
+import { DataTable } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
@@ -49,7 +50,7 @@ export function GapTable({ device, cause, chosen }: Props) {
         {coverWords(device, gaps, cause)}
       </p>
       <div class="scroll-x">
-        <table class="gaps" data-testid="gap-table">
+        <DataTable name="Idle gaps" class="gaps" testId="gap-table">
           <thead>
             <tr>
               <Head column="start_us" label="Start" unit={units.start} />
@@ -76,7 +77,7 @@ export function GapTable({ device, cause, chosen }: Props) {
               <GapLine key={gap.start_us} gap={gap} units={units} idleUs={device.idle_us} current={gap === chosen} />
             ))}
           </tbody>
-        </table>
+        </DataTable>
       </div>
       {rows.length < gaps.length && (
         <button type="button" class="link" data-testid="more-gaps" onClick={() => (gapRows.value = gaps.length)}>

@@ -2,6 +2,7 @@ import type { Throughput } from "../../contract/report";
 import { RATES } from "../../contract/words";
 import { exactNumber, significant } from "../../model/format";
 import { labelOf } from "../../model/words";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { fillStyle } from "../../ui/swatch";
 
 type Rate = { readonly name: string; readonly perS: number | undefined; readonly token: string };
@@ -19,7 +20,7 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
   if (known.length < 2) return null;
   const largest = Math.max(...known.map((rate) => rate.perS ?? 0), 1e-9);
   return (
-    <table class="parts rates" data-testid="rates">
+    <DataTable name="What each part could sustain alone" class="parts rates" testId="rates">
       <caption>What each part could sustain alone</caption>
       <thead>
         <tr>
@@ -29,26 +30,26 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
           <th scope="col">
             <span class="offscreen">Bar</span>
           </th>
-          <th scope="col" class="num">
-            samples/s
-          </th>
+          <Th column="rate" label="samples/s" />
         </tr>
       </thead>
       <tbody>
-        {known.map(({ name, perS = 0, token }) => (
-          <tr key={name}>
-            <th scope="row" class="parts-name">
-              {name}
-            </th>
-            <td class="parts-bar">
-              <span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} />
-            </td>
-            <td class="num" data-value={perS} title={`${exactNumber(perS)} samples per second`}>
-              {significant(perS)}
-            </td>
-          </tr>
-        ))}
+        <Rows>
+          {known.map(({ name, perS = 0, token }) => (
+            <tr key={name}>
+              <th scope="row" class="parts-name">
+                {name}
+              </th>
+              <td class="parts-bar">
+                <span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} />
+              </td>
+              <td class="num" data-value={perS} title={`${exactNumber(perS)} samples per second`}>
+                {significant(perS)}
+              </td>
+            </tr>
+          ))}
+        </Rows>
       </tbody>
-    </table>
+    </DataTable>
   );
 }

@@ -3,6 +3,7 @@ import { SETTINGS } from "../../contract/words";
 import { formatBytes, formatCount, formatDuration, plural, significant } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { labelOf } from "../../model/words";
+import { DataTable } from "../../ui/data-table";
 
 type Row = { readonly name: string; readonly value: string; readonly exact?: number };
 
@@ -97,19 +98,21 @@ export function Settings({ capture }: { capture: Capture }) {
       <h2>Settings and environment</h2>
       <div class="columns narrow">
         {groups.map((group) => (
-          <table key={group.title} class="settings">
-            <caption>{group.title}</caption>
-            <tbody>
-              {group.rows.map((row) => (
-                <tr key={row.name}>
-                  <th scope="row">{row.name}</th>
-                  <td class="num" data-value={row.exact}>
-                    {row.value}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <div key={group.title}>
+            <DataTable name={`Settings: ${group.title}`} class="settings">
+              <caption>{group.title}</caption>
+              <tbody>
+                {group.rows.map((row) => (
+                  <tr key={row.name}>
+                    <th scope="row">{row.name}</th>
+                    <td class="num" data-value={row.exact}>
+                      {row.value}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </DataTable>
+          </div>
         ))}
       </div>
       <p class="muted file">

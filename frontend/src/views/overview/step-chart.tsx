@@ -6,6 +6,7 @@ import { type StepBar, stackKeys, stepStack } from "../../model/steps";
 import { niceStep, ticks } from "../../model/time-scale";
 import { printing } from "../../state/atoms";
 import { cssColor, isHatched } from "../../theme/tokens";
+import { PictureMenu } from "../../ui/picture-menu";
 import { StepFields } from "../../ui/step-fields";
 import { Legend, Swatch } from "../../ui/swatch";
 import { Tooltip } from "../../ui/tooltip";
@@ -44,6 +45,7 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
           </p>
         )}
         {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
+        <PictureMenu name="Steps" />
       </figcaption>
       {canChoose && <Fields steps={steps} selection={selection} />}
       <svg

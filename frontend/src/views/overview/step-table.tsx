@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { Step, Steps } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit } from "../../model/format";
 import { type StepPart, stackKeys, stepStack } from "../../model/steps";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 
 /** Columns of the table: what the bars and the line show. */
 function tableColumns(step: Step, waitKnown: boolean, keys: readonly Omit<StepPart, "us">[]): StepPart[] {
@@ -29,31 +30,32 @@ export function StepTable({ steps, waitKnown }: { steps: Steps; waitKnown: boole
       }}>
       <summary>Steps as a table</summary>
       {open.value && first !== undefined && (
-        <table class="steps-table">
+        <DataTable name="Steps" class="steps-table">
           <thead>
             <tr>
-              <th scope="col">Step</th>
+              <Th column="step" label="Step" numeric={false} />
               {tableColumns(first, waitKnown, keys).map((part) => (
-                <th key={part.key} scope="col" class="num">
-                  {capitalised(part.label)}
-                  <span class="unit">, {unit}</span>
-                </th>
+                <Th key={part.key} column={part.key} label={capitalised(part.label)} unit={unit} />
               ))}
             </tr>
           </thead>
           <tbody>
-            {steps.items.map((step) => (
-              <tr key={step.number} data-testid="step-row" data-step={step.number}>
-                <th scope="row">{step.number}</th>
-                {tableColumns(step, waitKnown, keys).map(({ key, us }) => (
-                  <td key={key} class="num" data-column={key} data-value-us={us} title={exactUs(us)}>
-                    {inUnit(us, unit)}
-                  </td>
-                ))}
-              </tr>
-            ))}
+            <Rows>
+              {steps.items.map((step) => (
+                <tr key={step.number} data-testid="step-row" data-step={step.number}>
+                  <th scope="row" data-value={step.number}>
+                    {step.number}
+                  </th>
+                  {tableColumns(step, waitKnown, keys).map(({ key, us }) => (
+                    <td key={key} class="num" data-column={key} data-value-us={us} title={exactUs(us)}>
+                      {inUnit(us, unit)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       )}
     </details>
   );

@@ -1,13 +1,17 @@
+import { useSignal } from "@preact/signals";
 import type { Capture, Stage } from "../../contract/report";
 import { formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
+import { containsAll } from "../../model/rows";
 import { shareWords } from "../../model/shares";
 import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow, stageName } from "../../model/stage-tree";
 import { showStage } from "../../state/actions";
 import { stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
+import { DataTable } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
+import { SearchField } from "../../ui/search-field";
 import { SortHeader } from "../../ui/sort-header";
 import { Bars, BytesCell, LimitCell, ReplayCells, StageName } from "./stage-cells";
 import {
@@ -25,23 +29,29 @@ import {
 export function StageTable({ capture }: { capture: Capture }) {
   const { stages } = capture;
   const [units, known, flat, sort] = [unitsOf(stages), knownOf(stages), stagesFlat.value, stageSort.value];
-  const rows = flat ? flatRows(stages, sort) : nestedRows(buildTree(stages), sort, stagesFolded.value);
+  const search = useSignal("");
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const isFlat = flat || words.length > 0;
+  const rows = (isFlat ? flatRows(stages, sort) : nestedRows(buildTree(stages), sort, stagesFolded.value)).filter(
+    ({ key }) => containsAll(key.toLowerCase(), words),
+  );
   const largestUs = Math.max(1e-9, ...stages.map((stage) => stage.total_us));
   return (
     <section>
       <div class="table-head">
         <h2>Stages</h2>
         <NestSwitch flat={flat} />
+        <SearchField label="Search stages" text={search} shown={rows.length} all={stages.length} />
       </div>
       <div class="scroll-x stage-scroll">
-        <table class={tableClass(known)} data-testid="stage-table">
+        <DataTable name="Stages" class={tableClass(known)} testId="stage-table">
           <StageHead units={units} known={known} waitTitle={waitTitle(capture)} />
           <tbody>
             {rows.map((row) => (
-              <StageLine key={row.key} {...{ row, units, largestUs, capture, flat, known }} />
+              <StageLine key={row.key} {...{ row, units, largestUs, capture, known }} flat={isFlat} />
             ))}
           </tbody>
-        </table>
+        </DataTable>
       </div>
     </section>
   );

@@ -6,6 +6,7 @@ import { stageName } from "../../model/stage-tree";
 import { printing, runs, shownStage } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { PictureMenu } from "../../ui/picture-menu";
 import { snippet, UnavailableState } from "../../ui/states";
 import { fillClass, fillStyle, Swatch } from "../../ui/swatch";
 import { StagePage } from "../stage/stage-page";
@@ -83,6 +84,7 @@ function KindStrip({ byKind }: { byKind: Readonly<Record<string, number>> }) {
     <figure class="strip-figure">
       <figcaption>
         <h2>Self time by stage kind</h2>
+        <PictureMenu name="Self time by stage kind" />
       </figcaption>
       <div class="strip" role="img" aria-label={kinds.map(([kind, us]) => `${kind} ${shareWords(us, sum)}`).join(", ")}>
         {kinds.map(([kind, us]) => (

@@ -4,6 +4,7 @@ import { chooseTimeUnit, formatCount, plural, type TimeUnit } from "../../model/
 import type { LoaderPart } from "../../model/workers";
 import { batchRows, batchSort, selectedBatch } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
+import { DataTable } from "../../ui/data-table";
 import { SortHeader } from "../../ui/sort-header";
 import { showBatch } from "./show-batch";
 
@@ -54,7 +55,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
         {coverWords(capture, part)} Choose one to see in the timeline who built it and who waited for it.
       </p>
       <div class="scroll-x">
-        <table class="gaps batches" data-testid="batch-table">
+        <DataTable name="Batches" class="gaps batches" testId="batch-table">
           <thead>
             <tr>
               <Head column="number" label="Batch" />
@@ -74,7 +75,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
               <BatchLine key={batchKey(batch)} batch={batch} unit={unit} />
             ))}
           </tbody>
-        </table>
+        </DataTable>
       </div>
       {left > 0 && (
         <button type="button" class="link" data-testid="more-batches" onClick={() => (batchRows.value += MORE_ROWS)}>

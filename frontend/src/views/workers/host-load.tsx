@@ -1,6 +1,7 @@
 import type { LoadRow } from "../../contract/report";
 import { valueWords } from "../../model/counters";
 import { exactNumber } from "../../model/format";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Scroll } from "../../ui/scroll";
 
 type Column = "mean" | "low" | "high";
@@ -13,39 +14,35 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
     <section>
       <h2>Host and device load</h2>
       <Scroll label="Host and device load">
-        <table class="host-load" data-testid="host-load">
+        <DataTable name="Host and device load" class="host-load" testId="host-load">
           <thead>
             <tr>
-              <th scope="col">Over the window</th>
-              <th scope="col" class="num">
-                Mean
-              </th>
-              <th scope="col" class="num">
-                Min
-              </th>
-              <th scope="col" class="num">
-                Max
-              </th>
+              <Th column="title" label="Over the window" numeric={false} />
+              <Th column="mean" label="Mean" />
+              <Th column="low" label="Min" />
+              <Th column="high" label="Max" />
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
-              <tr key={row.title} data-testid="load-row" data-counter={row.counter}>
-                <th scope="row">{row.title}</th>
-                {COLUMNS.map((column) => (
-                  <td
-                    key={column}
-                    class="num"
-                    data-column={column}
-                    data-value={row[column]}
-                    title={`${exactNumber(row[column])} ${row.unit}`}>
-                    {valueWords(row[column], row.unit)}
-                  </td>
-                ))}
-              </tr>
-            ))}
+            <Rows>
+              {rows.map((row) => (
+                <tr key={row.title} data-testid="load-row" data-counter={row.counter}>
+                  <th scope="row">{row.title}</th>
+                  {COLUMNS.map((column) => (
+                    <td
+                      key={column}
+                      class="num"
+                      data-column={column}
+                      data-value={row[column]}
+                      title={`${exactNumber(row[column])} ${row.unit}`}>
+                      {valueWords(row[column], row.unit)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </Scroll>
     </section>
   );

@@ -5,6 +5,7 @@ import { gutterPx } from "../../model/lane-layout";
 import { type Corner, deepest, rowAtTime, stepCorners } from "../../model/queue";
 import { pxToUs, type TimeScale, usToPx } from "../../model/time-scale";
 import { range, timeline } from "../../state/atoms";
+import { PictureMenu } from "../../ui/picture-menu";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
@@ -65,6 +66,7 @@ export function QueueChart({ queue }: { queue: QueueDepth }) {
           />
         )}
       </svg>
+      <PictureMenu name="Batches in queue" />
       <QueueLegend leftPx={leftPx} />
       {hover.value !== null && (
         <Tooltip x={hover.value.x} y={hover.value.y}>

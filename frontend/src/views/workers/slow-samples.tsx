@@ -4,7 +4,7 @@ import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { TimeCell } from "../../ui/cells";
-import { Explained } from "../../ui/explained";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { showBatch, showSample } from "./show-batch";
@@ -17,48 +17,37 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
     <section>
       <h2>Slowest samples</h2>
       <div class="scroll-x">
-        <table class="slow-samples" data-testid="slow-samples">
+        <DataTable name="Slowest samples" class="slow-samples" testId="slow-samples">
           <thead>
             <tr>
-              <th scope="col" class="num">
-                <Explained text="Index in the dataset: dataset[index] gives the sample">Dataset index</Explained>
-              </th>
-              <th scope="col" class="num">
-                Duration<span class="unit">, {unit}</span>
-              </th>
-              <th scope="col" class="num">
-                DataLoader worker
-              </th>
-              <th scope="col" class="num">
-                Batch
-              </th>
-              <th scope="col" class="num">
-                Epoch
-              </th>
-              <th scope="col">
-                <Explained text="The stage with the highest self time in this sample">Slowest stage</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="That stage's self time">
-                  Stage<span class="unit">, {unit}</span>
-                </Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="That stage's self time as a share of the sample">of sample</Explained>
-              </th>
+              <Th column="index" label="Dataset index" title="Index in the dataset: dataset[index] gives the sample" />
+              <Th column="duration" label="Duration" unit={unit} />
+              <Th column="worker" label="DataLoader worker" />
+              <Th column="batch" label="Batch" />
+              <Th column="epoch" label="Epoch" />
+              <Th
+                column="stage"
+                label="Slowest stage"
+                numeric={false}
+                title="The stage with the highest self time in this sample"
+              />
+              <Th column="stage_us" label="Stage" unit={unit} title="That stage's self time" />
+              <Th column="share" label="of sample" title="That stage's self time as a share of the sample" />
             </tr>
           </thead>
           <tbody>
-            {samples.map((sample) => (
-              <SampleLine
-                key={`${sample.index} ${sample.epoch} ${sample.batch} ${sample.duration_us}`}
-                sample={sample}
-                unit={unit}
-                part={part}
-              />
-            ))}
+            <Rows>
+              {samples.map((sample) => (
+                <SampleLine
+                  key={`${sample.index} ${sample.epoch} ${sample.batch} ${sample.duration_us}`}
+                  sample={sample}
+                  unit={unit}
+                  part={part}
+                />
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </div>
     </section>
   );

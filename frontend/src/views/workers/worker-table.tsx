@@ -3,7 +3,7 @@ import { chooseTimeUnit, exactNumber, formatCount, formatRatio, type TimeUnit } 
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { TimeCell } from "../../ui/cells";
-import { Explained } from "../../ui/explained";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 
 type Column = "busy_us" | "idle_us" | "starved_us" | "startup_us";
@@ -18,54 +18,41 @@ const ABSENT: Readonly<Record<Column, string>> = {
 export function WorkerTable({ part }: { part: LoaderPart }) {
   const { workers } = part;
   const unit = chooseTimeUnit(workers.flatMap((worker) => [worker.busy_us, worker.idle_us]));
-  const withUnit = <span class="unit">, {unit}</span>;
   return (
     <section>
       <h2>DataLoader workers</h2>
       <div class="scroll-x">
-        <table class="workers" data-testid="workers">
+        <DataTable name="DataLoader workers" class="workers" testId="workers">
           <thead>
             <tr>
-              <th scope="col">DataLoader worker</th>
-              <th scope="col" class="num">
-                Process
-              </th>
-              <th scope="col" class="num">
-                <Explained text="Batches it finished in the window">Batches</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="From a batch's start to its finish">Busy{withUnit}</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="Busy, as a share of its lifetime in the window">of lifetime</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="The rest of its lifetime in the window">Idle{withUnit}</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="Part of idle: it had no index in its queue">Starved{withUnit}</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="Part of idle: the process was not running yet">Startup{withUnit}</Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="Its busy share over that of all of this DataLoader's workers; 1.0x is even">
-                  Skew
-                </Explained>
-              </th>
-              <th scope="col" class="num">
-                <Explained text="Spans beyond its limit; its stage times are too low by that much">
-                  Dropped spans
-                </Explained>
-              </th>
+              <Th column="worker" label="DataLoader worker" numeric={false} />
+              <Th column="pid" label="Process" />
+              <Th column="batches" label="Batches" title="Batches it finished in the window" />
+              <Th column="busy" label="Busy" unit={unit} title="From a batch's start to its finish" />
+              <Th column="lifetime" label="of lifetime" title="Busy, as a share of its lifetime in the window" />
+              <Th column="idle" label="Idle" unit={unit} title="The rest of its lifetime in the window" />
+              <Th column="starved" label="Starved" unit={unit} title="Part of idle: it had no index in its queue" />
+              <Th column="startup" label="Startup" unit={unit} title="Part of idle: the process was not running yet" />
+              <Th
+                column="skew"
+                label="Skew"
+                title="Its busy share over that of all of this DataLoader's workers; 1.0x is even"
+              />
+              <Th
+                column="dropped"
+                label="Dropped spans"
+                title="Spans beyond its limit; its stage times are too low by that much"
+              />
             </tr>
           </thead>
           <tbody>
-            {workers.map((worker) => (
-              <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} />
-            ))}
+            <Rows>
+              {workers.map((worker) => (
+                <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} />
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </div>
     </section>
   );

@@ -1,0 +1,132 @@
+// A table that can be sorted by any column and taken along as text.
+
+import { type Signal, useSignal } from "@preact/signals";
+import { type ComponentChildren, createContext, type VNode } from "preact";
+import { useContext, useLayoutEffect, useRef } from "preact/hooks";
+import { type ColumnValue, type Sort, sorted } from "../model/sorting";
+import { asCsv, asMarkdown } from "../model/table-text";
+import { copyText } from "./copy";
+import { Menu } from "./menu";
+import { fileName, saveFile } from "./save";
+import { SortHeader } from "./sort-header";
+import { readTable, wordsOf } from "./table-reader";
+
+type Shared = { readonly table: { current: HTMLTableElement | null }; readonly sort: Signal<Sort | null> };
+
+const Context = createContext<Shared | null>(null);
+
+type Props = {
+  /** What the table is about: of its menu and its file. */
+  readonly name: string;
+  readonly class?: string;
+  readonly testId?: string;
+  readonly children: ComponentChildren;
+};
+
+export function DataTable({ name, class: kind, testId, children }: Props) {
+  const table = useRef<HTMLTableElement>(null);
+  const sort = useSignal<Sort | null>(null);
+  return (
+    <Context.Provider value={{ table, sort }}>
+      <TableMenu name={name} table={table} />
+      <table ref={table} class={kind} data-testid={testId}>
+        {children}
+      </table>
+    </Context.Provider>
+  );
+}
+
+function TableMenu({ name, table }: { name: string; table: Shared["table"] }) {
+  const read = () => readTable(table.current ?? document.createElement("table"));
+  const copy = async (text: string): Promise<string> => ((await copyText(text)) ? "Copied" : "Copying is blocked here");
+  return (
+    <Menu
+      label="Copy or save"
+      of={name}
+      testId="table-menu"
+      items={[
+        { label: "Copy as Markdown", run: () => copy(asMarkdown(read())) },
+        { label: "Copy as CSV", run: () => copy(asCsv(read())) },
+        {
+          label: "Save as CSV",
+          run: () => {
+            saveFile(fileName(name, "csv"), asCsv(read()), "text/csv");
+            return "Saved";
+          },
+        },
+      ]}
+    />
+  );
+}
+
+type ThProps = {
+  /** Names the column. */
+  readonly column: string;
+  readonly label: string;
+  readonly unit?: string;
+  readonly title?: string;
+  readonly numeric?: boolean;
+};
+
+/** A column head of a DataTable. The third press leads back to the order that the report has. */
+export function Th({ column, numeric = true, ...rest }: ThProps) {
+  const shared = useContext(Context);
+  const sort = shared?.sort.value ?? null;
+  return (
+    <SortHeader
+      {...rest}
+      name={column}
+      numeric={numeric}
+      active={sort?.column === column}
+      descending={sort?.descending ?? true}
+      onSort={() => {
+        if (shared !== null) shared.sort.value = next(sort, column, numeric);
+      }}
+    />
+  );
+}
+
+/** Numbers begin with the largest, words with a. */
+function next(sort: Sort | null, column: string, numeric: boolean): Sort | null {
+  if (sort?.column !== column) return { column, descending: numeric };
+  return sort.descending === numeric ? { column, descending: !numeric } : null;
+}
+
+/** The rows of a DataTable, each with a key; in the order that its cells have on screen. */
+export function Rows({ children }: { children: readonly VNode[] }) {
+  const shared = useContext(Context);
+  const order = useSignal<readonly unknown[] | null>(null);
+  const sort = shared?.sort.value ?? null;
+  const shown = inOrder(children, sort === null ? null : order.value);
+  useLayoutEffect(() => {
+    const table = shared?.table.current ?? null;
+    if (sort === null || table === null) return;
+    const wanted = sortedKeys(table, shown, sort);
+    if (wanted.some((key, at) => key !== shown[at]?.key)) order.value = wanted;
+  });
+  return <>{shown}</>;
+}
+
+function inOrder(rows: readonly VNode[], order: readonly unknown[] | null): readonly VNode[] {
+  if (order === null) return rows;
+  const place = new Map(order.map((key, at) => [key, at]));
+  return rows.toSorted((a, b) => (place.get(a.key) ?? rows.length) - (place.get(b.key) ?? rows.length));
+}
+
+/** Keys of `shown`, which the table has drawn in this order. */
+function sortedKeys(table: HTMLTableElement, shown: readonly VNode[], { column, descending }: Sort): unknown[] {
+  const heads = [...table.querySelectorAll<HTMLElement>("thead tr:last-child th")];
+  const at = heads.findIndex((head) => head.dataset.head === column);
+  const drawn = [...table.querySelectorAll<HTMLTableRowElement>("tbody tr")];
+  const rows = shown.map((row, number) => ({ key: row.key as unknown, value: valueIn(drawn[number]?.cells[at]) }));
+  return sorted(rows, ({ value }) => value, descending).map(({ key }) => key);
+}
+
+function valueIn(cell: HTMLTableCellElement | undefined): ColumnValue {
+  const exact = cell?.dataset.valueUs ?? cell?.dataset.value;
+  if (exact !== undefined && exact !== "") return Number(exact);
+  const text = wordsOf(cell);
+  if (text === "" || text === "–") return undefined;
+  const share = /^([\d.,]+)%$/.exec(text)?.[1];
+  return share === undefined ? text : Number(share.replaceAll(",", ""));
+}

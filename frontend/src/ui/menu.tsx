@@ -1,0 +1,77 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+export type MenuItem = { readonly label: string; readonly run: () => Promise<string> | string };
+
+type Props = {
+  readonly label: string;
+  readonly of: string;
+  readonly items: readonly MenuItem[];
+  readonly testId: string;
+};
+
+const SAID_MS = 2500;
+
+/** On the screen, not in its surroundings: a table that scrolls sideways would cut it off. */
+function placeUnder(menu: HTMLElement | null): { top: string; right: string } {
+  const { bottom, right } = menu?.getBoundingClientRect() ?? { bottom: 0, right: 0 };
+  return { top: `${bottom}px`, right: `${Math.max(8, document.documentElement.clientWidth - right)}px` };
+}
+
+/** A few actions behind one word; Escape and a press elsewhere close it. Each action returns what it has done, in words. */
+export function Menu({ label, of, items, testId }: Props) {
+  const open = useSignal(false);
+  const said = useSignal("");
+  const ref = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const onPress = (event: Event): void => {
+      if (ref.current?.contains(event.target as Node) === false) open.value = false;
+    };
+    const onScroll = (): void => {
+      open.value = false;
+    };
+    document.addEventListener("pointerdown", onPress);
+    window.addEventListener("scroll", onScroll, true);
+    return () => {
+      document.removeEventListener("pointerdown", onPress);
+      window.removeEventListener("scroll", onScroll, true);
+    };
+  }, []);
+  const run = async (item: MenuItem): Promise<void> => {
+    open.value = false;
+    ref.current?.querySelector("summary")?.focus();
+    said.value = await item.run();
+    window.setTimeout(() => (said.value = ""), SAID_MS);
+  };
+  return (
+    <details
+      ref={ref}
+      class="menu"
+      data-testid={testId}
+      open={open.value}
+      onToggle={(event) => {
+        open.value = event.currentTarget.open;
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !open.value) return;
+        event.stopPropagation();
+        open.value = false;
+        ref.current?.querySelector("summary")?.focus();
+      }}>
+      <summary aria-label={`${label}: ${of}`}>
+        <span role="status">{said.value || label}</span>
+      </summary>
+      {open.value && (
+        <ul style={placeUnder(ref.current)}>
+          {items.map((item) => (
+            <li key={item.label}>
+              <button type="button" class="link" onClick={() => void run(item)}>
+                {item.label}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
+  );
+}

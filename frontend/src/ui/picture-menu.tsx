@@ -1,0 +1,42 @@
+import { useRef } from "preact/hooks";
+import { Menu } from "./menu";
+import { asPng, figureAsSvg } from "./picture";
+import { fileName, saveFile } from "./save";
+
+/** Saves the figure that it stands in. */
+export function PictureMenu({ name }: { name: string }) {
+  const ref = useRef<HTMLSpanElement>(null);
+  const svg = (): string => {
+    const figure = ref.current?.closest<HTMLElement>("figure, section");
+    return figureAsSvg(figure ?? document.body);
+  };
+  return (
+    <span ref={ref} class="picture-menu">
+      <Menu
+        label="Save picture"
+        of={name}
+        testId="picture-menu"
+        items={[
+          {
+            label: "Save as PNG",
+            run: async () => {
+              try {
+                saveFile(fileName(name, "png"), await asPng(svg()), "image/png");
+                return "Saved";
+              } catch {
+                return "This browser cannot draw it; save as SVG";
+              }
+            },
+          },
+          {
+            label: "Save as SVG",
+            run: () => {
+              saveFile(fileName(name, "svg"), svg(), "image/svg+xml");
+              return "Saved";
+            },
+          },
+        ]}
+      />
+    </span>
+  );
+}

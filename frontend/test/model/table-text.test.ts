@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { asCsv, asMarkdown } from "../../src/model/table-text";
+
+const table = {
+  heads: ["Stage", "Busy, ms", "of window", "Device idle, % of window"],
+  rows: [
+    [
+      { text: "read::a,b" },
+      { text: "1.23", exactUs: 1234.567 },
+      { text: "44.0%", exact: 0.43999 },
+      { text: "44.0", exact: 0.4399 },
+    ],
+    [{ text: "=cmd|x" }, { text: "–" }, { text: "–" }, { text: "–" }],
+  ],
+};
+
+it("writes CSV with exact values, microseconds for times, and nothing for what is unknown", () => {
+  expect(asCsv(table).split("\r\n")).toEqual([
+    "Stage,Busy (µs),of window,Device idle, % of window".replace(
+      "Device idle, % of window",
+      '"Device idle, % of window"',
+    ),
+    '"read::a,b",1234.567,43.999%,43.99',
+    "'=cmd|x,,,",
+    "",
+  ]);
+});
+
+it("names a column that is a unit alone", () => {
+  expect(asCsv({ heads: ["What", "ms"], rows: [[{ text: "a" }, { text: "1", exactUs: 1000 }]] })).toContain(
+    "What,(µs)",
+  );
+});
+
+it("writes Markdown as it stands on screen", () => {
+  expect(asMarkdown(table).split("\n")).toEqual([
+    "| Stage | Busy, ms | of window | Device idle, % of window |",
+    "| --- | ---: | ---: | ---: |",
+    "| read::a,b | 1.23 | 44.0% | 44.0 |",
+    "| =cmd\\|x | – | – | – |",
+    "",
+  ]);
+});
