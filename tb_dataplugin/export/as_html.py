@@ -11,6 +11,7 @@ from typing import Any, Final
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
+from tb_dataplugin.report.rows import as_rows, row_of
 from tb_dataplugin.timeline.lanes import TimelineSource
 
 MAX_BYTES: Final = 5_000_000
@@ -40,7 +41,9 @@ def as_html(report: pb.Report, timelines: Sequence[TimelineSource | None], title
     report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
     room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(report_json.encode())
     slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
-    data = f'{{"title": {_json(title)}, "report": {report_json}, "timelines": [{", ".join(slices)}]}}'
+    rows = _json(as_dict(as_rows(_row(capture, number) for number, capture in enumerate(report.captures))))
+    parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}]'
+    data = f'{{"title": {_json(title)}, {parts}}}'
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -55,6 +58,14 @@ def as_html(report: pb.Report, timelines: Sequence[TimelineSource | None], title
 <script type="module">{_inert(script, "script")}</script>
 </body>
 </html>"""
+
+
+def _row(capture: pb.Capture, number: int) -> pb.CaptureRow:
+    """The page knows a capture that it carries by its number."""
+    row = row_of(capture)
+    run, _, name = capture.name.rpartition("/")
+    row.id, row.run, row.name = str(number), run or ".", name
+    return row
 
 
 def _json(value: Any) -> str:
