@@ -29,7 +29,7 @@ type Props = {
   readonly label: string;
   readonly paint: (frame: Frame) => Paint;
   readonly textOf: (frame: Frame) => string;
-  /** The same as the tooltip shows, as one line. */
+  /** The same as the tooltip shows, as one line; of the frame that has the focus. */
   readonly speak: (frame: Frame) => string;
   readonly describe: (frame: Frame) => ComponentChildren;
   readonly onZoom: (index: number) => void;
@@ -66,6 +66,18 @@ export function Icicle({ flame, zoomed, found, label, ...rest }: Props) {
     if (turn === undefined) rest.onZoom(target);
     walk(target);
   };
+  const { paint, textOf, speak } = rest;
+  // Kept while the pointer moves: there may be thousands.
+  const drawn = useMemo(
+    () =>
+      boxes.map((box) => (
+        <FrameBox
+          key={box.frame?.index ?? `${box.row} ${box.left}`}
+          {...{ box, widthPx, current, zoomed, found, paint, textOf, speak }}
+        />
+      )),
+    [boxes, widthPx, current, zoomed, found, paint, textOf, speak],
+  );
   const hovered = hover === null ? undefined : flame[hover.index];
   return (
     <div
@@ -85,13 +97,7 @@ export function Icicle({ flame, zoomed, found, label, ...rest }: Props) {
         const index = frameAt(event);
         if (index !== null) rest.onZoom(index);
       }}>
-      {boxes.map((box) => (
-        <FrameBox
-          key={box.frame?.index ?? `${box.row} ${box.left}`}
-          {...{ box, widthPx, current, zoomed, found }}
-          {...rest}
-        />
-      ))}
+      {drawn}
       {hover !== null && hovered !== undefined && (
         <Tooltip x={hover.x} y={hover.y}>
           {rest.describe(hovered)}
@@ -162,7 +168,7 @@ function FrameBox({ box, widthPx, current, zoomed, found, paint, textOf, speak }
       class="frame"
       role="treeitem"
       aria-level={row + 1}
-      aria-label={speak(frame)}
+      aria-label={frame.index === current ? speak(frame) : textOf(frame)}
       aria-current={frame.index === zoomed ? "true" : undefined}
       tabIndex={frame.index === current ? 0 : -1}
       data-frame={frame.index}

@@ -56,6 +56,9 @@ it("draws the whole pipeline, callers above what they call", () => {
   expect(find("flame-sentence").textContent).toBe(PART.sentence);
   expect(names()).toEqual(["Whole pipeline", "sample::D", "load", "transform::Mask", "dilate"]);
   expect(frame("dilate").style.width).toBe("50%");
+  expect(frame("dilate").getAttribute("aria-label")).toBe("dilate train.py:41");
+  act(() => frame("Whole pipeline").focus());
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) press(key);
   expect(plain(frame("dilate").getAttribute("aria-label"))).toBe(
     "dilate train.py:41, x = convolve(y), total 50.0 µs, 50.0% of Whole pipeline, self 50.0 µs, 500 samples",
   );
