@@ -10,7 +10,7 @@ mere overlap: a wait is exposed but not the cause while what ends the gap was la
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -58,12 +58,14 @@ class Attribution:
     """`wait_by_stage_ns` is None when the stages that built the batches are not in the trace; `why_not` says so.
 
     `wait_by_span_ns`: per stage span, the data wait that it caused, without the spans inside it; None as above.
+    `wrapped`: by its label, the data wait in the own code of an iterator that has no spans.
     """
 
     wait_by_stage_ns: dict[str, int] | None
     why_not: Unavailable | None
     wait_by_span_ns: Int64Array | None
     devices: tuple[DeviceAttribution, ...]
+    wrapped: Mapping[str, Intervals] = field(default_factory=dict)
 
 
 def attribute(
@@ -83,6 +85,7 @@ def attribute(
         why_not=shares if isinstance(shares, Unavailable) else None,
         wait_by_span_ns=known.by_span_ns if known else None,
         devices=tuple(_attribute_device(device, idle, by_stage) for device, idle in zip(devices, causes, strict=True)),
+        wrapped=known.wrapped if known else {},
     )
 
 

@@ -27,6 +27,11 @@ PROMPT_NS = 1_000_000
 """A batch that lay in the queue for longer was not waited for: no thread starts that slowly."""
 
 
+def without_first(stage: Stage) -> str:
+    """The iterator's label, also of its wait for a first batch."""
+    return stage.label.removesuffix(FIRST_BATCH)
+
+
 def waits_around_loaders(trace: Trace) -> Iterator[tuple[Stage, Int64Array, Int64Array]]:
     """The training thread's waits in iterators that are no recorded loader, by stage: starts and ends."""
     loaders = _names_of_loaders(trace)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
+from tb_dataplugin.analyses.wrapper_rows import path_of
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.line_samples import LineSamples, SampledStacks
 from tb_dataplugin.model.trace import Trace
 
@@ -62,11 +64,30 @@ def find_hits(
         track = _track_of(trace, thread)
         if track is None or len(thread.stack) < 2:
             continue
-        parts.append(_hits_of(thread, tree, track, waited, idle, window, not samples.is_outside))
+        hits = _hits_of(thread, tree, track, waited, idle, window, not samples.is_outside)
+        parts.append(_in_wrappers(hits, tree, attribution) if thread.is_training else hits)
         span = Window(max(window.start_ns, int(thread.time_ns[0])), min(window.end_ns, int(thread.time_ns[-1])))
         np.add.at(spans, *_self_time(tree, track, span))
+        for node, time in _wrappers(tree, attribution) if thread.is_training else ():
+            spans[node] += time.intersect(Intervals(int64([span.start_ns]), int64([span.end_ns]))).total_ns
     columns = [np.concatenate([getattr(part, name) for part in parts]) for name in Hits.__slots__] if parts else None
     return (Hits(*columns) if columns else _NO_HITS), SampledTime(spans)
+
+
+def _wrappers(tree: StageTree, attribution: Attribution) -> Iterator[tuple[int, Intervals]]:
+    """Nodes of iterators around the loader without spans, and when the training thread was in their own code."""
+    for label, time in attribution.wrapped.items():
+        if path_of(label) in tree.paths:
+            yield len(tree.paths) - 1 - tree.paths[::-1].index(path_of(label)), time
+
+
+def _in_wrappers(hits: Hits, tree: StageTree, attribution: Attribution) -> Hits:
+    """Their code is in a wait, and all of it is data wait."""
+    node, waited = hits.node.copy(), hits.waited_ns.copy()
+    for number, time in _wrappers(tree, attribution):
+        here = time.contains(hits.time_ns)
+        node[here], waited[here] = number, hits.weight_ns[here]
+    return replace(hits, node=node, waited_ns=waited)
 
 
 def _track_of(trace: Trace, thread: SampledStacks) -> int | None:

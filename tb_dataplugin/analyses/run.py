@@ -38,6 +38,7 @@ from tb_dataplugin.analyses.throughput import find_throughput, main_loader
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import find_workers
+from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.limits import ALL_GAPS
 from tb_dataplugin.model.intervals import EMPTY, Window
@@ -79,6 +80,7 @@ def run_analyses(
     workers = reasons.known("workers", find_workers(trace, window, loader))
     attribution = attribute(trace, tree, loader, devices, workers)
     stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, window, attribution.wait_by_span_ns)) or ()
+    stages = with_wrappers(stages, trace, window, attribution.wrapped)
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
     load = reasons.known("load", find_host_load(trace, window))
     rates = find_throughput(trace, tree, window, loader, devices, attribution, workers)
@@ -90,6 +92,7 @@ def run_analyses(
         list_gaps(device, part, ChainFinder(trace, tree, loader, workers, device, part), waits, steps, most_gaps)
         for device, part in zip(devices, attribution.devices, strict=True)
     )
+    whole_tree = with_wrapper_paths(tree, attribution.wrapped)
     results = Results(
         trace=trace,
         window=window,
@@ -119,7 +122,7 @@ def run_analyses(
         limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         selection=selection,
-        lines=reasons.known("lines", find_hot_lines(trace, tree, window, loader, devices, attribution)),
+        lines=reasons.known("lines", find_hot_lines(trace, whole_tree, window, loader, devices, attribution)),
     )
     results = replace(results, stage_details=find_stage_details(trace, tree, window, results.lines))
     results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from annotate.trace_format import span_name
 from tb_dataplugin.analyses.stages import StageTree, groups
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 
@@ -23,12 +24,23 @@ class WaitParts:
         self.tree = tree
         self.by_span_ns: Int64Array = np.zeros(len(tree.start_ns), dtype=np.int64)
         self._sets: dict[str, list[Intervals]] = {}
+        self._wrapped: dict[str, list[Intervals]] = {}
         self._names = [path[-1].name for path in tree.paths]
         self._is_wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)
 
     def add(self, name: str, time: Intervals) -> None:
         if len(time):
             self._sets.setdefault(name, []).append(time)
+
+    def add_wrapper(self, label: str, time: Intervals) -> None:
+        """Own code of an iterator that has no spans: what is left of its waits."""
+        self.add(span_name("wrapper", label), time)
+        if len(time):
+            self._wrapped.setdefault(label, []).append(time)
+
+    def wrapped(self) -> dict[str, Intervals]:
+        """By the iterator's label, what `add_wrapper` was given."""
+        return {label: Intervals.union_of(sets) for label, sets in sorted(self._wrapped.items())}
 
     def add_stages(self, track: int, waits: Intervals) -> Intervals:
         """Gives the waits to the deepest stages that this row of the trace was in at the time. What is left of them."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotate.trace_format import FIRST_BATCH, parse_span_name, span_name
+from annotate.trace_format import FIRST_BATCH, parse_span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
 from tb_dataplugin.analyses.stages import StageTree
@@ -33,11 +33,13 @@ from tb_dataplugin.model.trace import Trace
 class WaitShares:
     """The data wait, divided: the sets are disjoint and their union is the data wait.
 
-    `by_span_ns`: per stage span, how much of it that span caused, without the spans inside it.
+    `by_span_ns`: per stage span, how much of it that span caused, without the spans inside it. `wrapped`: by its label,
+    the part of `by_stage` that is the own code of an iterator without spans.
     """
 
     by_stage: dict[str, Intervals]
     by_span_ns: Int64Array
+    wrapped: dict[str, Intervals]
 
 
 def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | None) -> WaitShares | Unavailable:
@@ -48,7 +50,7 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
     built_here = Intervals.union_of(time for name, time in parts.by_stage().items() if _builds(name))
     for label, time in _wrapper_times(trace).items():
         wrapped = rest.intersect(time)
-        parts.add(span_name("wrapper", label), wrapped)
+        parts.add_wrapper(label, wrapped)
         rest = rest.minus(wrapped)
     rest = _share_fed(trace, workers, rest, parts)
     if workers is not None:
@@ -57,7 +59,7 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
     by_stage = parts.by_stage()
     if workers is None and by_stage.keys() <= {OTHER, UNRECORDED}:
         return _no_stages()
-    return WaitShares(by_stage, parts.by_span_ns)
+    return WaitShares(by_stage, parts.by_span_ns, parts.wrapped())
 
 
 def _share_fed(trace: Trace, workers: Workers | None, rest: Intervals, parts: WaitParts) -> Intervals:
@@ -69,7 +71,7 @@ def _share_fed(trace: Trace, workers: Workers | None, rest: Intervals, parts: Wa
             fed = parts.add_stages(track, fed)
         for received in () if workers is None else received_beside(trace, workers):
             fed = share_by_batch(trace, received, fed, parts)
-        parts.add(span_name("wrapper", label), fed)
+        parts.add_wrapper(label, fed)
     return rest
 
 

@@ -6,7 +6,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from typing import Final, NoReturn
 
@@ -39,6 +39,7 @@ def run(program: Program, environment: Mapping[str, str]) -> int:
     witness = call_witness()
     try:
         pid = _start(program, environment, mask)
+        _forward_early(pid, waited_for, witness)
         while True:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
@@ -51,6 +52,18 @@ def run(program: Program, environment: Mapping[str, str]) -> int:
         if witness is not None:
             witness.dismiss()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _forward_early(pid: int, waited_for: Set[int], witness: Witness | None) -> None:
+    """What came before there was a program cannot have reached it, whomever it was sent to. One that has come since its
+    start and is sent again does no harm: what it does not ignore has ended it, before it could catch anything.
+    """
+    for number in signal.sigpending() & (waited_for - {signal.SIGCHLD}):
+        signal.sigtimedwait({number}, 0)
+        if witness is not None:
+            witness.saw(number)
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def _is_for_us_alone(came: signal.struct_siginfo, witness: Witness | None) -> bool:

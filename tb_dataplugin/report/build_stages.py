@@ -21,7 +21,9 @@ def stage_reports(results: Results, sentences: Sentences) -> Iterator[pb.Stage]:
         stage = _stage(row, results.occupancy.get(row.path))
         stage.limited_by_text = sentences.limits.get(row.path, "")
         stage.defined_at = places.get(row.stage.name, "")
-        stage.MergeFrom(_blocks(results.stage_blocks[row.path]))
+        blocks = results.stage_blocks.get(row.path)
+        if blocks is not None:
+            stage.MergeFrom(_blocks(blocks))
         yield stage
 
 

@@ -267,6 +267,26 @@ def test_a_signal_to_each_process_of_the_group_reaches_the_program_once(folder: 
     assert process.communicate(timeout=60)[0] == "10\n15\n"
 
 
+EARLY = """
+import os, signal, sys
+from tb_dataplugin.drive import child
+from tb_dataplugin.drive.program import Program
+start = child._start
+def late(*arguments):
+    os.killpg(0, signal.SIGINT)
+    return start(*arguments)
+child._start = late
+status = child.run(Program(sys.executable, ("python", "-c", "import time; time.sleep(60)")), dict(os.environ))
+print(os.WIFSIGNALED(status) and os.WTERMSIG(status))
+"""
+
+
+@pytest.mark.usefixtures("hears_all")
+def test_ctrl_c_before_the_program_is_started_is_not_lost() -> None:
+    done = plain([sys.executable, "-c", EARLY], start_new_session=True)
+    assert (done.status, done.out, done.err) == (0, "2\n", "")
+
+
 def _group_of(stat: Path) -> int:
     try:
         return int(stat.read_text().rpartition(")")[2].split()[2])
