@@ -18,6 +18,7 @@ from annotate.hooks.stages import stage
 from annotate.hooks.transforms import Compose, Transform
 from annotate.hooks.wrappers import path_to_loaders
 from annotate.monitoring.monitor import monitor_by_environment
+from annotate.needs_torch import need_torch
 from annotate.passing import pass_over
 from annotate.saying import in_short
 
@@ -164,6 +165,7 @@ def auto(*, skip: Iterable[object] = ()) -> None:
     Raises:
         TypeError: `skip` holds something that is no DataLoader.
     """
+    need_torch("auto")
     from torch.utils.data import DataLoader
 
     skipped = list(skip)

@@ -57,12 +57,12 @@ def send_faults_by(send: Callable[[str], None] | None) -> None:
     _send = send
 
 
-def tell(text: str) -> None:
+def tell(text: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn; on stderr where warnings are errors: training goes on."""
     try:
-        warnings.warn(shown(text), RuntimeWarning, stacklevel=_users_level() or 1)
-    except RuntimeWarning:
-        print(f"RuntimeWarning: {shown(text)}", file=sys.stderr)
+        warnings.warn(shown(text), category, stacklevel=_users_level() or 1)
+    except category:
+        print(f"{category.__name__}: {shown(text)}", file=sys.stderr)
 
 
 def say(line: str) -> None:

@@ -17,6 +17,7 @@ from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
+from annotate.needs_torch import need_torch
 from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import callers, switch
 from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, say, tell, warn
@@ -73,6 +74,7 @@ def profile(
     Once entered, a capture raises nothing of its own into the loop. Where another profiler begins later, that one works
     as it would without us, and ours gives its window up; a fault of ours ends the capture. Either is one warning.
     """
+    need_torch("profile")
     options = CaptureOptions(
         logdir=absolute(logdir),
         wait=wait,
@@ -136,6 +138,8 @@ class Profile:
         self._has_failed = False
         self._steps = 0
         self._windows = 0
+        self._window_began = 0
+        """The step with which the latest window opened."""
         self._in_window = False
         self.loops = 0
         """Loops over `steps` that are going on."""
@@ -184,6 +188,7 @@ class Profile:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
         switch.set_recording(False)
+        cut_to = self._recorded_so_far()
         self._entered = False
         atexit.unregister(self._close_at_exit)
         try:
@@ -198,6 +203,8 @@ class Profile:
             self._stop()
         if self.trace_files and self.options.mode == "train" and os.environ.get("RANK", "0") == "0":
             say(sentences.written(self.trace_files, self.options.logdir))
+        if exc is None and cut_to is not None and not self._has_failed:
+            tell(sentences.cut_short(self.options, cut_to), UserWarning)
         if exc is None and self._windows == 0 and not self._has_failed:
             warn(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
 
@@ -336,7 +343,16 @@ class Profile:
         """Begin all that lasts for a window; called by torch's profiler, so that none of it is part of a step."""
         self._in_window = True
         self._windows += 1
+        self._window_began = self._steps
         self._window.open()
+
+    def _recorded_so_far(self) -> int | None:
+        """Steps of the window that is open, where they are fewer than were asked for.
+
+        The step that the loop is in is not counted, and may be the last one: nothing is missing then.
+        """
+        count = self._steps - self._window_began
+        return count if self._in_window and self._own_schedule and count < self.options.active - 1 else None
 
     def _close_window(self) -> None:
         self._window.close(is_last=self._own_schedule and self._windows == self.options.repeat)

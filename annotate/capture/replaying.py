@@ -17,6 +17,7 @@ from annotate.capture.profiling import Profile
 from annotate.capture.random_state import Snapshot
 from annotate.capture.single_samples import SampleLoads, check_indices
 from annotate.hooks.collating import Collate
+from annotate.needs_torch import need_torch
 from annotate.options import CaptureOptions, absolute
 from annotate.saying import in_short, shown
 from annotate.trace import writer
@@ -69,6 +70,7 @@ def replay(
         RuntimeError: another capture is running.
         Exception: whatever the dataset raises, unchanged.
     """
+    need_torch("replay")
     if indices is not None:
         return replay_samples(loader, logdir, dict.fromkeys(indices), progress=progress)
     _check(loader)

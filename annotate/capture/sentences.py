@@ -43,6 +43,14 @@ def written(paths: Sequence[str], logdir: Path) -> str:
     return f"wrote {what}. Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
 
 
+def cut_short(options: CaptureOptions, count: int) -> str:
+    """Why a window has fewer steps than were asked for, and what to do."""
+    return (
+        f"annotate.profile recorded {count} of the {options.active} steps that were asked for (active="
+        f"{options.active}): the loop ended. Lower `active`, or run more steps."
+    )
+
+
 def nothing_recorded(options: CaptureOptions, steps: int, own_schedule: bool) -> str:
     """Why a capture has no window, and what to do."""
     what = "annotate.profile recorded nothing"

@@ -10,10 +10,12 @@ an epoch that is long enough for it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from annotate.options import CaptureOptions
+from annotate.saying import warn
 
 FEWEST: Final = 10
 """Steps before a window, as a fixed `wait` had them."""
@@ -35,11 +37,27 @@ class Loop(NamedTuple):
 
 def schedule_of(options: CaptureOptions, look: Callable[[], Loop]) -> Callable[[int], Any]:
     """What torch's profiler asks at each step."""
-    from torch.profiler import schedule
-
+    if options.warmup == 0:
+        warn(
+            "annotate.profile: with warmup=0 the first recorded step contains the profiler's start: use warmup=1, "
+            "or more",
+            UserWarning,
+        )
     if options.wait == "auto":
         return WhenSteady(options.warmup, options.active, options.repeat, look)
-    return schedule(wait=options.wait, warmup=options.warmup, active=options.active, repeat=options.repeat)
+    return partial(_counted, options.wait, options.warmup, options.active, options.repeat)
+
+
+def _counted(wait: int, warmup: int, active: int, repeat: int, step: int) -> Any:
+    """As ``torch.profiler.schedule``, whose warnings are about its caller: that would be a line of ours."""
+    from torch.profiler import ProfilerAction
+
+    cycle, place = divmod(step, wait + warmup + active)
+    if (repeat and cycle >= repeat) or place < wait:
+        return ProfilerAction.NONE
+    if place < wait + warmup:
+        return ProfilerAction.WARMUP
+    return ProfilerAction.RECORD if place < wait + warmup + active - 1 else ProfilerAction.RECORD_AND_SAVE
 
 
 class WhenSteady:

@@ -25,6 +25,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.readers.registered import all_registered
 from annotate.hooks.stand_ins import set_class, timed_subclass
 from annotate.monitoring.lines import Lines, Watch, WatchedEpoch, print_line
+from annotate.needs_torch import need_torch
 from annotate.recording import sums, switch
 from annotate.saying import guard, in_short
 from annotate.workers import following
@@ -69,6 +70,7 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
         TypeError: `loader` is no DataLoader, or `file` has no ``write``.
         ValueError: `every` is not a whole number, or negative.
     """
+    need_torch("monitor")
     from torch.utils.data import DataLoader
 
     if not isinstance(loader, DataLoader):

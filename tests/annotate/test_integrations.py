@@ -137,7 +137,7 @@ def test_a_trainer_of_transformers_is_recorded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("resumed_at", "steps"), [(0, [0, 1, 2]), (50, [1, 2])])
 def test_the_first_step_after_a_resume_is_left_out(tmp_path: Path, resumed_at: int, steps: list[int]) -> None:
     ours = annotate.integrations.transformers.DataPipelineCallback(tmp_path, wait=0, warmup=0, active=3)
-    with pytest.warns(UserWarning, match="Profiler won't be using warmup") as caught:
+    with pytest.warns(UserWarning, match="with warmup=0 the first recorded step") as caught:
         Loop(ours).hugging_face(resumed_at=resumed_at)
     assert len(caught) == 1
     (capture,) = read_report(tmp_path)
