@@ -26,7 +26,8 @@ class Script(NamedTuple):
 
     name: str
     launcher: tuple[str, ...] = ()
-    """Modules and options between Python and the script; empty: none."""
+    """A program beside Python, or options of Python's, before the script; empty: Python alone."""
+    arguments: tuple[str, ...] = ()
     captures: int = 1
     unseen: str = ""
     """Why there is no stage table."""
@@ -74,7 +75,7 @@ def run(script: Script, data: Path, folder: Path, logdir: Path | None = None) ->
     """`script` in a new working directory; under `tb-dataplugin run` where there is a `logdir`."""
     folder.mkdir()
     (folder / "data").symlink_to(data / "data")
-    command = [sys.executable, *script.launcher, str(SCRIPTS / f"{script.name}.py")]
+    command = _command(script)
     if logdir is not None:
         command = [sys.executable, "-m", "tb_dataplugin", "run", "--logdir", str(logdir), "--", *command]
     done = subprocess.run(
@@ -83,8 +84,23 @@ def run(script: Script, data: Path, folder: Path, logdir: Path | None = None) ->
     return Ended(done.returncode, _CLOCK.sub("", done.stdout), done.stderr)
 
 
+def _command(script: Script) -> list[str]:
+    python, words = Path(sys.executable), script.launcher
+    if words and not words[0].startswith("-"):
+        words = (str(python.parent / words[0]), *words[1:])
+    else:
+        words = (str(python), *words)
+    return [*words, str(SCRIPTS / f"{script.name}.py"), *script.arguments]
+
+
 def _environment() -> dict[str, str]:
-    path = [str(SCRIPTS / "environment"), str(ROOT / "examples"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    path = [
+        str(SCRIPTS / "environment"),
+        str(SCRIPTS),
+        str(ROOT / "examples"),
+        str(ROOT),
+        os.environ.get("PYTHONPATH", ""),
+    ]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), "OMP_NUM_THREADS": "1"}
 
 

@@ -19,7 +19,7 @@ NO_STAGE: Final = (
 USES_OURS: Final = "the program uses annotate itself"
 GAVE_WAY: Final = (
     "annotate.profile stopped recording this window: another torch.profiler began, and torch can run one at a time. "
-    "Remove one of the two, or let them record different steps"
+    "The other's trace is as torch writes it, without stages. Remove one of the two, or let them record different steps"
 )
 
 

@@ -332,6 +332,19 @@ def test_a_program_is_what_it_is_without_us_and_is_recorded(name: str, tmp_path:
     assert "tensorboard --logdir" in ours.line
 
 
+@pytest.mark.parametrize("way", ["python -m", "shebang"])
+def test_modules_and_scripts_with_a_shebang_are_recorded(way: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(f"#!{sys.executable}\n" + COMMON + WORKERS + END)
+    file.chmod(0o755)
+    command = [str(file)] if way == "shebang" else [sys.executable, "-m", "program"]
+    alone = plain(command, cwd=tmp_path)
+    ours = launched(command, "--wait", "4", cwd=tmp_path, logdir=tmp_path / "runs")
+    assert (ours.status, ours.out) == (0, alone.out)
+    [capture] = tb_dataplugin.read_report(tmp_path / "runs")
+    assert "Slow" in {stage.label for stage in capture.stages}
+
+
 FEEDING = (
     """
 import queue, threading

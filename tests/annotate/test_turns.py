@@ -94,7 +94,13 @@ def test_a_hook_stays_asleep_while_another_thread_may_be_about_to_call_it(
 ) -> None:
     elsewhere(lambda: turns.batch(EPOCH))
     stepped, ended = threading.Event(), threading.Event()
-    thread = threading.Thread(target=lambda: (model.step(), stepped.set(), ended.wait()))
+
+    def step_and_stay() -> None:
+        model.step()
+        stepped.set()
+        ended.wait()
+
+    thread = threading.Thread(target=step_and_stay)
     thread.start()
     stepped.wait()
     turns.end()
