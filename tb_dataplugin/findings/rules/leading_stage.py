@@ -53,9 +53,15 @@ LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "blocked": "blocked by storage, a lock or another process",
 }
 
+LOADED: Final = (
+    "If it is the same file for each sample, load it once, in __init__ or in a worker's first sample, and keep it. "
+    "Else store each sample in a file of its own, or in one that is read by parts."
+)
+
 DECODER_ADVICE: Final = {
     "numpy.NpzFile": "Store the arrays as .npy files, which np.load reads in one piece: an .npz is unpacked piece by "
     "piece, with a checksum over all of it, even where it is not compressed.",
+    **dict.fromkeys(("json.load", "pickle.load", "torch.load", "pandas.read_csv"), LOADED),
 }
 """By the decode stage's label; of an array there is no smaller image."""
 

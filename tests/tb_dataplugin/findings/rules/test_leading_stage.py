@@ -41,6 +41,23 @@ def test_arrays_in_an_npz_are_not_advised_to_become_smaller_images() -> None:
     assert said.code.startswith("np.save")
 
 
+def test_files_that_are_loaded_whole_are_not_advised_to_become_smaller_images() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).wait(0, 90)
+    for number in range(8):
+        builder.stage("decode::json.load", 1 + 10 * number, 9)
+    said = finding_in(builder, "leading_stage")
+    assert "load it once" in said.advice and "image" not in said.advice + said.code
+
+
+def test_a_dataset_whose_hottest_line_is_known_is_not_to_be_marked() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
+    builder.stage("sample::Pets", 0, 9000)
+    line = ("Pets.__getitem__", "/home/me/train.py", 41)
+    said = finding_in(builder.stacks([80.0 * n for n in range(1, 111)], [[line]] * 110), "leading_stage")
+    assert said.advice.startswith("This is time in the dataset's own __getitem__, outside all marked stages, most of")
+    assert "train.py:41" in said.advice
+
+
 def test_the_gain_never_exceeds_the_data_wait_of_the_stage() -> None:
     assert finding_in(training_run(), "leading_stage").gain_us_per_step == 30
 
