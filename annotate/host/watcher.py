@@ -51,6 +51,10 @@ CHEAP = 0.1
 """Of one CPU: stacks are read more often than every `SHORTEST_NS` while they take no more than this. A window of ten
 short steps is over in a fraction of a second, and needs a hundred samples."""
 
+DELAYED = 0.1
+"""Part of the time that the threads wait for a CPU on average, from which none is free for reading more often. The
+watcher itself need not come late then: the kernel lets those that sleep go first."""
+
 CROWDED_NS = 2_000_000
 """No CPU is free where a sample comes so late, on average."""
 
@@ -84,6 +88,8 @@ class Thread:
         self.process: Any = None
         """A `stack_reader.Process`, where stacks are read."""
         self.tid = tid
+        self.delay_ns = -1
+        """Time that it has waited for a CPU, at the sample before."""
         folder = f"/proc/{pid}/task/{tid}"
         self.waits = 0
         self.stat = os.open(f"{folder}/schedstat", os.O_RDONLY)
@@ -120,6 +126,10 @@ class Watcher:
         self.due = 0
         self.round_ns = 0.0
         """What taking one sample of each thread costs, on average."""
+        self.waited_ns = 0
+        """Time that the threads waited for a CPU, since the pause before."""
+        self.delayed = 0.0
+        """The same as a part of their time, on average."""
 
     def run(self) -> None:
         poll = select.poll()
@@ -200,7 +210,9 @@ class Watcher:
             self.credit = min(SAVED_NS, SHARE * (self.seen - self.began))
         else:
             self.credit = SAVED_WITH_STACKS_NS
-        self.late_ns, self.due, self.round_ns = 0.0, self.seen, 0.0
+        self.late_ns, self.due, self.round_ns, self.waited_ns, self.delayed = 0.0, self.seen, 0.0, 0, 0.0
+        for thread in self.threads:
+            thread.delay_ns = -1
         self.is_open = True
 
     def close(self) -> None:
@@ -224,6 +236,7 @@ class Watcher:
                 stack = -1 if thread.process is None or self.stacks is None else self.stacks.stack(thread, now)
                 state = thread.state()
                 cpu, delay, _ = pread(thread.stat, 100, 0).split()
+                self.note_delay(thread, int(delay))
                 holder = 0
                 if state == LOCKED:
                     thread.waits += 1
@@ -236,6 +249,11 @@ class Watcher:
             self.records.append(RECORD.pack(now, thread.number, state, holder, int(cpu), int(delay), stack))
         if len(self.records) >= 256:
             self.flush()
+
+    def note_delay(self, thread: Thread, delay_ns: int) -> None:
+        if thread.delay_ns >= 0:
+            self.waited_ns += delay_ns - thread.delay_ns
+        thread.delay_ns = delay_ns
 
     def flush(self) -> None:
         if self.records:
@@ -270,7 +288,11 @@ class Watcher:
         share, shortest = SHARE if self.stacks is None else SHARE_WITH_STACKS, SHORTEST_NS
         if self.stacks is not None:
             self.round_ns += (cost - self.round_ns) * (0.1 if self.round_ns else 1)
-            shortest = int(min(SHORTEST_NS, max(SHORTEST_WITH_CHEAP_STACKS_NS, self.round_ns / CHEAP)))
+            elapsed = max(1, now - self.seen) * max(1, len(self.threads))
+            self.delayed += 0.1 * (min(1.0, self.waited_ns / elapsed) - self.delayed)
+            self.waited_ns = 0
+            if self.delayed < DELAYED:
+                shortest = int(min(SHORTEST_NS, max(SHORTEST_WITH_CHEAP_STACKS_NS, self.round_ns / CHEAP)))
             self.late_ns += 0.1 * (max(0, now - cost - self.due) - self.late_ns)
             if self.late_ns > CROWDED_NS:
                 share, shortest = SHARE_WHERE_CROWDED, SHORTEST_WHERE_CROWDED_NS

@@ -30,15 +30,28 @@ def line_text(row: LineRow) -> str:
     Where only library code runs, also the user's line that calls it.
     """
     where = f"{row.place.function} at {row.place.short}"
-    several = [callee for callee in row.callees if callee.share >= SEVERAL]
-    if row.place.source and len(several) > 1:
+    source = row.place.source
+    several = [callee for callee in row.callees if callee.share >= SEVERAL and not _is_internal(callee.name, source)]
+    if source and (len(several) > 1 or any(not _is_written(callee.name, source) for callee in several)):
         parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
-        text = f"`{row.place.source}` in {where} ({parts})"
+        text = f"`{source}` in {where} ({parts})"
+    elif source and not several:
+        text = f"`{source}` in {where}"
     elif row.calls and row.calls_share >= MOSTLY:
         text = f"{row.calls}, called in {where}"
     else:
-        text = f"`{row.place.source}` in {where}" if row.place.source else where
+        text = f"`{source}` in {where}" if source else where
     return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
+
+
+def _is_written(name: str, source: str) -> bool:
+    """Whether the line itself calls it by this name."""
+    return f"{name.rpartition('.')[2]}(" in source.replace(" (", "(")
+
+
+def _is_internal(name: str, source: str) -> bool:
+    """Torch's own way to what the line calls: the line says more."""
+    return bool(source) and name.startswith("torch.") and not _is_written(name, source)
 
 
 def _caller(place: Place) -> str:

@@ -143,9 +143,6 @@ LIMIT_WORTH_A_WORD: Final = 0.05
 HOT_LINE: Final = 0.2
 """Share of a stage's time that one line has, from which a finding names it: below, the stage has no line that leads."""
 
-MOSTLY: Final = 0.5
-"""Share of a stage's time that one line has, from which advice is about that line and not about finding it."""
-
 LOCK: Final = 0.05
 """Share of the window that the training thread waits for Python's lock, from which that is worth a change (as
 INPUT_BOUND). The lower end of its 95% interval must be above half of it: a few samples may meet short waits."""

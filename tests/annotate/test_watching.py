@@ -289,13 +289,14 @@ class Clocks:
         monkeypatch.setattr(watcher, "perf_counter_ns", lambda: self.now)
         monkeypatch.setattr(watcher, "process_time_ns", lambda: self.cpu)
 
-    def mean_pause(self, cost_ns: int, late_ns: int = 0, rounds: int = 60) -> float:
+    def mean_pause(self, cost_ns: int, late_ns: int = 0, rounds: int = 60, delayed: float = 0.0) -> float:
         seen = watcher.Watcher(os.getpid())
         seen.stacks, seen.credit = Any, float(watcher.SAVED_WITH_STACKS_NS)  # type: ignore[assignment]
         seen.used, seen.seen, seen.due = self.cpu, self.now, self.now
         pauses = []
         for _ in range(rounds):
             self.now, self.cpu = seen.due + late_ns + cost_ns, self.cpu + cost_ns
+            seen.waited_ns = int(delayed * (self.now - seen.seen))
             pauses.append(seen.pause())
         os.close(seen.parent)
         return sum(pauses[-40:]) / 40
@@ -310,6 +311,12 @@ def test_stacks_are_read_as_often_as_they_are_cheap(monkeypatch: pytest.MonkeyPa
 
 def test_where_no_cpu_is_free_they_are_read_seldom_whatever_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Clocks(monkeypatch).mean_pause(50_000, late_ns=4_000_000) == pytest.approx(10e6, rel=0.15)
+
+
+def test_where_the_threads_themselves_wait_for_a_cpu_they_are_read_no_more_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Clocks(monkeypatch).mean_pause(50_000, delayed=0.3) == pytest.approx(5e6, rel=0.15)
 
 
 def test_in_the_long_run_they_take_their_share_of_a_cpu_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,10 @@ def test_a_function_has_the_name_by_which_the_line_calls_it() -> None:
     assert line.calls == "np.percentile"
     assert line.text == "np.percentile, called in RandomMask.crop at train.py:52"
     assert called("out = signal.convolve2d(a, b)", (CONVOLVE, 100)).calls == "scipy.signal.convolve2d"
-    assert called("scale(row)", (PERCENTILE, 100)).calls == "numpy.lib.percentile"
+    other = called("scale(row)", (PERCENTILE, 100))
+    assert other.text == "`scale(row)` in RandomMask.crop at train.py:52 (numpy.lib.percentile 100%)"
+    forward = ("Sequential.forward", "/lib/site-packages/torch/nn/modules/container.py", 2)
+    assert called("out = net(row)", (forward, 100)).text == "`out = net(row)` in RandomMask.crop at train.py:52"
 
 
 def test_calls_of_one_line_are_told_apart() -> None:

@@ -111,6 +111,16 @@ def test_where_the_line_is_known_it_stands_in_place_of_advice_to_look_for_it() -
     assert "mark its parts" not in said.advice
 
 
+def test_a_dataset_whose_hottest_line_is_known_is_not_to_be_marked() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
+    builder.stage("sample::Pets", 0, 9000)
+    line = ("Pets.__getitem__", "/home/me/train.py", 41)
+    said = finding_in(builder.stacks([80.0 * n for n in range(1, 111)], [[line]] * 110), "leading_stage")
+    assert said.advice.startswith("This is time in the dataset's own")
+    assert "begin there" in said.advice and "mark its parts" not in said.advice
+    assert "train.py:41" in said.advice
+
+
 def test_the_gain_never_exceeds_the_data_wait_of_the_stage() -> None:
     assert finding_in(training_run(), "leading_stage").gain_us_per_step == 30
 
