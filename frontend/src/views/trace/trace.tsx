@@ -127,6 +127,16 @@ function showRange(channel: Channel, originUs: number, isTaken: () => boolean): 
   return stop;
 }
 
+/** Whether somebody has touched what is in the frame; that it has the focus says nothing, Perfetto takes it. */
+function takenOver(target: Window): () => boolean {
+  let isTaken = false;
+  const take = (): void => {
+    isTaken = true;
+  };
+  for (const event of ["pointerdown", "wheel", "keydown"]) target.addEventListener(event, take, { once: true });
+  return () => isTaken;
+}
+
 type FrameProps = { readonly entry: CaptureEntry; readonly originUs: number; readonly state: Signal<string | null> };
 
 function PerfettoFrame({ entry, originUs, state }: FrameProps) {
@@ -148,7 +158,7 @@ function PerfettoFrame({ entry, originUs, state }: FrameProps) {
       const channel = windowChannel(target, window.location.origin);
       stop = handOver(channel, packed(entry, answer.value), () => {
         state.value = null;
-        stop = showRange(channel, originUs, () => document.activeElement === frameRef.current);
+        stop = showRange(channel, originUs, takenOver(target));
       });
     };
     void load();
