@@ -197,8 +197,7 @@ def _product(each: float | None, count: int | None) -> float | None:
 class TraceInfo:
     """What the trace says about itself. None or "": it does not say.
 
-    `single_process_loader`: torch's own spans name its iterator for zero workers. `origin_ns`: the file's own time of
-    what is 0 on the trace's clock.
+    `single_process_loader`: torch's own spans name its iterator for zero workers.
     """
 
     file: str
@@ -209,7 +208,6 @@ class TraceInfo:
     devices: tuple[DeviceInfo, ...] = ()
     single_process_loader: bool = False
     pipeline: PipelineInfo | None = None
-    origin_ns: int = 0
 
     @property
     def mode(self) -> Mode:

@@ -55,7 +55,6 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
         lines=lines_report(results.lines) if results.lines else None,
-        origin_us=info.origin_ns / 1e3,
         selection=_selection(results.selection, sentences) if results.selection else None,
     )
 

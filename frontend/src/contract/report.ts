@@ -99,8 +99,6 @@ export interface Capture {
   lines:
     | Lines
     | undefined;
-  /** the file's own time of the capture's first event: other viewers count from its 0 */
-  origin_us: number;
   /** the steps that all numbers are about; absent where nobody chose any */
   selection: StepSelection | undefined;
 }
@@ -1460,11 +1458,6 @@ export const Capture: MessageFns<Capture> = {
         ? ThreadSamples.fromJSON(object.thread_samples)
         : undefined,
       lines: isSet(object.lines) ? Lines.fromJSON(object.lines) : undefined,
-      origin_us: isSet(object.originUs)
-        ? globalThis.Number(object.originUs)
-        : isSet(object.origin_us)
-        ? globalThis.Number(object.origin_us)
-        : 0,
       selection: isSet(object.selection) ? StepSelection.fromJSON(object.selection) : undefined,
     };
   },

@@ -9,8 +9,6 @@ export type PerfettoTrace = { readonly buffer: ArrayBuffer; readonly title: stri
 export type Channel = {
   readonly ping: () => void;
   readonly send: (trace: PerfettoTrace) => void;
-  /** Shows a stretch of the trace once that is loaded, in seconds of the file's own time. */
-  readonly show: (startS: number, endS: number) => void;
   /** Calls back for each message of the other side; returns how to stop. */
   readonly listen: (onMessage: (data: unknown) => void) => () => void;
   readonly every: (ms: number, call: () => void) => () => void;
@@ -54,9 +52,6 @@ export function windowChannel(target: Window, origin: string): Channel {
   return {
     ping: () => target.postMessage("PING", "*"),
     send: (trace) => target.postMessage({ perfetto: { ...trace } }, origin),
-    show: (timeStart, timeEnd) => {
-      target.postMessage({ perfetto: { timeStart, timeEnd, viewPercentage: 0.5 } }, origin);
-    },
     listen: (onMessage) => {
       const listener = (event: MessageEvent<unknown>): void => {
         if (event.source === target) onMessage(event.data);

@@ -7,7 +7,6 @@ function fakeChannel() {
   let tick: (() => void) | null = null;
   const channel: Channel = {
     ping: () => log.push("PING"),
-    show: () => undefined,
     send: (trace) => log.push(`send ${trace.title}`),
     listen: (call) => {
       onMessage = call;

@@ -21,6 +21,7 @@ const gaps = {
   ]),
   id: "g",
   kind: "gaps",
+  name: [-1, -1],
 };
 const model = buildTimeline({ ...timeline([waits, gaps]), names: ["wait::DataLoader", "wait"] });
 

@@ -1,5 +1,4 @@
 import type { Capture, Gap } from "../../contract/report";
-import { source } from "../../data/source";
 import { batchKey } from "../../model/batches";
 import { asCause, causeLabel, causeParts } from "../../model/causes";
 import { batchOfChain, type ChainRow, chainRows } from "../../model/chain";
@@ -19,11 +18,6 @@ type Props = {
   /** Lane of the gaps in the timeline. */
   readonly laneId: string;
 };
-
-function openInPerfetto(gap: Gap): void {
-  showGap(gap);
-  selectView("trace");
-}
 
 /** What led to one gap: its causes, and the chain back to the sample. It has the same shape for every gap. */
 export function GapDetail({ capture, gaps, gap, laneId }: Props) {
@@ -48,11 +42,6 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
           {gap.step !== undefined && ` in step ${gap.step}`}
         </h2>
         <Turn gaps={gaps} gap={gap} />
-        {source().live && (
-          <button type="button" class="link" data-testid="gap-perfetto" onClick={() => openInPerfetto(gap)}>
-            Open in Perfetto at this gap
-          </button>
-        )}
         {batch !== null && (
           <button type="button" class="link" data-testid="chain-batch" onClick={openBatch}>
             Batch {batch.number} in DataLoader workers

@@ -2,18 +2,11 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { routeUrl, traceUrl } from "../../data/api";
-import {
-  type Channel,
-  handOver,
-  PERFETTO_SITE,
-  type PerfettoTrace,
-  themePerfetto,
-  windowChannel,
-} from "../../data/perfetto";
+import { handOver, PERFETTO_SITE, type PerfettoTrace, themePerfetto, windowChannel } from "../../data/perfetto";
 import type { CaptureEntry } from "../../data/runs";
 import { source } from "../../data/source";
 import { formatBytes, plural } from "../../model/format";
-import { range, theme } from "../../state/atoms";
+import { theme } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
 
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
@@ -44,10 +37,7 @@ function LiveTrace({ capture, entry, offline }: Props) {
           : "Perfetto's viewer is not installed here: open the whole trace in your browser at ui.perfetto.dev, or download it."}
       </p>
       <div class="actions">
-        <button
-          type="button"
-          data-testid="open-perfetto"
-          onClick={() => void openOutside(entry, capture.origin_us, said)}>
+        <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, said)}>
           Open in ui.perfetto.dev
         </button>
         <a class="button" data-testid="download-trace" href={traceUrl(entry.id)} download={fileName(entry)}>
@@ -74,7 +64,7 @@ function LiveTrace({ capture, entry, offline }: Props) {
           </span>
         )}
       </div>
-      {offline && <PerfettoFrame key={entry.id} entry={entry} originUs={capture.origin_us} state={frame} />}
+      {offline && <PerfettoFrame key={entry.id} entry={entry} state={frame} />}
     </>
   );
 }
@@ -88,7 +78,7 @@ function packed(entry: CaptureEntry, buffer: ArrayBuffer): PerfettoTrace {
 }
 
 /** The window is opened first: browsers allow that only while they handle the click. */
-async function openOutside(entry: CaptureEntry, originUs: number, said: Signal<string | null>): Promise<void> {
+async function openOutside(entry: CaptureEntry, said: Signal<string | null>): Promise<void> {
   const target = window.open(PERFETTO_SITE);
   if (target === null) {
     said.value = "The browser blocked the new window. Allow pop-ups for this page, or download the trace.";
@@ -100,46 +90,11 @@ async function openOutside(entry: CaptureEntry, originUs: number, said: Signal<s
     said.value = answer.kind === "failed" ? answer.message : "The trace is still being written.";
     return;
   }
-  const channel = windowChannel(target, PERFETTO_SITE);
-  const giveUp = handOver(channel, packed(entry, answer.value), () => {
-    said.value = null;
-    showRange(channel, originUs, () => document.hasFocus());
-  });
+  const giveUp = handOver(windowChannel(target, PERFETTO_SITE), packed(entry, answer.value), () => (said.value = null));
   window.setTimeout(giveUp, HAND_OVER_LIMIT_MS);
 }
 
-/** Perfetto gives up after four seconds when it is still loading, and does not say so. */
-const SHOW_AGAIN_MS = 4000;
-const MOST_SHOWS = 5;
-
-/** Leads Perfetto to what the timeline shows, such as the gap that was chosen there, until somebody takes over. */
-function showRange(channel: Channel, originUs: number, isTaken: () => boolean): () => void {
-  const shown = range.peek();
-  if (shown === null) return () => undefined;
-  let left = MOST_SHOWS;
-  const show = (): void => {
-    left -= 1;
-    if (left === 0 || isTaken()) stop();
-    else channel.show((originUs + shown.startUs) / 1e6, (originUs + shown.endUs) / 1e6);
-  };
-  const stop = channel.every(SHOW_AGAIN_MS, show);
-  show();
-  return stop;
-}
-
-/** Whether somebody has touched what is in the frame; that it has the focus says nothing, Perfetto takes it. */
-function takenOver(target: Window): () => boolean {
-  let isTaken = false;
-  const take = (): void => {
-    isTaken = true;
-  };
-  for (const event of ["pointerdown", "wheel", "keydown"]) target.addEventListener(event, take, { once: true });
-  return () => isTaken;
-}
-
-type FrameProps = { readonly entry: CaptureEntry; readonly originUs: number; readonly state: Signal<string | null> };
-
-function PerfettoFrame({ entry, originUs, state }: FrameProps) {
+function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<string | null> }) {
   const frameRef = useRef<HTMLIFrameElement>(null);
   useMemo(() => themePerfetto(localStorage, theme.peek()), []);
   useEffect(() => {
@@ -155,11 +110,11 @@ function PerfettoFrame({ entry, originUs, state }: FrameProps) {
         return;
       }
       state.value = "Handing the trace to Perfetto";
-      const channel = windowChannel(target, window.location.origin);
-      stop = handOver(channel, packed(entry, answer.value), () => {
-        state.value = null;
-        stop = showRange(channel, originUs, takenOver(target));
-      });
+      stop = handOver(
+        windowChannel(target, window.location.origin),
+        packed(entry, answer.value),
+        () => (state.value = null),
+      );
     };
     void load();
     return () => {
