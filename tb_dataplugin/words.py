@@ -204,9 +204,56 @@ COUNTERS: Final = (
 )
 """Counters of `annotate.trace_format.COUNTERS`, in the order of their lanes."""
 
+TERMS: Final = (
+    Term("capture", "capture", "One trace file."),
+    Term("window", "window", "The recorded part of a training loop: first step's start to last step's end."),
+    Term("step", "step", "One iteration of the training loop, from prof.step() to prof.step()."),
+    Term("device_idle", "device idle", "Time of the window in which the device runs no kernel and no copy."),
+    Term("gap", "idle gap", "A stretch of the window without any activity on the device."),
+    Term("data_wait", "data wait", "Time that the training thread spends in the loader's next()."),
+    Term("exposed", "exposed data wait", "Data wait while the device is idle."),
+    Term("hidden", "hidden data wait", "Data wait while the device is busy: it costs nothing now."),
+    Term(
+        "idle_data_wait",
+        "idle: data wait",
+        "Idle device time whose cause is the loader. At most the exposed data wait: during the rest of that, something "
+        "else kept the device idle.",
+    ),
+    Term(
+        "wait_by_stage",
+        "data wait by stage",
+        "The data wait, passed on to the stages that would have to be faster to shorten it.",
+    ),
+    Term("throughput", "throughput", "Samples that the training loop took, over the length of the window."),
+    Term("mean_step", "mean step", "Length of a step on average; p50 and p95 are over all steps of the window."),
+    Term("self_time", "self time", "A stage's time less that of the stages inside it."),
+    Term("worker", "DataLoader worker", "A process of num_workers."),
+    Term("starved", "starved", "A DataLoader worker without an index in its queue."),
+    Term("build_time", "build time", "From a batch's start in its DataLoader worker to its finish."),
+    Term("in_queue", "time in queue", "A finished batch that was not yet asked for."),
+    Term("head_of_line", "head-of-line wait", "A finished batch held back by an earlier one."),
+    Term("no_cpu", "waiting for a CPU", "A thread that could run, and has no CPU."),
+    Term("blocked", "blocked", "A thread that waits for storage, a lock or another process."),
+    Term("interval", "95% interval", "Where the true value lies, 95 times of 100, by the noise of the captures."),
+)
+"""What the page explains where it stands, and in its help."""
+
+KEYS: Final = (
+    Term("?", "?", "keys and terms; Escape closes them"),
+    Term("arrows", "\u2190 \u2192", "from tab to tab, on the tabs"),
+    Term("list", "\u2191 \u2193", "from capture to capture, in their list"),
+    Term("w s", "w s", "zoom in and out, on the timeline"),
+    Term("a d", "a d", "move, on the timeline"),
+    Term("0", "0", "the whole window, on the timeline"),
+    Term("g", "g", "next idle gap, on the timeline; with Shift the one before"),
+    Term("n", "n", "next data wait, on the timeline; with Shift the one before"),
+    Term("Enter", "Enter", "next span with that name, in the timeline's search; with Shift the one before"),
+)
+"""Keys of the page, for its help."""
+
 TABLES: Final = (
     "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RATES", "TOPICS",
-    "SETTINGS", "COSTS", "COUNTERS",
+    "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
 )  # fmt: skip
 """Names of the tables that the page gets."""
 

@@ -133,3 +133,39 @@ export const COUNTERS = [
   {"id": "device::utilisation", "label": "Device utilisation", "meaning": "", "unit": "%"},
   {"id": "device::memory", "label": "Device memory", "meaning": "", "unit": "bytes"},
 ] as const;
+
+export const TERMS = [
+  {"id": "capture", "label": "capture", "meaning": "One trace file."},
+  {"id": "window", "label": "window", "meaning": "The recorded part of a training loop: first step's start to last step's end."},
+  {"id": "step", "label": "step", "meaning": "One iteration of the training loop, from prof.step() to prof.step()."},
+  {"id": "device_idle", "label": "device idle", "meaning": "Time of the window in which the device runs no kernel and no copy."},
+  {"id": "gap", "label": "idle gap", "meaning": "A stretch of the window without any activity on the device."},
+  {"id": "data_wait", "label": "data wait", "meaning": "Time that the training thread spends in the loader's next()."},
+  {"id": "exposed", "label": "exposed data wait", "meaning": "Data wait while the device is idle."},
+  {"id": "hidden", "label": "hidden data wait", "meaning": "Data wait while the device is busy: it costs nothing now."},
+  {"id": "idle_data_wait", "label": "idle: data wait", "meaning": "Idle device time whose cause is the loader. At most the exposed data wait: during the rest of that, something else kept the device idle."},
+  {"id": "wait_by_stage", "label": "data wait by stage", "meaning": "The data wait, passed on to the stages that would have to be faster to shorten it."},
+  {"id": "throughput", "label": "throughput", "meaning": "Samples that the training loop took, over the length of the window."},
+  {"id": "mean_step", "label": "mean step", "meaning": "Length of a step on average; p50 and p95 are over all steps of the window."},
+  {"id": "self_time", "label": "self time", "meaning": "A stage's time less that of the stages inside it."},
+  {"id": "worker", "label": "DataLoader worker", "meaning": "A process of num_workers."},
+  {"id": "starved", "label": "starved", "meaning": "A DataLoader worker without an index in its queue."},
+  {"id": "build_time", "label": "build time", "meaning": "From a batch's start in its DataLoader worker to its finish."},
+  {"id": "in_queue", "label": "time in queue", "meaning": "A finished batch that was not yet asked for."},
+  {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one."},
+  {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that could run, and has no CPU."},
+  {"id": "blocked", "label": "blocked", "meaning": "A thread that waits for storage, a lock or another process."},
+  {"id": "interval", "label": "95% interval", "meaning": "Where the true value lies, 95 times of 100, by the noise of the captures."},
+] as const;
+
+export const KEYS = [
+  {"id": "?", "label": "?", "meaning": "keys and terms; Escape closes them"},
+  {"id": "arrows", "label": "← →", "meaning": "from tab to tab, on the tabs"},
+  {"id": "list", "label": "↑ ↓", "meaning": "from capture to capture, in their list"},
+  {"id": "w s", "label": "w s", "meaning": "zoom in and out, on the timeline"},
+  {"id": "a d", "label": "a d", "meaning": "move, on the timeline"},
+  {"id": "0", "label": "0", "meaning": "the whole window, on the timeline"},
+  {"id": "g", "label": "g", "meaning": "next idle gap, on the timeline; with Shift the one before"},
+  {"id": "n", "label": "n", "meaning": "next data wait, on the timeline; with Shift the one before"},
+  {"id": "Enter", "label": "Enter", "meaning": "next span with that name, in the timeline's search; with Shift the one before"},
+] as const;

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { exactUs, formatDuration, formatPercent, UNKNOWN } from "../model/format";
 import { NO_REASON, type Reason } from "../model/reasons";
 import { share } from "../model/shares";
+import { meaningOfTerm } from "../model/terms";
 import { Explained } from "./explained";
 
 type BigNumberProps = {
@@ -31,9 +32,10 @@ export function asShare(us: number | undefined, windowUs: number | undefined): S
 /** One number of the row at the top of a view: label, value with unit, and what it is a share of. */
 export function BigNumber({ label, value, text, note, exact, reason = NO_REASON, testId }: BigNumberProps) {
   const known = value !== undefined;
+  const meaning = meaningOfTerm(label);
   return (
     <div class="number">
-      <dt>{label}</dt>
+      <dt>{meaning === undefined ? label : <Explained text={meaning}>{label}</Explained>}</dt>
       <dd class="number-value" data-testid={testId} data-value={value} title={known ? exact : reason.message}>
         {known ? <ValueWithUnit text={text} /> : <abbr title={reason.message}>{UNKNOWN}</abbr>}
       </dd>

@@ -8,32 +8,25 @@ type Props = { readonly window: TimeRange; readonly shown: TimeRange; readonly a
 export function RangeBar({ window, shown, act }: Props) {
   const whole = lengthUs(window);
   const isWhole = lengthUs(shown) >= whole * (1 - 1e-9);
-  const left = (100 * (shown.startUs - window.startUs)) / whole;
-  const width = (100 * lengthUs(shown)) / whole;
   return (
-    <>
-      <div class="range-bar">
-        <p data-testid="range-length" data-value-us={lengthUs(shown)} title={exactUs(lengthUs(shown))}>
-          <strong class="tabular">{formatDuration(lengthUs(shown))}</strong>
-          {isWhole
-            ? " on screen: the whole window"
-            : ` on screen, from ${formatTick(shown.startUs, niceStep(lengthUs(shown), 100))}; the window is ${formatDuration(whole)}`}
-        </p>
-        <div class="range-buttons">
-          <button type="button" onClick={() => act("out")} disabled={isWhole}>
-            Zoom out
-          </button>
-          <button type="button" onClick={() => act("in")}>
-            Zoom in
-          </button>
-          <button type="button" onClick={() => act("whole")} disabled={isWhole}>
-            Whole window
-          </button>
-        </div>
+    <div class="range-bar">
+      <p data-testid="range-length" data-value-us={lengthUs(shown)} title={exactUs(lengthUs(shown))}>
+        <strong class="tabular">{formatDuration(lengthUs(shown))}</strong>
+        {isWhole
+          ? " on screen: the whole window"
+          : ` on screen, from ${formatTick(shown.startUs, niceStep(lengthUs(shown), 100))}; the window is ${formatDuration(whole)}`}
+      </p>
+      <div class="range-buttons">
+        <button type="button" onClick={() => act("out")} disabled={isWhole}>
+          Zoom out
+        </button>
+        <button type="button" onClick={() => act("in")}>
+          Zoom in
+        </button>
+        <button type="button" onClick={() => act("whole")} disabled={isWhole}>
+          Whole window
+        </button>
       </div>
-      <div class="range-track" aria-hidden="true">
-        <span style={{ left: `${left}%`, width: `max(2px, ${width}%)` }} />
-      </div>
-    </>
+    </div>
   );
 }

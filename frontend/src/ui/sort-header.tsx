@@ -1,3 +1,5 @@
+import { meaningOfTerm } from "../model/terms";
+
 type Props = {
   readonly label: string;
   readonly unit?: string;
@@ -17,7 +19,7 @@ export function SortHeader(props: Props) {
       scope="col"
       class={props.numeric === false ? "" : "num"}
       aria-sort={order}
-      title={props.title}
+      title={props.title ?? meaningOfTerm(props.label)}
       data-head={props.name}>
       <button type="button" class="sort" onClick={props.onSort}>
         {props.active && (

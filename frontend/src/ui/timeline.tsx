@@ -6,9 +6,10 @@ import { CAUSES, STAGE_KINDS } from "../contract/words";
 import { causeToken } from "../model/causes";
 import type { BoxInfo, HoverInfo } from "../model/hover";
 import { type LaneRows, type TimelineModel, tokensIn } from "../model/lanes";
-import type { TimeRange } from "../model/time-scale";
+import { clampRange, type TimeRange } from "../model/time-scale";
 import { stageLabel } from "../model/words";
 import { TOKENS } from "../theme/tokens";
+import { Minimap } from "./minimap";
 import { PictureMenu } from "./picture-menu";
 import { RangeBar } from "./range-bar";
 import { Legend, Swatch } from "./swatch";
@@ -77,6 +78,12 @@ export function Timeline(props: Props) {
         <PictureMenu name="Timeline" />
       </div>
       <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />
+      <Minimap
+        whole={whole}
+        shown={range ?? whole.window}
+        palette={palette}
+        onRange={(next) => props.onRange(clampRange(next, whole.window))}
+      />
       <div class="canvas-frame">
         {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}
         <canvas
@@ -104,7 +111,8 @@ function Keys({ pickWords }: { pickWords: string | undefined }) {
   return (
     <p class="muted keys">
       <kbd>{ZOOM_KEY}</kbd> + wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, a drag
-      over the times zooms to them, <kbd>0</kbd> shows the whole window
+      over the times zooms to them, <kbd>0</kbd> shows the whole window, <kbd>g</kbd> <kbd>n</kbd> go to the next idle
+      gap or data wait (with <kbd>Shift</kbd>: the one before)
       {pickWords === undefined ? "." : `; ${pickWords}.`}
     </p>
   );

@@ -24,6 +24,7 @@ import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { CopyLink } from "../ui/copy-link";
 import { Explanations } from "../ui/explained";
+import { Help } from "../ui/help";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
 import { Captures } from "./captures/captures";
@@ -79,6 +80,7 @@ export function App() {
             </>
           )}
           <div class="top-actions">
+            <Help />
             {!bare && <CopyLink linkOf={linkHere} />}
             {source().live && (
               <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>

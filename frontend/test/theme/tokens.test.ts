@@ -2,9 +2,12 @@ import { expect, it } from "vitest";
 import { STAGE_KINDS } from "../../src/contract/words";
 import { contrast, inkFor } from "../../src/theme/contrast";
 import { dark } from "../../src/theme/dark";
-import css from "../../src/theme/index.css?raw";
+import index from "../../src/theme/index.css?raw";
 import { light } from "../../src/theme/light";
 import { colorOf, cssName, isHatched, MISSING_COLOR, TOKENS } from "../../src/theme/tokens";
+import tools from "../../src/theme/tools.css?raw";
+
+const css = index + tools;
 
 it("uses only tokens that exist in the style sheet, and no raw colours", () => {
   const known = new Set<string>([...TOKENS.map(cssName), "--fill", "--on", "--depth"]);

@@ -91,6 +91,11 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
         marked={marked}
         only={cause === null ? null : causeToken(cause)}
         onPick={pick}
+        onGap={(span) => {
+          const middleUs = (span.startUs + span.endUs) / 2;
+          const found = gaps.find((item) => item.start_us <= middleUs && middleUs <= item.start_us + item.duration_us);
+          if (found !== undefined) chooseGap(found);
+        }}
         pickWords="click a gap to see its chain of causes"
         below={missed.value?.before === selectedGapUs.value && <MissedLine why={missed.value.why} />}
       />

@@ -9,6 +9,7 @@ import { OverviewNumbers } from "./numbers";
 import { Rates } from "./rates";
 import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
+import { hasWaitPicture, WaitPicture } from "./wait-picture";
 
 /** Sentence, numbers, what to change; then the pictures that prove it, and tables. */
 export function Overview({ capture }: { capture: Capture }) {
@@ -19,7 +20,8 @@ export function Overview({ capture }: { capture: Capture }) {
       <Doubts capture={capture} />
       <Verdict capture={capture} />
       <OverviewNumbers capture={capture} />
-      {wait !== "" && (
+      <WaitPicture capture={capture} />
+      {wait !== "" && !hasWaitPicture(capture) && (
         <p class="relation muted" data-testid="wait-sentence">
           {wait}
         </p>

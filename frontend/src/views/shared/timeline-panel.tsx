@@ -14,6 +14,7 @@ import { paletteOf } from "../../theme/theme";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { Timeline } from "../../ui/timeline";
 import { goToTimeline, offerTimeline, withdrawOffer } from "./go-to";
+import { TimelineJumps } from "./timeline-jumps";
 
 /** Functions and values are kept by whoever gives them until they change (useMemo, useCallback). */
 type Props = {
@@ -33,6 +34,8 @@ type Props = {
   /** More lines for the box under the pointer. */
   readonly describe?: (box: BoxInfo) => readonly string[];
   readonly onPick?: (box: BoxInfo | null) => void;
+  /** A gap was gone to by keys. */
+  readonly onGap?: (gap: TimeRange) => void;
   /** What a click does, for the line under the canvas. */
   readonly pickWords?: string;
   /** Drawn under the canvas, for charts on the same time range. */
@@ -67,6 +70,7 @@ function Panel({
   detail,
   linkOf,
   onPick,
+  onGap,
   selected = null,
   marked = null,
   only = null,
@@ -83,24 +87,26 @@ function Panel({
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   return (
     <>
-      <Timeline
-        {...rest}
-        {...{ whole, detail, selected, marked, only, link, folded }}
-        range={shown}
-        palette={paletteOf(theme.value)}
-        error={timeline.value.error}
-        onRange={(next) => {
-          range.value = next;
-        }}
-        onResize={(px) => {
-          plotPx.value = px;
-        }}
-        onPick={(box) => onPick?.(box)}
-        turnLane={turnLane}
-        foldAll={(wanted) => {
-          lanesTurned.value = turnedFor(whole.lanes, wanted);
-        }}
-      />
+      <TimelineJumps model={finest} whole={whole} shown={shown ?? whole.window} onGap={onGap}>
+        <Timeline
+          {...rest}
+          {...{ whole, detail, selected, marked, only, link, folded }}
+          range={shown}
+          palette={paletteOf(theme.value)}
+          error={timeline.value.error}
+          onRange={(next) => {
+            range.value = next;
+          }}
+          onResize={(px) => {
+            plotPx.value = px;
+          }}
+          onPick={(box) => onPick?.(box)}
+          turnLane={turnLane}
+          foldAll={(wanted) => {
+            lanesTurned.value = turnedFor(whole.lanes, wanted);
+          }}
+        />
+      </TimelineJumps>
       <WayUp />
     </>
   );

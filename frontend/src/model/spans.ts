@@ -1,0 +1,47 @@
+// Spans of the timeline by what they are: to go from one to the next, and to find them by name.
+
+import type { LaneRows, TimelineModel } from "./lanes";
+import type { TimeRange } from "./time-scale";
+
+/** Data waits of the training thread; idle gaps of the devices. */
+export type Kind = "wait" | "gap";
+
+export type Asked = (lane: LaneRows, name: string, token: string) => boolean;
+
+export const isOfKind: Readonly<Record<Kind, Asked>> = {
+  wait: (lane, _name, token) => lane.isTrainingThread && token === "wait",
+  gap: (lane) => lane.kind === "gaps",
+};
+
+/** By start. What a slice has joined into one box counts as one. */
+export function spansOf(model: TimelineModel, asked: Asked): TimeRange[] {
+  const found: TimeRange[] = [];
+  for (const lane of model.lanes) {
+    for (const row of lane.rows) {
+      for (let i = 0; i < row.startUs.length; i += 1) {
+        const [name, token] = [row.name[i] ?? -1, row.color[i] ?? -1];
+        if (!asked(lane, model.names[name] ?? "", model.names[token] ?? "")) continue;
+        const startUs = row.startUs[i] ?? 0;
+        found.push({ startUs, endUs: startUs + (row.durationUs[i] ?? 0) });
+      }
+    }
+  }
+  return found.sort((a, b) => a.startUs - b.startUs);
+}
+
+export function named(words: readonly string[]): Asked {
+  return (_lane, name) => name !== "" && words.every((word) => name.toLowerCase().includes(word));
+}
+
+/** The span after (before) what is in the middle of the screen; null at the end. */
+export function nextSpan(spans: readonly TimeRange[], shown: TimeRange, turn: 1 | -1): TimeRange | null {
+  const middleUs = (shown.startUs + shown.endUs) / 2;
+  // A span that was gone to is in the middle, but for rounding.
+  const slackUs = (shown.endUs - shown.startUs) * 1e-6;
+  const middleOf = ({ startUs, endUs }: TimeRange): number => (startUs + endUs) / 2;
+  const beyond = spans.filter((span) => turn * (middleOf(span) - middleUs) > slackUs);
+  return beyond.reduce<TimeRange | null>(
+    (best, span) => (best === null || turn * (middleOf(span) - middleOf(best)) < 0 ? span : best),
+    null,
+  );
+}

@@ -1,0 +1,86 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { CAUSES, KEYS, STAGE_KINDS, TERMS } from "../contract/words";
+
+const DOCS: ReadonlyArray<readonly [file: string, about: string]> = [
+  ["docs/attribution.md", "how idle time gets its cause, and data wait its stage"],
+  ["docs/accuracy.md", "how well the numbers hold"],
+  ["docs/compare_statistics.md", "how two captures are compared"],
+  ["docs/lines.md", "lines of code, and how they are sampled"],
+  ["docs/readers.md", "which libraries are seen by themselves"],
+];
+
+/** Keys and terms: by a button, and by "?" wherever nobody types. */
+export function Help() {
+  const open = useSignal(false);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isTyping = event.target instanceof Element && event.target.matches("input, select, textarea");
+      if (event.key !== "?" || isTyping || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      open.value = !open.value;
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  // The browser keeps the focus inside, closes it at Escape, and leads the focus back.
+  useEffect(() => {
+    if (open.value) dialog.current?.showModal?.();
+    else dialog.current?.close?.();
+  }, [open.value]);
+  return (
+    <>
+      <button type="button" class="link" data-testid="help-button" onClick={() => (open.value = true)}>
+        Help
+      </button>
+      <dialog ref={dialog} class="help" data-testid="help" aria-label="Help" onClose={() => (open.value = false)}>
+        {open.value && <Content close={() => (open.value = false)} />}
+      </dialog>
+    </>
+  );
+}
+
+function Content({ close }: { close: () => void }) {
+  return (
+    <>
+      <div class="table-head">
+        <h2>Keys</h2>
+        <button type="button" class="link help-close" onClick={close}>
+          Close
+        </button>
+      </div>
+      <Terms rows={KEYS} isKey />
+      <h2>Terms</h2>
+      <Terms rows={TERMS} />
+      <h2>Causes of idle time</h2>
+      <Terms rows={CAUSES} />
+      <h2>Kinds of stages</h2>
+      <Terms rows={STAGE_KINDS} />
+      <h2>More, in the source of tb-dataplugin</h2>
+      <dl>
+        {DOCS.map(([file, about]) => (
+          <div key={file}>
+            <dt class="mono">{file}</dt>
+            <dd>{about}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+type Row = { readonly id: string; readonly label: string; readonly meaning: string };
+
+function Terms({ rows, isKey = false }: { rows: readonly Row[]; isKey?: boolean }) {
+  return (
+    <dl>
+      {rows.map(({ id, label, meaning }) => (
+        <div key={id}>
+          <dt>{isKey ? label.split(" ").map((key) => <kbd key={key}>{key}</kbd>) : label}</dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

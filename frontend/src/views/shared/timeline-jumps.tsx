@@ -1,0 +1,106 @@
+// Going through the timeline: to the next gap or data wait by keys, to spans by their name.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { plural } from "../../model/format";
+import type { TimelineModel } from "../../model/lanes";
+import { type Asked, isOfKind, type Kind, named, nextSpan, spansOf } from "../../model/spans";
+import type { TimeRange } from "../../model/time-scale";
+import { goTo } from "./go-to";
+
+type Props = {
+  /** The finest slice at hand. */
+  readonly model: TimelineModel;
+  readonly whole: TimelineModel;
+  readonly shown: TimeRange;
+  /** Told of each gap that was gone to. */
+  readonly onGap?: ((gap: TimeRange) => void) | undefined;
+  readonly children: ComponentChildren;
+};
+
+const KINDS: Readonly<Record<string, Kind>> = { g: "gap", n: "wait" };
+const WORDS: Readonly<Record<Kind, string>> = { gap: "idle gap", wait: "data wait" };
+
+export function TimelineJumps({ model, whole, shown, onGap, children }: Props) {
+  const said = useSignal("");
+  const jump = (kind: Kind, turn: 1 | -1): void => {
+    const next =
+      nextSpan(spansOf(model, isOfKind[kind]), shown, turn) ?? nextSpan(spansOf(whole, isOfKind[kind]), shown, turn);
+    said.value = next === null ? `No ${WORDS[kind]} ${turn > 0 ? "after" : "before"} this one.` : "";
+    if (next === null) return;
+    goTo(next.startUs, next.endUs);
+    if (kind === "gap") onGap?.(next);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const kind = KINDS[event.key.toLowerCase()];
+    const isTyping = event.target instanceof Element && event.target.matches("input, select, textarea");
+    if (kind === undefined || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    jump(kind, event.shiftKey ? -1 : 1);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys come from the canvas inside
+    <div onKeyDown={onKey}>
+      {children}
+      <SpanSearch model={model} whole={whole} shown={shown} />
+      <p class="muted" role="status" data-testid="jump-said">
+        {said.value}
+      </p>
+    </div>
+  );
+}
+
+type SearchProps = { readonly model: TimelineModel; readonly whole: TimelineModel; readonly shown: TimeRange };
+
+/** As fine as they are at hand: those of the whole window stand in around the finer slice. */
+function spansIn(model: TimelineModel, whole: TimelineModel, asked: Asked): readonly TimeRange[] {
+  const fine = spansOf(model, asked);
+  if (model === whole) return fine;
+  const { startUs, endUs } = model.slice;
+  const around = spansOf(whole, asked).filter((span) => span.endUs <= startUs || span.startUs >= endUs);
+  return [...fine, ...around].sort((a, b) => a.startUs - b.startUs);
+}
+
+function SpanSearch({ model, whole, shown }: SearchProps) {
+  const text = useSignal("");
+  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const spans = words.length === 0 ? [] : spansIn(model, whole, named(words));
+  const go = (turn: 1 | -1): void => {
+    const next = nextSpan(spans, shown, turn) ?? (turn > 0 ? spans[0] : spans.at(-1));
+    if (next !== undefined) goTo(next.startUs, next.endUs);
+  };
+  return (
+    <p class="search span-search">
+      <input
+        type="search"
+        placeholder="Search spans"
+        aria-label="Search spans of the timeline by name; Enter goes to the next one"
+        data-testid="span-search"
+        value={text.value}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
+          else if (event.key === "Escape" && text.value !== "") {
+            event.stopPropagation();
+            text.value = "";
+          }
+        }}
+      />
+      {words.length > 0 && (
+        <>
+          <button type="button" class="link" disabled={spans.length === 0} onClick={() => go(-1)}>
+            Previous
+          </button>
+          <button type="button" class="link" disabled={spans.length === 0} onClick={() => go(1)}>
+            Next
+          </button>
+          <span class="muted" role="status" data-testid="span-count">
+            {plural(spans.length, "span")} drawn with this name; spans joined into one box are found after zooming in
+          </span>
+        </>
+      )}
+    </p>
+  );
+}

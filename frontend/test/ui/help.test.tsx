@@ -1,0 +1,35 @@
+import { act } from "preact/test-utils";
+import { expect, it } from "vitest";
+import { TERMS } from "../../src/contract/words";
+import { meaningOfTerm } from "../../src/model/terms";
+import { all, click, find, open } from "../page";
+
+it("explains a number's word where it stands, by the vocabulary's own sentence", () => {
+  open({ loader: { wait_us: 12 } }, "overview");
+  const words = [...document.querySelectorAll<HTMLElement>(".number dt .explained")];
+  const found = words.find((word) => word.textContent === "Exposed data wait");
+  expect(found?.title).toBe("Data wait while the device is idle.");
+  expect(meaningOfTerm("no such term")).toBeUndefined();
+});
+
+it("opens keys and terms by a button and by ?, but not while somebody types", () => {
+  open({}, "overview");
+  expect(find("help").textContent).toBe("");
+  click(find("help-button"));
+  for (const { label, meaning } of TERMS) {
+    expect(find("help").textContent).toContain(label);
+    expect(find("help").textContent).toContain(meaning);
+  }
+  const press = (target: EventTarget): void =>
+    void act(() => void target.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true })));
+  press(document.body);
+  expect(find("help").textContent).toBe("");
+  const field = document.createElement("input");
+  document.body.append(field);
+  press(field);
+  expect(find("help").textContent).toBe("");
+  field.remove();
+  press(document.body);
+  expect(find("help").textContent).toContain("next idle gap");
+  expect(all("help").length).toBe(1);
+});
