@@ -11,7 +11,17 @@ import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
 import type { ThemeName } from "../theme/theme";
 
-export const VIEWS = ["overview", "findings", "stages", "flame", "workers", "gaps", "compare", "captures", "trace"] as const;
+export const VIEWS = [
+  "overview",
+  "findings",
+  "stages",
+  "flame",
+  "workers",
+  "gaps",
+  "compare",
+  "captures",
+  "trace",
+] as const;
 export type View = (typeof VIEWS)[number];
 /** What needs a server: an HTML report does without. */
 const SERVED: ReadonlySet<View> = new Set<View>(["compare", "trace"]);
