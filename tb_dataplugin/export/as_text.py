@@ -10,10 +10,11 @@ from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
 from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
-from tb_dataplugin.export.summary_text import summary_lines, worst_first
+from tb_dataplugin.export.summary_text import summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import WIDEST, as_wide_as, columns, missing_columns
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
 from tb_dataplugin.words import MODES, as_sentence, cause_label, label_of
 
@@ -28,7 +29,7 @@ def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = Fal
     Args:
         only_summary: those lines alone.
     """
-    captures = worst_first(harmless(report).captures)
+    captures = [capture for capture, _ in worst_first(harmless(report).captures)]
     with as_wide_as(style.width):
         lines = [*_table(summary_lines(captures), style), ""][1:] if only_summary or len(captures) > 1 else []
         for capture in () if only_summary else captures:

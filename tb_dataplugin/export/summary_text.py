@@ -9,6 +9,7 @@ from typing import Final
 
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, percent, plural
 from tb_dataplugin.words import MODES, label_of
 
@@ -18,22 +19,15 @@ _TIME: Final = re.compile(r"\.\d{12,}$")
 ROWS = 40
 
 
-def worst_first(captures: Sequence[pb.Capture]) -> list[pb.Capture]:
-    """By the larger share of the window, devices idle or data wait; replays last."""
-
-    def place(capture: pb.Capture) -> tuple[bool, float]:
-        return capture.mode == "replay", -max(_idle(capture) or 0.0, _waiting(capture) or 0.0)
-
-    return sorted(captures, key=place)
-
-
 def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     """A heading, a table, and what its columns mean."""
     names = _names(captures)
     yield f"{plural(len(captures), 'capture')}, worst first"
     yield f"  {'':<{NAME}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
-    for capture in worst_first(captures)[:ROWS]:
-        shares = f"{percent(_waiting(capture)):>11}{percent(_idle(capture)):>8}"
+    for capture, numbers in worst_first(captures)[:ROWS]:
+        wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
+        idle = numbers.idle_share if numbers.HasField("idle_share") else None
+        shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" else str(len(capture.findings))
         row = f"  {_cut(names[id(capture)], NAME):<{NAME}}{shares}{findings:>10}  "
         yield row + _cut(_verdict(capture), columns() - len(row))
@@ -61,16 +55,6 @@ def _verdict(capture: pb.Capture) -> str:
     kind = "" if capture.mode == "train" else f"{label_of(MODES, capture.mode)}: "
     leading = next((finding.title for finding in capture.findings), "")
     return f"{kind}{leading or capture.verdict.sentence}"
-
-
-def _waiting(capture: pb.Capture) -> float | None:
-    return capture.loader.wait_us / capture.window_us if capture.HasField("loader") and capture.window_us else None
-
-
-def _idle(capture: pb.Capture) -> float | None:
-    if not capture.devices or not capture.window_us:
-        return None
-    return sum(device.idle_us for device in capture.devices) / len(capture.devices) / capture.window_us
 
 
 def _cut(text: str, width: int) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import percent
 
 
 def row_of(capture: pb.Capture) -> pb.CaptureRow:
-    """The numbers of one report; whose it is stands in `id`, `run` and `name`, which are the caller's to fill."""
-    idle = _share(capture.devices[0].idle_us, capture) if capture.devices else None
+    """The numbers of one report, idle as the mean over its devices; `id`, `run` and `name` are the caller's to fill."""
+    idles = [device.idle_us for device in capture.devices]
+    idle = _share(sum(idles) / len(idles), capture) if idles else None
     wait = _share(capture.loader.wait_us, capture) if capture.HasField("loader") else None
     leading = capture.findings[0] if capture.findings else pb.Finding()
     return pb.CaptureRow(
@@ -28,6 +29,11 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         gain_text=leading.gain_text,
         doubtful=bool(capture.doubts),
     )
+
+
+def worst_first(captures: Sequence[pb.Capture]) -> list[tuple[pb.Capture, pb.CaptureRow]]:
+    """Each with its row."""
+    return sorted(((capture, row_of(capture)) for capture in captures), key=lambda pair: _rank(pair[1]))
 
 
 def _share(part_us: float, capture: pb.Capture) -> float | None:
