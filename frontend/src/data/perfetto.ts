@@ -17,8 +17,9 @@ export type Channel = {
 const SETTINGS_KEY = "perfettoSettings";
 
 /** Perfetto that we serve keeps its settings in our storage: it opens in the page's colours. Its other settings stay. */
-export function themePerfetto(storage: Pick<Storage, "getItem" | "setItem">, theme: "light" | "dark"): void {
+export function themePerfetto(storageOf: () => Pick<Storage, "getItem" | "setItem">, theme: "light" | "dark"): void {
   try {
+    const storage = storageOf(); // in a sandboxed frame its very name throws
     const known: unknown = JSON.parse(storage.getItem(SETTINGS_KEY) ?? "{}");
     storage.setItem(SETTINGS_KEY, JSON.stringify({ ...(known as Record<string, unknown>), theme }));
   } catch {

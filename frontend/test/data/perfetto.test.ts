@@ -56,9 +56,12 @@ it("opens Perfetto in the page's colours, and leaves its other settings", () => 
     getItem: (key: string) => kept.get(key) ?? null,
     setItem: (key: string, text: string) => void kept.set(key, text),
   };
-  themePerfetto(storage, "dark");
+  themePerfetto(() => storage, "dark");
   expect(JSON.parse(kept.get("perfettoSettings") ?? "")).toEqual({ timestampFormat: "utc", theme: "dark" });
   kept.set("perfettoSettings", "no JSON");
-  themePerfetto(storage, "light");
+  themePerfetto(() => storage, "light");
   expect(kept.get("perfettoSettings")).toBe("no JSON");
+  themePerfetto(() => {
+    throw new DOMException("denied", "SecurityError");
+  }, "light");
 });

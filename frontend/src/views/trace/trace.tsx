@@ -96,7 +96,7 @@ async function openOutside(entry: CaptureEntry, said: Signal<string | null>): Pr
 
 function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<string | null> }) {
   const frameRef = useRef<HTMLIFrameElement>(null);
-  useMemo(() => themePerfetto(localStorage, theme.peek()), []);
+  useMemo(() => themePerfetto(() => localStorage, theme.peek()), []);
   useEffect(() => {
     state.value = "Reading the trace";
     let stop: () => void = () => undefined;
