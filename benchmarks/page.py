@@ -1,0 +1,212 @@
+"""How fast the page is, in Debian's Chromium and a real TensorBoard: paint, pan and zoom, memory, many captures.
+
+    python benchmarks/page.py [--events 1000000] [--captures 200] [--switches 200]
+
+Times are of this machine; the targets stand beside them. Needs a quiet machine and Chromium. Other plugins of this
+environment share TensorBoard: torch_tb_profiler starts a process for every capture of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.grow_trace import grow  # noqa: E402
+from tests.browser.conftest import CHROMIUM, FLAGS, Host, serve, wait_until  # noqa: E402
+from tests.browser.tab import Tab  # noqa: E402
+
+GOLDEN: Final = ROOT / "tests" / "golden" / "traces"
+SMALL: Final = "v100_resnet50_workers4.pt.trace.json.gz"
+OTHER: Final = "annotate_workers2.pt.trace.json.gz"
+BIG: Final = "big/grown"
+MANY: Final = "many"
+FRAMES: Final = 120
+
+TIMED_FRAMES: Final = """
+window.frameTimes = [];
+const next = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (paint) => next((now) => {
+  const began = performance.now();
+  paint(now);
+  window.frameTimes.push(performance.now() - began);
+});
+"""
+"""Times what the page does in each frame that it asks for."""
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    if CHROMIUM is None:
+        sys.exit("Chromium is not installed: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    print(f"load average {os.getloadavg()[0]:.1f} before, {os.cpu_count()} CPUs\n")
+    print("| what | measured | target |")
+    print("|-|-|-|")
+    _row("page, gzipped", f"{_page_bytes() / 1e3:.0f} kB", "250 kB")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        logdir = Path(folder)
+        events = _grown(logdir, options.events)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        with _served(logdir) as host:
+            _one_capture(browser, host, events)
+            _switches(browser, host, options.switches)
+        for number in range(options.captures):
+            place = logdir / MANY / f"run_{number:03}"
+            place.mkdir(parents=True)
+            shutil.copy(GOLDEN / OTHER, place)
+        with _served(logdir) as host:
+            _many_captures(browser, host)
+        browser.close()
+    print(f"\nload average {os.getloadavg()[0]:.1f} after")
+    return 0
+
+
+def _row(what: str, measured: str, target: str) -> None:
+    print(f"| {what} | {measured} | {target} |", flush=True)
+
+
+def _page_bytes() -> int:
+    static = ROOT / "tb_dataplugin" / "static"
+    return sum(len(gzip.compress(path.read_bytes())) for path in (static / "index.js", static / "index.css"))
+
+
+def _grown(logdir: Path, events: int) -> int:
+    """A capture of about so many events, and a small one to switch to; how many it has."""
+    (logdir / "big").mkdir()
+    small = gzip.decompress((GOLDEN / SMALL).read_bytes()).count(b'"ph"')
+    copies = max(1, round(events / small))
+    grow(GOLDEN / SMALL, logdir / f"{BIG}.pt.trace.json.gz", copies)
+    shutil.copy(GOLDEN / OTHER, logdir)
+    return small * copies
+
+
+@contextmanager
+def _served(logdir: Path) -> Iterator[Host]:
+    """TensorBoard, once it has analysed everything."""
+    with contextmanager(serve)(logdir) as url:
+        host = Host(url, logdir, {})
+        began = time.monotonic()
+        wait_until(host.is_ready, "all captures are analysed", seconds=600)
+        _row("all captures analysed", f"{time.monotonic() - began:.0f} s", "")
+        yield host
+
+
+def _one_capture(browser: Any, host: Host, events: int) -> None:
+    link = f"{host.url}/#data_pipeline&p.data_pipeline.view=overview&p.data_pipeline.capture={BIG.replace('/', '%2F')}"
+    paints = []
+    for _ in range(5):
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        tab = Tab(page, link)
+        tab.frame.locator("body").wait_for()
+        began = time.monotonic()
+        tab.find("verdict").first.wait_for()
+        paints.append(time.monotonic() - began)
+        page.close()
+    _row(f"verdict after the frame is there, {events:,} events, cached", f"{statistics.median(paints):.2f} s", "1 s")
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.add_init_script(TIMED_FRAMES)
+    tab = Tab(page, link.replace("view=overview", "view=gaps"))
+    tab.shown_range()
+    for what, times in (("zoom", _zoomed(tab)), ("pan", _panned(tab))):
+        middle, late = statistics.median(times), sorted(times)[int(0.95 * len(times))]
+        _row(f"{what}, {len(times)} frames: script per frame", f"median {middle:.1f}, p95 {late:.1f} ms", "8, 16 ms")
+    page.close()
+
+
+def _zoomed(tab: Tab) -> list[float]:
+    _over_the_plot(tab)
+    tab.page.keyboard.down("Control")
+    for number in range(FRAMES):
+        tab.page.mouse.wheel(0, -40 if number % 40 < 20 else 40)
+    tab.page.keyboard.up("Control")
+    return _frame_times(tab)
+
+
+def _panned(tab: Tab) -> list[float]:
+    x, y = _over_the_plot(tab)
+    tab.page.mouse.down()
+    for number in range(FRAMES):
+        tab.page.mouse.move(x + 3 * (number % 60), y)
+    tab.page.mouse.up()
+    return _frame_times(tab)
+
+
+def _over_the_plot(tab: Tab) -> tuple[float, float]:
+    canvas = tab.find("timeline-canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    tab.page.mouse.move(x, y)
+    return x, y
+
+
+def _frame_times(tab: Tab) -> list[float]:
+    """Of the frames since the last call; at least one, or there is nothing to say."""
+    times: list[float] = tab.frame.locator("html").evaluate("() => window.frameTimes.splice(0)")
+    return times or [float("nan")]
+
+
+def _switches(browser: Any, host: Host, count: int) -> None:
+    """Memory after so many changes of capture, beside that after the first ten."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab = Tab(page, host.url)
+    session = page.context.new_cdp_session(page)
+    names = (BIG, OTHER.partition(".")[0])
+    used, took = {}, []
+    for number in range(count):
+        began = time.monotonic()
+        tab.open(names[number % 2], "overview")
+        took.append(time.monotonic() - began)
+        if number in (9, count - 1):
+            session.send("HeapProfiler.collectGarbage")
+            metrics = {entry["name"]: entry["value"] for entry in _metrics(session)}
+            used[number] = (metrics["JSHeapUsedSize"] / 1e6, int(metrics["Nodes"]))
+    (first, nodes), (last, nodes_then) = used[min(used)], used[max(used)]
+    _row(
+        f"memory after 10 and {count} switches",
+        f"{first:.1f}, {last:.1f} MB; {nodes:,}, {nodes_then:,} nodes",
+        "no leak",
+    )
+    _row("a switch, with the driver", f"median {statistics.median(took):.2f} s", "")
+    page.close()
+
+
+def _metrics(session: Any) -> Any:
+    session.send("Performance.enable")
+    return session.send("Performance.getMetrics")["metrics"]
+
+
+def _many_captures(browser: Any, host: Host) -> None:
+    count = len(host.get("data/plugin/data_pipeline/runs")["captures"])
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    began = time.monotonic()
+    tab = Tab(page, f"{host.url}/#data_pipeline&p.data_pipeline.view=captures")
+    tab.find("captures-table").or_(tab.frame.locator("table")).first.wait_for()
+    _row(f"all captures, {count} of them: table, from the address on", f"{time.monotonic() - began:.2f} s", "usable")
+    page.close()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=1_000_000, help="of the large capture")
+    parser.add_argument("--captures", type=int, default=200, help="of the full log directory")
+    parser.add_argument("--switches", type=int, default=200, help="between two captures")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
