@@ -20,6 +20,10 @@ _DEEPEST: Final = 64
 """Frames that are looked at."""
 
 
+_EXPRESSION: Final = "<genexpr>"
+"""Its body may be the loop itself, as in ``sum(evaluate(batch) for batch in loader)``."""
+
+
 class Callers:
     """Of one window, as its thread sees them. A caller that a step ends in is the training loop itself."""
 
@@ -79,7 +83,7 @@ def _around(frame: FrameType | None) -> list[CodeType]:
     for code in (each.f_code for each in _outwards(frame)):
         if _is_loaders(code):
             continue
-        if not code.co_flags & CO_GENERATOR and code.co_name != "__next__":
+        if code.co_name == _EXPRESSION or (not code.co_flags & CO_GENERATOR and code.co_name != "__next__"):
             break
         found.append(code)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.workers import BatchTimes, Workers
+from tb_dataplugin.analyses.workers import BatchTimes, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import Trace
 
@@ -84,10 +84,11 @@ def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFl
 
 
 def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
-    """Waits during which a batch was finished that was asked for only later."""
+    """Waits for a batch that is not finished, during which another one was, that was asked for only later."""
     table = batches.table
+    late = waits_for_unfinished(table, batches.wait_start_ns, batches.wait_end_ns)
     rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
-    return Intervals.union(table.finished_ns[rows], batches.wait_start_ns[rows]).intersect(waits)
+    return Intervals.union(table.finished_ns[rows], batches.wait_start_ns[rows]).intersect(waits).intersect(late)
 
 
 def _on_way(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:

@@ -223,8 +223,19 @@ def _match_waits(table: BatchTable, loader: LoaderWait | None) -> BatchTimes:
         ready = inside & known(table.finished_ns)
         in_queue[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
         asked = np.maximum(start[ready], table.finished_ns[ready])
-        head_of_line[ready] = waits.overlap(table.finished_ns[ready], asked)
+        late = waits_for_unfinished(table, start, end)
+        head_of_line[ready] = late.overlap(table.finished_ns[ready], asked)
     return BatchTimes(table, start, end, in_queue, head_of_line)
+
+
+def waits_for_unfinished(table: BatchTable, wait_start_ns: Int64Array, wait_end_ns: Int64Array) -> Intervals:
+    """Parts of the waits in which the batch that they received was not finished: only that holds up later ones.
+
+    The sampler, an iterator around the loader, and receiving a finished batch take place in the same waits.
+    """
+    rows = known(wait_start_ns) & known(table.finished_ns)
+    start, end = wait_start_ns[rows], wait_end_ns[rows]
+    return Intervals.union(start, np.clip(table.finished_ns[rows], start, end))
 
 
 def _one_worker(

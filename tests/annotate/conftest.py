@@ -33,6 +33,7 @@ from annotate.hooks.readers import HOOKS
 from annotate.hooks.readers.timing import TimedFunction
 from annotate.hooks.stand_ins import READER_HOOK
 from annotate.recording import switch
+from annotate.saying import forget_reported
 from annotate.workers import following
 
 
@@ -79,6 +80,7 @@ def installed() -> dict[str, object]:
 def nothing_is_left_behind() -> Iterator[None]:
     """The standing hooks stay until they are taken out: `annotate.off` leaves nothing of them either."""
     annotate.off()
+    forget_reported()
     before = installed()
     assert not before["recording"]
     assert before["session"] is False

@@ -16,7 +16,7 @@ from tests.conftest import GOLDEN
 
 pytestmark = pytest.mark.browser
 
-VIEWS = ("overview", "findings", "stages", "flame", "workers", "gaps")
+VIEWS = ("overview", "findings", "stages", "flame", "workers", "gaps", "captures")
 
 V100 = GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz"
 

@@ -15,7 +15,7 @@ from tests.trace_builder import TraceBuilder
 
 times = st.integers(0, 400)
 lengths = st.integers(0, 60)
-WAYS = {f"transfer::{part}" for part in TRANSFER_PARTS} | {"wrapper::Packer"}
+WAYS = {f"transfer::{part}" for part in TRANSFER_PARTS}
 """Have data wait, and no spans."""
 
 STAGES = ("sample::Pets", "transform::Crop", "decode::PIL.Image", "collate::default_collate")

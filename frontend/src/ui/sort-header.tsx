@@ -15,13 +15,8 @@ type Props = {
 export function SortHeader(props: Props) {
   const order = props.active ? (props.descending ? "descending" : "ascending") : "none";
   return (
-    <th
-      scope="col"
-      class={props.numeric === false ? "" : "num"}
-      aria-sort={order}
-      title={props.title ?? meaningOfTerm(props.label)}
-      data-head={props.name}>
-      <button type="button" class="sort" onClick={props.onSort}>
+    <th scope="col" class={props.numeric === false ? "" : "num"} aria-sort={order} data-head={props.name}>
+      <button type="button" class="sort" title={props.title ?? meaningOfTerm(props.label)} onClick={props.onSort}>
         {props.active && (
           <span class="sort-mark" aria-hidden="true">
             {props.descending ? "↓" : "↑"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
@@ -9,15 +11,22 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.units import duration, plural
 
+STAYS: Final = ("sampler", "wrapper")
+"""Kinds of stages that are in the training thread also with DataLoader workers."""
+
 
 @rule(title="No DataLoader workers", about="workers", input_bound=True)
 def check(signals: Signals) -> Finding | None:
     cost, wait = signals.wait_cost_us, signals.data_wait_us
     if signals.loader is None or signals.loader.num_workers != 0 or cost is None or signals.lock_limits_wait:
         return None
+    stays = sum(one.cost_us for one in signals.waits_by_stage or () if one.stage and one.stage.kind in STAYS)
+    if stays >= cost:
+        return None
+    cost -= stays
     cpus = int(signals.cpus) if signals.cpus else None
     workers = max(1, cpus - 1) if cpus else 4
-    gain = _gain(signals, workers if cpus else None)
+    gain = _gain(signals, cost, workers if cpus else None)
     start = f"one less than the {plural(cpus, 'CPU')}" if cpus else "or one less than the machine has CPUs"
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
     return Finding(
@@ -26,14 +35,23 @@ def check(signals: Signals) -> Finding | None:
         advice=f"Start with num_workers={workers} ({start}) and measure again. Throughput is then limited by those "
         "processes.",
         gain_us_per_step=gain,
-        evidence=(Evidence("settings", "num_workers=0"), *signals.wait_cost_evidence(), *total),
+        evidence=(Evidence("settings", "num_workers=0"), *signals.wait_cost_evidence(), *total, *_what_stays(stays)),
         code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
     )
 
 
-def _gain(signals: Signals, workers: int | None) -> float | None:
-    """Per step, at most: the cost, and no faster than that many workers build batches. None without steps."""
+def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
+    if not stays_us:
+        return ()
+    text = (
+        f"{duration(stays_us)} of it is drawing indices and code around the DataLoader, which workers do not take over"
+    )
+    return (time("training_thread", stays_us, text),)
+
+
+def _gain(signals: Signals, cost_us: float, workers: int | None) -> float | None:
+    """Per step, at most: `cost_us`, and no faster than that many workers build batches. None without steps."""
     if signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
     fastest = signals.data_wait_us / workers if workers else 0.0
-    return signals.per_step(max(0.0, min(signals.wait_cost_us, signals.window_us - fastest)))
+    return signals.per_step(max(0.0, min(cost_us, signals.window_us - fastest)))

@@ -25,3 +25,10 @@ def test_the_gain_is_limited_by_how_fast_those_workers_build_batches() -> None:
 
 def test_a_loader_with_workers_has_some() -> None:
     assert finding_of(alone(2), "single_process_loading") is None
+
+
+def test_what_stays_in_the_training_thread_is_no_gain_of_workers() -> None:
+    said = finding_in(alone(0).stage("sampler::ByLoss", 0, 50), "single_process_loading")
+    assert said.gain_us_per_step == pytest.approx(10)
+    assert any("50.0 µs of it is drawing indices" in fact.text for fact in said.evidence)
+    assert finding_of(alone(0).stage("sampler::ByLoss", 0, 60), "single_process_loading") is None
