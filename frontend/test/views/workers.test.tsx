@@ -24,7 +24,7 @@ const workers = [
 const known = { workers, worker_summaries: [{ ...summary, sentence: "They cannot keep up." }], loader };
 
 it("says plainly that a loader has no workers, and leads to the stages", () => {
-  open({ loader: { ...loader, num_workers: 0 }, stages: [{ name: "decode::D" }] });
+  open({ loader: { ...loader, num_workers: 0 }, stages: [{ path: ["decode::D"] }] });
   const state = find("unavailable-state");
   expect(state.textContent).toContain(
     "This DataLoader has no workers: the training thread builds the batches itself. See Stages",
