@@ -248,6 +248,10 @@ KEYS: Final = (
     Term("g", "g", "next idle gap, on the timeline; with Shift the one before"),
     Term("n", "n", "next data wait, on the timeline; with Shift the one before"),
     Term("Enter", "Enter", "next span with that name, in the timeline's search; with Shift the one before"),
+    Term("frames", "\u2190 \u2191 \u2192 \u2193", "from frame to frame, in a flame graph"),
+    Term("zoom", "Enter", "zooms to the frame, in a flame graph"),
+    Term("caller", "Backspace", "zooms out to the caller, in a flame graph"),
+    Term("whole", "Esc", "the whole flame graph"),
 )
 """Keys of the page, for its help."""
 

@@ -7,6 +7,7 @@ import { browserTimers, poll } from "./data/poll";
 import { source, useSource } from "./data/source";
 import { refreshRuns } from "./state/actions";
 import { report, runs, runsError, theme } from "./state/atoms";
+import { loadRows } from "./state/listing";
 import { keepPlace } from "./state/location";
 import { loadAhead } from "./state/timeline-loader";
 import { applyTheme, watchTheme } from "./theme/theme";
@@ -63,7 +64,7 @@ export async function render(): Promise<void> {
     draw(<App />, root);
     if (source().live) poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
     else {
-      await refreshRuns();
+      await Promise.all([refreshRuns(), loadRows()]);
       loadAhead();
     }
   } catch (error) {

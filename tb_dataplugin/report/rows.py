@@ -57,10 +57,16 @@ def _sentence(rows: list[pb.CaptureRow]) -> str:
         return ""
     worst, best = known[0], known[-1]
     what = "device idle" if worst.HasField("idle_share") else "data wait"
+    others = _others(len(rows) - len(known))
     return (
-        f"Worst of {len(known)} captures: {_name(worst)}, {what} {percent(worst.lost_share)} of the window; "
+        f"Worst of {len(known)} captures{others}: {_name(worst)}, {what} {percent(worst.lost_share)} of the window; "
         f"best: {_name(best)}, {percent(best.lost_share)}."
     )
+
+
+def _others(count: int) -> str:
+    """Why the table has more rows; "" where it has not."""
+    return f" ({count} not counted: replays, or without such a number)" if count else ""
 
 
 def _name(row: pb.CaptureRow) -> str:

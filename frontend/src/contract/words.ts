@@ -168,4 +168,8 @@ export const KEYS = [
   {"id": "g", "label": "g", "meaning": "next idle gap, on the timeline; with Shift the one before"},
   {"id": "n", "label": "n", "meaning": "next data wait, on the timeline; with Shift the one before"},
   {"id": "Enter", "label": "Enter", "meaning": "next span with that name, in the timeline's search; with Shift the one before"},
+  {"id": "frames", "label": "← ↑ → ↓", "meaning": "from frame to frame, in a flame graph"},
+  {"id": "zoom", "label": "Enter", "meaning": "zooms to the frame, in a flame graph"},
+  {"id": "caller", "label": "Backspace", "meaning": "zooms out to the caller, in a flame graph"},
+  {"id": "whole", "label": "Esc", "meaning": "the whole flame graph"},
 ] as const;

@@ -154,6 +154,19 @@ export function gapOfBox(gaps: readonly Gap[], box: BoxInfo): Gap | null {
   );
 }
 
+/** The gap after (before) the chosen one in time; without a chosen one in sight, the first (last) in what is shown. */
+export function gapBeside(
+  gaps: readonly Gap[],
+  chosen: Gap | null,
+  { startUs, endUs }: TimeRange,
+  turn: 1 | -1,
+): Gap | null {
+  const inTime = gaps.toSorted((a, b) => turn * (a.start_us - b.start_us));
+  const isInSight = chosen !== null && chosen.start_us < endUs && endOf(chosen) > startUs;
+  if (chosen !== null && isInSight) return inTime.find((gap) => turn * (gap.start_us - chosen.start_us) > 0) ?? null;
+  return inTime.find((gap) => (turn > 0 ? gap.start_us >= startUs : endOf(gap) <= endUs)) ?? null;
+}
+
 /** Why a click on `box` chooses none of `shown`; `gaps` are all that the report lists, the longest of `count`. */
 export function whyNotChosen(gaps: readonly Gap[], count: number, box: BoxInfo): string {
   if (gapOfBox(gaps, box) !== null) return "That gap has a different main cause. Show all causes to select it.";

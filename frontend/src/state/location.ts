@@ -81,11 +81,13 @@ export class PlaceKeeper {
   private follow(place: Place): void {
     if (same(place, this.written)) return;
     const elsewhere = isElsewhere(this.written, place);
+    const isOtherGap = this.written.gapUs !== place.gapUs;
     // The entry that is left keeps the zoom it was left with.
     if (elsewhere) this.write(false);
     this.written = place;
     this.cancel();
     if (elsewhere) this.write(true);
+    else if (isOtherGap) this.write(false);
     else this.cancel = this.timers.after(REST_MS, () => this.write(false));
   }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { LaneRows, TimelineModel } from "../model/lanes";
 import { lengthUs, type TimeRange } from "../model/time-scale";
 import { colorOf, type Palette } from "../theme/tokens";
@@ -19,7 +19,8 @@ export function Minimap({ whole, shown, palette, onRange }: Props) {
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const lanes = whole.lanes.filter(isMapped);
   const heightPx = Math.max(1, lanes.length) * LANE_PX;
-  useEffect(() => {
+  // Before the next paint: a page that is printed is not painted again.
+  useLayoutEffect(() => {
     if (canvasRef.current !== null) paint(canvasRef.current, { whole, lanes, palette, widthPx, heightPx });
   }, [whole, palette, widthPx, heightPx]);
   const length = lengthUs(whole.window);

@@ -18,41 +18,43 @@ export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
   const unit = chooseTimeUnit(parts.map((part) => part.us));
   const largest = Math.max(1e-9, ...parts.map((part) => part.us));
   return (
-    <DataTable name={caption} class="parts" testId={testId}>
-      <caption>{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="parts-name">
-            What
-          </th>
-          <th scope="col">
-            <span class="offscreen">Bar</span>
-          </th>
-          <Th column="us" label={unit} />
-          <Th column="share" label={of} />
-        </tr>
-      </thead>
-      <tbody>
-        <Rows>
-          {parts.map((part) => (
-            <tr key={part.name}>
-              <th scope="row" class="parts-name" title={part.name}>
-                {part.name}
-              </th>
-              <td class="parts-bar">
-                <span
-                  class={`bar ${fillClass(part.token)}`}
-                  style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }}
-                />
-              </td>
-              <td class="num" data-value-us={part.us} data-value={part.us} title={exactUs(part.us)}>
-                {inUnit(part.us, unit)}
-              </td>
-              <td class="num">{shareWords(part.us, wholeUs)}</td>
-            </tr>
-          ))}
-        </Rows>
-      </tbody>
-    </DataTable>
+    <div class="parts-box">
+      <DataTable name={caption} class="parts" testId={testId}>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="parts-name">
+              What
+            </th>
+            <th scope="col">
+              <span class="offscreen">Bar</span>
+            </th>
+            <Th column="us" label={unit} />
+            <Th column="share" label={of} />
+          </tr>
+        </thead>
+        <tbody>
+          <Rows>
+            {parts.map((part) => (
+              <tr key={part.name}>
+                <th scope="row" class="parts-name" title={part.name}>
+                  {part.name}
+                </th>
+                <td class="parts-bar">
+                  <span
+                    class={`bar ${fillClass(part.token)}`}
+                    style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }}
+                  />
+                </td>
+                <td class="num" data-value-us={part.us} data-value={part.us} title={exactUs(part.us)}>
+                  {inUnit(part.us, unit)}
+                </td>
+                <td class="num">{shareWords(part.us, wholeUs)}</td>
+              </tr>
+            ))}
+          </Rows>
+        </tbody>
+      </DataTable>
+    </div>
   );
 }

@@ -7,6 +7,7 @@ import { formatBytes } from "../model/format";
 import { refreshNow, selectCapture, selectView } from "../state/actions";
 import {
   captureId,
+  captureRows,
   capturesOpen,
   chosenSteps,
   entry,
@@ -180,11 +181,16 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   );
 }
 
+/** Nothing can be asked for while a page is printed: what is not at hand is left out. */
+function printedViews(): View[] {
+  return viewsFor(false).filter((name) => name !== "captures" || captureRows.value !== null);
+}
+
 /** All views that are about this capture, one below the other. */
 function Printed({ capture, item }: { capture: Capture; item: CaptureEntry }) {
   return (
     <>
-      {viewsFor(false).map((name) => (
+      {printedViews().map((name) => (
         <section key={name} class="printed" data-testid={`printed-${name}`}>
           <h1>{LABELS[name]}</h1>
           <Shown view={name} capture={capture} item={item} perfetto={false} />

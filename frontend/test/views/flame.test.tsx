@@ -105,7 +105,9 @@ it("points out what is searched, with its share", () => {
 it("measures the data wait that frames caused, and idle time where there is a device", () => {
   open({ lines: LINES }, "flame");
   expect(all("flame-idle")).toHaveLength(0);
+  expect(find("flame-sentence").textContent).not.toContain("Of all time");
   click(find("flame-wait"));
+  expect(find("flame-sentence").textContent).toContain("Of all time: ");
   expect(names()).not.toContain("load");
   expect(frame("dilate").style.width).toBe("100%");
   open({ lines: LINES, devices: [device({})] }, "flame");

@@ -1,6 +1,7 @@
+import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { Chain } from "../../src/contract/report";
-import { range, selectedBatch, view } from "../../src/state/atoms";
+import { range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
 import { device, gap, lane, type Part } from "../build";
 import { all, choose, click, find, open, withTimeline } from "../page";
 
@@ -117,4 +118,29 @@ it("says what limits a cause, in the report's words, and nothing where nothing i
   const limits = { gil: 12, gil_error: 2, samples: 60, text: "waiting for Python's lock (GIL) 12 µs (80.0%)" };
   open({ devices: [device({ gaps, limited_by_us: { launch: limits, data_wait: { ...limits, text: "" } } })] }, "gaps");
   expect(find("thread-limits").textContent).toBe("idle: launch: waiting for Python's lock (GIL) 12 µs (80.0%)");
+});
+
+function press(key: string, shiftKey = false): void {
+  act(() => {
+    find("timeline-canvas").dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true }));
+  });
+}
+
+it("goes from gap to gap in time by g, from the left edge on, and explains each", () => {
+  withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);
+  const third = gap({ start_us: 80, duration_us: 5, cause: "launch", idle_by_cause_us: { launch: 5 } });
+  open({ devices: [device({ gaps: [...gaps, third] })] }, "gaps");
+  const seen = ["g", "g", "g", "g"].map((key) => {
+    press(key);
+    return [selectedGapUs.value, find("gap-detail").dataset.startUs];
+  });
+  expect(seen).toEqual([
+    [10, "10"],
+    [60, "60"],
+    [80, "80"],
+    [80, "80"],
+  ]);
+  expect(find("jump-said").textContent).toBe("No idle gap after this one.");
+  press("G", true);
+  expect(find("gap-detail").dataset.startUs).toBe("60");
 });

@@ -52,6 +52,14 @@ it("opens from a row of the stages, by its button too, and leads back", () => {
   expect(atoms.shownStage.value).toBe("transform::Mask");
 });
 
+it("takes the focus to its heading when the row that led there is gone", () => {
+  open(CAPTURE, "stages");
+  const [, link] = all("stage-link");
+  link?.focus();
+  click(link);
+  expect((document.activeElement as HTMLElement).dataset.testid).toBe("stage-page");
+});
+
 it("leads back by the tab of the stages", () => {
   atoms.shownStage.value = "transform::Mask";
   open(CAPTURE, "stages");

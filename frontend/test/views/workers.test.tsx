@@ -24,13 +24,19 @@ const workers = [
 const known = { workers, worker_summaries: [{ ...summary, sentence: "They cannot keep up." }], loader };
 
 it("says plainly that a loader has no workers, and leads to the stages", () => {
-  open({ loader: { ...loader, num_workers: 0 } });
+  open({ loader: { ...loader, num_workers: 0 }, stages: [{ path: ["decode::D"] }] });
   const state = find("unavailable-state");
   expect(state.textContent).toContain(
     "This DataLoader has no workers: the training thread builds the batches itself. See Stages",
   );
   click(state.querySelector("button"));
   expect(view.value).toBe("stages");
+});
+
+it("does not lead to the stages of a capture that has none", () => {
+  open({ loader: { ...loader, num_workers: 0 } });
+  expect(find("unavailable-state").textContent).toContain("the training thread builds the batches itself.");
+  expect(find("unavailable-state").querySelector("button")).toBeNull();
 });
 
 it("does not speak of a loader's workers in a replay, which uses none", () => {
@@ -165,4 +171,21 @@ it("shows the load of the host also where there are no DataLoader workers", () =
   const row = { counter: "host::memory", title: "Memory", unit: "bytes", mean: 1e9, low: 1e9, high: 2e9 };
   open({ load_rows: [row] });
   expect(plain(find("load-row").textContent)).toBe("Memory1.00 GB1.00 GB2.00 GB");
+});
+
+it("names the files of slow samples, and the command that loads them again", () => {
+  const sample = { index: 5, duration_us: 9, worker: 0, batch: 3, epoch: 0, stage: "read::D", stage_us: 7, files: [] };
+  const files = ["/data/a.jpg", "/data/b.json"];
+  open({ ...known, slow_samples: [{ ...sample, files }, sample], replay_command: "python -m annotate replay" });
+  const cells = all("slow-sample-row").map((row) => row.querySelector('[data-column="files"]'));
+  expect([...(cells[0]?.querySelectorAll("p") ?? [])].map((line) => line.textContent?.trim())).toEqual(files);
+  expect(cells[1]?.querySelector("abbr")?.title).toContain("saw no file");
+  expect(find("replay-command").querySelector("code")?.textContent).toBe("python -m annotate replay");
+});
+
+it("has no column of files where none was seen, and no command where the capture has none", () => {
+  const sample = { index: 5, duration_us: 9, worker: 0, batch: 3, epoch: 0, stage: "read::D", stage_us: 7, files: [] };
+  open({ ...known, slow_samples: [sample] });
+  expect(find("slow-samples").querySelector('[data-head="files"]')).toBeNull();
+  expect(all("replay-command")).toEqual([]);
 });

@@ -33,7 +33,14 @@ def test_the_worst_is_first_and_what_is_not_analysed_last() -> None:
     listed = as_rows(rows)
     assert [one.id for one in listed.rows] == ["a", "c", "b", "new", "bad"]
     assert listed.waiting == 1
-    assert listed.sentence == "Worst of 3 captures: a, device idle 90.0% of the window; best: b, 20.0%."
+    assert listed.sentence == (
+        "Worst of 3 captures (2 not counted: replays, or without such a number): "
+        "a, device idle 90.0% of the window; best: b, 20.0%."
+    )
+
+
+def test_the_sentence_is_about_all_rows_where_each_has_a_number() -> None:
+    assert as_rows([row("b", 0.2), row("a", 0.9)]).sentence.startswith("Worst of 2 captures: a,")
 
 
 def test_replays_come_after_what_trains() -> None:

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { shortName, whenWords } from "../../model/captures";
@@ -71,16 +72,20 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
   return (
     <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
       <th scope="row">
-        {row.run !== "." && <span class="muted">{row.run} / </span>}
+        {row.run !== "." && <span class="muted">{breakable(row.run)} / </span>}
         <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
-          {start}
-          {end}
+          {breakable(`${start}${end}`)}
         </button>
         {unixMs !== null && <span class="capture-note">{whenWords(unixMs, isStamped)}</span>}
       </th>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
     </tr>
   );
+}
+
+/** A long name goes on in the next line after a mark, not inside a word. */
+function breakable(name: string): ComponentChildren {
+  return name.split(/(?<=[._/-])/).flatMap((part) => [part, <wbr key={part} />]);
 }
 
 function openCapture(id: string): void {

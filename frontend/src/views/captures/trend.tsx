@@ -16,7 +16,7 @@ const PLOT_PX = 120;
 type Line = { readonly label: string; readonly token: string; readonly of: (row: CaptureRow) => number | undefined };
 
 const LINES: readonly Line[] = [
-  { label: "device idle", token: "kernel", of: (row) => row.idle_share },
+  { label: "device idle", token: "ink-muted", of: (row) => row.idle_share },
   { label: "data wait", token: "idle:data_wait", of: (row) => row.data_wait_share },
 ];
 
@@ -41,6 +41,7 @@ export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] 
       <svg
         width={widthPx}
         height={TOP_PX + PLOT_PX + 12}
+        viewBox={`0 0 ${widthPx} ${TOP_PX + PLOT_PX + 12}`}
         role="img"
         data-testid="trend"
         aria-label={`Device idle and data wait of ${plural(rows.length, "capture")}; the table below has the numbers`}>

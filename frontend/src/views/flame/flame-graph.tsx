@@ -1,8 +1,8 @@
 import type { Capture } from "../../contract/report";
-import { chosenPart, type FlamePart, flameParts } from "../../model/flame-parts";
+import { chosenMeasure, chosenPart, type FlamePart, flameParts } from "../../model/flame-parts";
 import { reasonFor } from "../../model/reasons";
 import { showFlame, showStage } from "../../state/actions";
-import { flameScope } from "../../state/atoms";
+import { flameMeasure, flameScope } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
 import { FlamePanel } from "./flame-panel";
 import { HotLines } from "./hot-lines";
@@ -18,9 +18,11 @@ export function FlameGraph({ capture }: { capture: Capture }) {
       </UnavailableState>
     );
   const { lines } = part;
+  const isOfLess = chosenMeasure(part, flameMeasure.value) !== "all";
   return (
     <>
       <p class="sentence" data-testid="flame-sentence">
+        {isOfLess && "Of all time: "}
         {lines.sentence || `${part.label}: ${lines.text}.`}
       </p>
       <div class="actions">
@@ -32,7 +34,7 @@ export function FlameGraph({ capture }: { capture: Capture }) {
         )}
       </div>
       <FlamePanel part={part} />
-      <HotLines lines={lines} />
+      <HotLines lines={lines} ofAllTime={isOfLess} />
       <p class="muted">{capture.lines.sentence}</p>
     </>
   );

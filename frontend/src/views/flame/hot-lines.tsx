@@ -7,14 +7,14 @@ import { Explained } from "../../ui/explained";
 const INTERVAL = "95% interval of the share, by the number of samples";
 const LINE = "The innermost line of your own code in the sampled stacks, with what it calls";
 
-/** The lines that take the time, most first; a click looks for the line in the flame graph. */
-export function HotLines({ lines }: { lines: PartLines }) {
+/** The lines that take the time, most first; `ofAllTime` where the picture above is of less. a click looks for the line in the flame graph. */
+export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: boolean }) {
   const rows = lines.lines;
   if (rows.length === 0) return null;
   const unit = chooseTimeUnit(rows.map((row) => row.time_us));
   return (
     <section>
-      <h2>Hottest lines</h2>
+      <h2>Hottest lines{ofAllTime && " of all time"}</h2>
       <div class="scroll-x">
         <table class="hot-lines" data-testid="hot-lines">
           <thead>

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import type { Capture, Device, Gap } from "../../contract/report";
 import { type Cause, causeToken } from "../../model/causes";
-import { chainRows, gapOfBox, gapsOfCause, type Place, whyNotChosen } from "../../model/chain";
+import { chainRows, gapBeside, gapOfBox, gapsOfCause, type Place, whyNotChosen } from "../../model/chain";
 import { formatCount, formatDuration } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
 import type { LaneRows } from "../../model/lanes";
@@ -26,7 +26,7 @@ import { ThreadLimits } from "../../ui/thread-limits";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { GapDetail } from "./gap-detail";
 import { GapTable } from "./gap-table";
-import { chooseGap } from "./show-gap";
+import { chooseGap, showGap } from "./show-gap";
 
 const LABEL = "Timeline of steps, data waits, stages and device activity. The table of gaps below lists the same gaps.";
 
@@ -91,10 +91,11 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
         marked={marked}
         only={cause === null ? null : causeToken(cause)}
         onPick={pick}
-        onGap={(span) => {
-          const middleUs = (span.startUs + span.endUs) / 2;
-          const found = gaps.find((item) => item.start_us <= middleUs && middleUs <= item.start_us + item.duration_us);
-          if (found !== undefined) chooseGap(found);
+        turnGap={(shown, turn) => {
+          const chosen = gaps.find((item) => item.start_us === selectedGapUs.value) ?? null;
+          const next = gapBeside(gaps, chosen, shown, turn);
+          if (next !== null) showGap(next);
+          return next !== null;
         }}
         pickWords="click a gap to see its chain of causes"
         below={missed.value?.before === selectedGapUs.value && <MissedLine why={missed.value.why} />}

@@ -20,36 +20,38 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
   if (known.length < 2) return null;
   const largest = Math.max(...known.map((rate) => rate.perS ?? 0), 1e-9);
   return (
-    <DataTable name="What each part could sustain alone" class="parts rates" testId="rates">
-      <caption>What each part could sustain alone</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="parts-name">
-            Part
-          </th>
-          <th scope="col">
-            <span class="offscreen">Bar</span>
-          </th>
-          <Th column="rate" label="samples/s" />
-        </tr>
-      </thead>
-      <tbody>
-        <Rows>
-          {known.map(({ name, perS = 0, token }) => (
-            <tr key={name}>
-              <th scope="row" class="parts-name">
-                {name}
-              </th>
-              <td class="parts-bar">
-                <span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} />
-              </td>
-              <td class="num" data-value={perS} title={`${exactNumber(perS)} samples per second`}>
-                {significant(perS)}
-              </td>
-            </tr>
-          ))}
-        </Rows>
-      </tbody>
-    </DataTable>
+    <div class="parts-box">
+      <DataTable name="What each part could sustain alone" class="parts rates" testId="rates">
+        <caption>What each part could sustain alone</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="parts-name">
+              Part
+            </th>
+            <th scope="col">
+              <span class="offscreen">Bar</span>
+            </th>
+            <Th column="rate" label="samples/s" />
+          </tr>
+        </thead>
+        <tbody>
+          <Rows>
+            {known.map(({ name, perS = 0, token }) => (
+              <tr key={name}>
+                <th scope="row" class="parts-name">
+                  {name}
+                </th>
+                <td class="parts-bar">
+                  <span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} />
+                </td>
+                <td class="num" data-value={perS} title={`${exactNumber(perS)} samples per second`}>
+                  {significant(perS)}
+                </td>
+              </tr>
+            ))}
+          </Rows>
+        </tbody>
+      </DataTable>
+    </div>
   );
 }

@@ -53,6 +53,7 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
         class={canChoose ? "choosable" : ""}
         width={widthPx}
         height={geometry.heightPx}
+        viewBox={`0 0 ${widthPx} ${geometry.heightPx}`}
         role="img"
         data-testid="step-chart"
         aria-label={`Duration of ${plural(steps.count, "step")}; the table below has the numbers`}>

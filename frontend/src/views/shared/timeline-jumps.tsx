@@ -13,23 +13,23 @@ type Props = {
   readonly model: TimelineModel;
   readonly whole: TimelineModel;
   readonly shown: TimeRange;
-  /** Told of each gap that was gone to. */
-  readonly onGap?: ((gap: TimeRange) => void) | undefined;
+  /** Chooses the gap after (before) the chosen one, and returns whether there is one; left out: those drawn are gone to. */
+  readonly turnGap?: TurnGap | undefined;
   readonly children: ComponentChildren;
 };
+
+/** `shown`: what the timeline shows. */
+export type TurnGap = (shown: TimeRange, turn: 1 | -1) => boolean;
 
 const KINDS: Readonly<Record<string, Kind>> = { g: "gap", n: "wait" };
 const WORDS: Readonly<Record<Kind, string>> = { gap: "idle gap", wait: "data wait" };
 
-export function TimelineJumps({ model, whole, shown, onGap, children }: Props) {
+export function TimelineJumps({ model, whole, shown, turnGap, children }: Props) {
   const said = useSignal("");
   const jump = (kind: Kind, turn: 1 | -1): void => {
-    const next =
-      nextSpan(spansOf(model, isOfKind[kind]), shown, turn) ?? nextSpan(spansOf(whole, isOfKind[kind]), shown, turn);
-    said.value = next === null ? `No ${WORDS[kind]} ${turn > 0 ? "after" : "before"} this one.` : "";
-    if (next === null) return;
-    goTo(next.startUs, next.endUs);
-    if (kind === "gap") onGap?.(next);
+    const isThere =
+      kind === "gap" && turnGap !== undefined ? turnGap(shown, turn) : goToDrawn([model, whole], kind, shown, turn);
+    said.value = isThere ? "" : `No ${WORDS[kind]} ${turn > 0 ? "after" : "before"} this one.`;
   };
   const onKey = (event: KeyboardEvent): void => {
     const kind = KINDS[event.key.toLowerCase()];
@@ -48,6 +48,17 @@ export function TimelineJumps({ model, whole, shown, onGap, children }: Props) {
       </p>
     </div>
   );
+}
+
+/** To the next one in the first of `models` that has one; whether there is one. */
+function goToDrawn(models: readonly TimelineModel[], kind: Kind, shown: TimeRange, turn: 1 | -1): boolean {
+  for (const model of models) {
+    const next = nextSpan(spansOf(model, isOfKind[kind]), shown, turn);
+    if (next === null) continue;
+    goTo(next.startUs, next.endUs);
+    return true;
+  }
+  return false;
 }
 
 type SearchProps = { readonly model: TimelineModel; readonly whole: TimelineModel; readonly shown: TimeRange };

@@ -14,7 +14,7 @@ import { paletteOf } from "../../theme/theme";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { Timeline } from "../../ui/timeline";
 import { goToTimeline, offerTimeline, withdrawOffer } from "./go-to";
-import { TimelineJumps } from "./timeline-jumps";
+import { TimelineJumps, type TurnGap } from "./timeline-jumps";
 
 /** Functions and values are kept by whoever gives them until they change (useMemo, useCallback). */
 type Props = {
@@ -34,8 +34,8 @@ type Props = {
   /** More lines for the box under the pointer. */
   readonly describe?: (box: BoxInfo) => readonly string[];
   readonly onPick?: (box: BoxInfo | null) => void;
-  /** A gap was gone to by keys. */
-  readonly onGap?: (gap: TimeRange) => void;
+  /** What the keys for the next gap do; left out: they go to those drawn. */
+  readonly turnGap?: TurnGap;
   /** What a click does, for the line under the canvas. */
   readonly pickWords?: string;
   /** Drawn under the canvas, for charts on the same time range. */
@@ -70,7 +70,7 @@ function Panel({
   detail,
   linkOf,
   onPick,
-  onGap,
+  turnGap,
   selected = null,
   marked = null,
   only = null,
@@ -87,7 +87,7 @@ function Panel({
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   return (
     <>
-      <TimelineJumps model={finest} whole={whole} shown={shown ?? whole.window} onGap={onGap}>
+      <TimelineJumps model={finest} whole={whole} shown={shown ?? whole.window} turnGap={turnGap}>
         <Timeline
           {...rest}
           {...{ whole, detail, selected, marked, only, link, folded }}

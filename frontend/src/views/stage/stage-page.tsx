@@ -1,12 +1,12 @@
-import { useCallback, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture, Stage, StageDetail } from "../../contract/report";
-import { flameParts } from "../../model/flame-parts";
+import { chosenMeasure, flameParts } from "../../model/flame-parts";
 import { formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { stageName } from "../../model/stage-tree";
 import { showFlame, showStage } from "../../state/actions";
-import { markedSpan } from "../../state/atoms";
+import { flameMeasure, markedSpan } from "../../state/atoms";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { FlamePanel } from "../flame/flame-panel";
 import { HotLines } from "../flame/hot-lines";
@@ -60,7 +60,9 @@ export function StagePage({ capture, id, name }: Props) {
         </p>
         {part !== undefined && <FlamePanel part={part} />}
       </section>
-      {lines !== undefined && <HotLines lines={lines} />}
+      {part !== undefined && lines !== undefined && (
+        <HotLines lines={lines} ofAllTime={chosenMeasure(part, flameMeasure.value) !== "all"} />
+      )}
       <StageTimeline id={id} name={name} />
     </>
   );
@@ -72,13 +74,19 @@ function missingLines(capture: Capture): string {
 
 function StageHead({ name, rows }: { name: string; rows: readonly Stage[] }) {
   const places = [...new Set(rows.map((row) => row.defined_at).filter(Boolean))];
+  const heading = useRef<HTMLHeadingElement>(null);
+  // What led here is gone, and the focus with it.
+  useEffect(() => {
+    if (document.activeElement === null || document.activeElement === document.body)
+      heading.current?.focus({ preventScroll: true });
+  }, [name]);
   return (
     <div class="stage-page-head">
       <nav aria-label="Stages" class="crumbs">
         <button type="button" class="link" data-testid="all-stages" onClick={() => showStage(null)}>
           All stages
         </button>
-        <h2 class="mono" data-testid="stage-page" data-stage={name}>
+        <h2 ref={heading} tabIndex={-1} class="mono" data-testid="stage-page" data-stage={name}>
           {name}
         </h2>
       </nav>

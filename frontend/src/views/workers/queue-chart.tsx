@@ -30,6 +30,7 @@ export function QueueChart({ queue }: { queue: QueueDepth }) {
       <svg
         width={widthPx}
         height={HEIGHT_PX}
+        viewBox={`0 0 ${widthPx} ${HEIGHT_PX}`}
         role="img"
         data-testid="queue-chart"
         data-start-us={shown.startUs}

@@ -4,14 +4,20 @@ import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { TimeCell } from "../../ui/cells";
+import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { showBatch, showSample } from "./show-batch";
 
-export function SlowSamples({ part }: { part: LoaderPart }) {
+const FILES_TITLE = "Paths that the sample was read from, the first ones";
+const NO_FILES = "The recorder saw no file being read for this sample.";
+
+/** `replayCommand` loads them again, alone; "" where they cannot be named. */
+export function SlowSamples({ part, replayCommand }: { part: LoaderPart; replayCommand: string }) {
   const samples = part.slowSamples;
   if (samples.length === 0) return null;
+  const withFiles = samples.some(({ files }) => files.length > 0);
   const unit = chooseTimeUnit(samples.map((sample) => sample.duration_us));
   return (
     <section>
@@ -33,6 +39,7 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
               />
               <Th column="stage_us" label="Stage" unit={unit} title="That stage's self time" />
               <Th column="share" label="of sample" title="That stage's self time as a share of the sample" />
+              {withFiles && <Th column="files" label="Files" numeric={false} title={FILES_TITLE} />}
             </tr>
           </thead>
           <tbody>
@@ -43,12 +50,19 @@ export function SlowSamples({ part }: { part: LoaderPart }) {
                   sample={sample}
                   unit={unit}
                   part={part}
+                  withFiles={withFiles}
                 />
               ))}
             </Rows>
           </tbody>
         </DataTable>
       </div>
+      {replayCommand !== "" && (
+        <div class="replay">
+          <p>To see whether they are slow in themselves, load them again, alone:</p>
+          <Code text={replayCommand} testId="replay-command" />
+        </div>
+      )}
     </section>
   );
 }
@@ -57,7 +71,14 @@ function sampleWords({ index, duration_us }: SlowSample): string {
   return index < 0 ? `the sample of ${formatDuration(duration_us)}` : `sample ${index}`;
 }
 
-function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit; part: LoaderPart }) {
+type LineProps = {
+  readonly sample: SlowSample;
+  readonly unit: TimeUnit;
+  readonly part: LoaderPart;
+  readonly withFiles: boolean;
+};
+
+function SampleLine({ sample, unit, part, withFiles }: LineProps) {
   const { index, batch: number, epoch, worker, stage } = sample;
   const batch = part.batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
   return (
@@ -107,6 +128,15 @@ function SampleLine({ sample, unit, part }: { sample: SlowSample; unit: TimeUnit
       </td>
       <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
       <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
+      {withFiles && <FilesCell files={sample.files} />}
     </tr>
+  );
+}
+
+function FilesCell({ files }: { files: readonly string[] }) {
+  return (
+    <td class="sample-files" data-column="files">
+      {files.length === 0 ? <Unknown reason={NO_FILES} /> : files.map((file) => <p key={file}>{`${file} `}</p>)}
+    </td>
   );
 }

@@ -43,7 +43,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <WorkerTable part={part} />
       <Costs costs={capture.worker_costs} />
       <HostLoad rows={capture.load_rows} />
-      <SlowSamples part={part} />
+      <SlowSamples part={part} replayCommand={capture.replay_command} />
       <BatchTable capture={capture} part={part} />
     </>
   );
@@ -56,12 +56,19 @@ function NoWorkers({ capture }: { capture: Capture }) {
   if (mode === "replay")
     return (
       <BuiltByTrainingThread
+        hasStages={capture.stages.length > 0}
         why="A replay runs without DataLoader workers"
         note="It runs the loader alone, so its stage times are free of contention."
       />
     );
   if (loader.num_workers === 0)
-    return <BuiltByTrainingThread why="This DataLoader has no workers" note="It was made with num_workers=0." />;
+    return (
+      <BuiltByTrainingThread
+        hasStages={capture.stages.length > 0}
+        why="This DataLoader has no workers"
+        note="It was made with num_workers=0."
+      />
+    );
   const whose =
     loader.num_workers === undefined ? "DataLoader workers" : plural(loader.num_workers, "DataLoader worker");
   return (
@@ -72,15 +79,23 @@ function NoWorkers({ capture }: { capture: Capture }) {
   );
 }
 
-function BuiltByTrainingThread({ why, note }: { why: string; note: string }) {
+type AloneProps = { readonly why: string; readonly note: string; readonly hasStages: boolean };
+
+function BuiltByTrainingThread({ why, note, hasStages }: AloneProps) {
   return (
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">
-        {why}: the training thread builds the batches itself. See{" "}
-        <button type="button" class="link" onClick={() => selectView("stages")}>
-          Stages
-        </button>
-        .
+        {why}: the training thread builds the batches itself.
+        {hasStages && (
+          <>
+            {" "}
+            See{" "}
+            <button type="button" class="link" onClick={() => selectView("stages")}>
+              Stages
+            </button>
+            .
+          </>
+        )}
       </p>
       <p class="muted">{note}</p>
     </section>
