@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HOW_IT_DIFFERS: Final = (
     "A replay loads the batches one after the other in the main process with one torch thread and no training step: "
-    "trust the shares of the stages, not the wall-clock time; several workers run side by side, compete for cores and "
+    "trust the shares of the stages, not the wall-clock time; several workers run side by side, compete for CPUs and "
     "disk, and pass each batch through shared memory, and files read before may come from the page cache."
 )
 

@@ -33,7 +33,7 @@ def find_device_idle(trace: Trace, window: Window) -> tuple[DeviceIdle, ...] | U
     devices = trace.device_ids()
     if not devices:
         message = (
-            "The trace has no device activity, so device idle time, its causes and the exposed wait are unknown: "
+            "The trace has no device activity, so device idle time, its causes and the exposed data wait are unknown: "
             "it was captured on a CPU, or without the device's profiler activity"
         )
         return Unavailable("device", "no_device_activity", message)

@@ -85,8 +85,8 @@ def _notes(before: Sequence[Run], after: Sequence[Run], shared: float, outcome: 
         yield Diagnostic("capture", "few_runs", 1, message)
     if _is_shared(shared):
         message = (
-            f"On one side stages took {magnitude(expm1(shared))} longer than they computed: other programs used the "
-            "CPUs. Wall times are compared with a wider interval for that; CPU times are not affected"
+            f"On one side other programs used the CPUs, which made stages {magnitude(expm1(shared))} slower. "
+            "Wall times are compared with a wider interval for that; CPU times are not affected"
         )
         yield Diagnostic("capture", "shared_machine", 1, message)
     if shared == UNKNOWN_SHARING:

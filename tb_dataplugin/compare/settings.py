@@ -24,11 +24,10 @@ class SettingChange:
 
 
 def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[SettingChange]:
-    """Settings that differ between the sides. One that no capture of a side has is an en dash there."""
+    """Settings that differ between the sides. One that a side did not record is no change."""
     sides = [_settings(runs) for runs in (before, after)]
-    names = list(dict.fromkeys(name for side in sides for name in side))
-    pairs = [(name, sides[0].get(name, UNKNOWN), sides[1].get(name, UNKNOWN)) for name in names]
-    return [SettingChange(*pair) for pair in pairs if pair[1] != pair[2]]
+    pairs = [(name, value, sides[1][name]) for name, value in sides[0].items() if name in sides[1]]
+    return [SettingChange(*pair) for pair in pairs if pair[1] != pair[2] and UNKNOWN not in pair[1:]]
 
 
 def _settings(runs: Sequence[Run]) -> dict[str, str]:

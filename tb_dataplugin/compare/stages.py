@@ -21,6 +21,7 @@ from tb_dataplugin.compare.quantity import (
     said_limit,
 )
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
+from tb_dataplugin.units import in_unit, magnitude, unit_for
 
 ALARM: Final = 0.03
 """Probability that any stage is named between equal sides. With the verdict's own 0.02 that is 1 in 20. Each stage has
@@ -42,6 +43,11 @@ COLD_US: Final = 8.0
 """CPU time (us) that a call may lose when other programs have used its CPU: the caches are theirs then. Stages of 20 to
 60 us took 20 to 50 % more CPU time on a machine where wall times were two to four times as long."""
 
+
+FOLLOWS: Final = 0.02
+"""Most that a change may differ from that of the means beside it, before the row says what it is a change of."""
+
+MEASURE_NAMES: Final[dict[Measure, str]] = {"cpu": "CPU time", "wall": "self time"}
 
 LAYOUT_US: Final = 20.0
 MOST_LAYOUT: Final = 0.1
@@ -73,6 +79,8 @@ class Typical:
     before_us: float
     after_us: float
     speed_adjusted: bool = False
+    machine: float = 0.0
+    """How much slower the machine was after, as a logarithm; 0 where that is not adjusted for."""
 
     @property
     def probability(self) -> float:
@@ -112,7 +120,7 @@ def _quantity(
         after_us=after.per_call_us if after else None,
         change=typical.change.relative if typical else None,
         interval=judged.interval,
-        interval_text=judged.text,
+        interval_text=judged.text + (says_times(before, after, typical) if before and after and typical else ""),
         outcome=judged.outcome,
         detectable=None if judged.outcome == "identical" else said_limit(reach),
         calls=StageCalls(
@@ -134,6 +142,22 @@ def _judged(before: Side | None, after: Side | None, typical: Typical | None, si
         return Judged(None, NOT_RECORDED, "unknown")
     same = typical.change.value == 0 and before == after
     return judge_change("stage", typical.change.value, typical.change.bounds, significant, same)
+
+
+def says_times(before: Side, after: Side, typical: Typical) -> str:
+    """The times that the change is of, where it does not follow from the means; "" where it does."""
+    by_means = after.per_call_us / before.per_call_us - 1 if before.per_call_us else 0.0
+    if abs(by_means - typical.change.relative) <= FOLLOWS:
+        return ""
+    unit = unit_for((typical.before_us, typical.after_us))
+    times = f"{in_unit(typical.before_us, unit)} to {in_unit(typical.after_us, unit)} {unit.name}"
+    said = f"; {MEASURE_NAMES[typical.measure]} in a typical batch: {times}"
+    if not typical.speed_adjusted:
+        return said
+    slower = math.expm1(typical.machine)
+    if abs(slower) < FOLLOWS:
+        return f"{said} at equal machine speed"
+    return f"{said}, after allowing for a machine {magnitude(slower)} {'slower' if slower > 0 else 'faster'}"
 
 
 def _change_us(before: Side | None, after: Side | None) -> float | None:
@@ -209,6 +233,7 @@ def _both(
         part=plain.part * BESIDE,
         after_us=plain.before_us * math.exp(beside.value),
         speed_adjusted=True,
+        machine=plain.change.value - beside.value,
     )
     return [first, replace(plain, part=plain.part * (1 - BESIDE))]
 

@@ -9,6 +9,7 @@ from typing import Final, Literal
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Unit
+from tb_dataplugin.compare.stages import MEASURE_NAMES
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.units import TOO_WIDE, UNKNOWN, change, duration, in_unit, magnitude, unit_for
 from tb_dataplugin.words import SETTINGS, label_of
@@ -20,8 +21,6 @@ REASONS: Final = 2
 
 SAID_PART: Final = 0.02
 """Change of a part of the time, as a share of the whole, from which the sentence names it."""
-
-MEASURES: Final = {"cpu": "CPU time", "wall": "self time"}
 
 MORE: Final = ("more", "slower")
 
@@ -101,7 +100,7 @@ def _of_single_runs(total: Quantity) -> str:
 
 def _with_interval(quantity: Quantity) -> str:
     """``−20%, 95% interval −36% to −0.9%``."""
-    changed = "" if quantity.change is None else f"{change(quantity.change)}, "
+    changed = "" if quantity.change is None or quantity.outcome == "too_short" else f"{change(quantity.change)}, "
     return f"{changed}{_interval(quantity)}"
 
 
@@ -167,7 +166,7 @@ def _from_to(quantity: Quantity) -> str:
 def _per_call(stage: Quantity) -> str:
     calls = stage.calls
     adjusted = " (at equal machine speed)" if calls and calls.speed_adjusted else ""
-    return f"{MEASURES[calls.measure] if calls and calls.measure else 'self time'} per call{adjusted}"
+    return f"{MEASURE_NAMES[calls.measure] if calls and calls.measure else 'self time'} per call{adjusted}"
 
 
 def _come_and_gone(stages: Sequence[Quantity]) -> list[str]:

@@ -90,6 +90,8 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
 
 
 def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
+    if capture.HasField("selection"):  # it is known of the whole capture only
+        return
     cost, window = capture.environment, capture.window_us
     name = "recording cost"
     if cost.HasField("recorder_overhead_us") and cost.marker_count:

@@ -46,7 +46,7 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     changed = time.interval_text if time.outcome == "identical" else f"{_change(time)}, {name}{time.interval_text}"
     for side, value, note in (("before", time.before_us, ""), ("after", time.after_us, changed)):
         yield f"  {f'{time.title}, {side}':<28}{duration(value):>10}   {note}"
-    if time.HasField("detectable"):
+    if time.HasField("detectable") and time.outcome not in SIGNIFICANT:
         yield f"  {'smallest detectable change':<28}{change(time.detectable):>10}"
 
 
@@ -63,7 +63,9 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         return
     rows = comparison.stages[:MAX_STAGES]
     unit = unit_for(value for row in rows for value in (row.before_us, row.after_us))
-    yield from _heading(f"Stages   mean self time per call in {unit.name}; change in a typical batch", style)
+    yield from _heading(
+        f"Stages   before, after: mean self time per call in {unit.name}; change: in a typical batch", style
+    )
     yield from _table(rows, unit, style)
     if any(row.calls.speed_adjusted for row in rows):
         yield "  ~: less what the machine's speed explains, by the other stages' times"
@@ -80,8 +82,11 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
         after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
         name = f"{_fit(row.title, NAMES):<{NAMES}}"
         marked = " *" if row.outcome in SIGNIFICANT else ""
-        words = f"{row.interval_text}{_measure(row)}{marked}"
+        spoken, _, of_what = row.interval_text.partition("; ")
+        words = f"{spoken}{_measure(row)}{marked}"
         yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{_change(row):>10}   {words}"
+        if of_what:
+            yield from _wrap(of_what, "      ", "        ")
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account"
 
@@ -109,7 +114,7 @@ def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:
 def _change(row: pb.Quantity) -> str:
     if row.outcome in ("new", "gone"):
         return row.outcome
-    return change(row.change) if row.HasField("change") else UNKNOWN
+    return change(row.change) if row.HasField("change") and row.outcome != "too_short" else UNKNOWN
 
 
 def _measure(row: pb.Quantity) -> str:

@@ -56,7 +56,7 @@ def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
     limits = samples.host_limited_by_us
     if limits.text and not capture.devices:
         outside = capture.window_us - capture.loader.wait_us
-        yield line("outside data wait", duration(outside), f"by looking at the thread {plural(limits.samples, 'time')}")
+        yield line("outside data wait", duration(outside), f"from {plural(limits.samples, 'sample')} of the thread")
         yield from limited_lines(limits)
     if samples.lock_holders_us:
         held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])

@@ -28,7 +28,7 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
         idle = numbers.idle_share if numbers.HasField("idle_share") else None
         shares = f"{percent(wait):>11}{percent(idle):>8}"
-        findings = UNKNOWN if capture.mode == "unannotated" else str(len(capture.findings))
+        findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
         row = f"  {_cut(names[id(capture)], NAME):<{NAME}}{shares}{findings:>10}  "
         yield row + _cut(_verdict(capture), columns() - len(row))
     if len(captures) > ROWS:

@@ -26,6 +26,9 @@ RESAMPLES: Final = 24
 MODEL_ERROR: Final = 0.06
 """Half of the relative 90% interval of predictions where the capture leaves no doubt."""
 
+CROWDED_ERROR: Final = 0.2
+"""The same for more DataLoader workers where no CPU was free: how the system shares the CPUs then is a guess."""
+
 MOST_STAGES: Final = 4
 """Stages that are shown where no change is asked for."""
 
@@ -80,13 +83,14 @@ def predict(loop: Loop, change: Change) -> Prediction:
     """Raises BadRequest for a change that the capture cannot say anything of."""
     check(change, loop)
     new, notes = _with_other_workers(changed(loop, change), loop)
+    crowded = _crowded(new, loop)
     random = np.random.default_rng(0)
     orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
     after = [simulate(new, order) for order in orders]
     step = np.array([float(run.step_ns.mean()) for run in after])
     scale = _scale(loop, simulate(loop, orders[0]))
     share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in after])
-    step_us = _range(step * scale / 1e3, MODEL_ERROR if change != Change() else 0.0)
+    step_us = _range(step * scale / 1e3, (CROWDED_ERROR if crowded else MODEL_ERROR) if change != Change() else 0.0)
     samples = loop.samples_per_step
     return Prediction(
         change=change,
@@ -95,7 +99,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         data_wait_share=_range(share, 0.0),
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
-        notes=notes,
+        notes=(*notes, *crowded),
     )
 
 
@@ -127,6 +131,17 @@ def _with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
     receive = Timed(((),), np.full((1, 1), NEW_WORKERS_RECEIVE_NS))
     note = "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
     return replace(new, receive=receive), (note,)
+
+
+def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
+    """That more DataLoader workers only gain what other programs lose, where no CPU was free."""
+    demand = loop.other_cpus + loop.settings.workers * loop.build_cpus + loop.own_cpus
+    if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
+        return ()
+    return (
+        f"No CPU was free: other threads and programs wanted {loop.other_cpus:.2g} of the {loop.cpus:g} CPUs. "
+        "More DataLoader workers gain only by taking CPU time from those; do not count on that.",
+    )
 
 
 def _scale(loop: Loop, unchanged: Simulated) -> float:

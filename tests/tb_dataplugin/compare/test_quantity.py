@@ -4,7 +4,13 @@ import math
 
 import pytest
 
+from tb_dataplugin.compare.noise import Change
 from tb_dataplugin.compare.quantity import Bounds, Interval, Judged, judge_change, said_limit
+from tb_dataplugin.compare.settings import compare_settings
+from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.compare.stages import Side, Typical, says_times
+from tb_dataplugin.export.compare_text import compare_text
+from tb_dataplugin.report import report_pb2 as pb
 
 WIDE = "too short to compare"
 
@@ -36,3 +42,27 @@ def test_equal_numbers_are_identical_however_noisy() -> None:
 def test_a_limit_beyond_all_use_is_none() -> None:
     assert said_limit(None) is None and said_limit(math.log(2.1)) is None
     assert said_limit(math.log(1.5)) == pytest.approx(0.5)
+
+
+def test_a_stage_says_which_times_its_change_is_of_where_the_means_differ() -> None:
+    mean = Side(per_call_us=54_700, calls=None, per_unit_us=None), Side(49_400, None, None)
+    adjusted = Typical(Change(math.log(0.993)), "cpu", 1.0, 48_000, 47_664, speed_adjusted=True, machine=math.log(1.35))
+    said = "; CPU time in a typical batch: 48.0 to 47.7 ms, after allowing for a machine 35% slower"
+    assert says_times(*mean, adjusted) == said
+    plain = Typical(Change(math.log(0.89)), "wall", 1.0, 20_000, 17_800)
+    assert says_times(*mean, plain) == ""
+    halved = Side(41_100, None, None), Side(20_100, None, None)
+    assert says_times(*halved, plain) == "; self time in a typical batch: 20.0 to 17.8 ms"
+
+
+def test_what_is_too_short_to_compare_has_no_change_in_the_terminal() -> None:
+    short = pb.Quantity(kind="part", title="sync", change=35.1, outcome="too_short", interval_text=WIDE)
+    time = pb.Quantity(title="time", before_us=10, after_us=8, change=-0.2, outcome="faster", detectable=0.24)
+    text = compare_text(pb.Comparison(time=time, parts=[short]))
+    assert "3,510%" not in text and "smallest detectable change" not in text
+
+
+def test_a_setting_that_one_side_did_not_record_is_no_change() -> None:
+    known = pb.Capture(mode="train", loader=pb.Loader(num_workers=0))
+    runs = [[Run("a", (capture,))] for capture in (known, pb.Capture(mode="train"))]
+    assert compare_settings(runs[0], runs[1]) == []

@@ -1,0 +1,36 @@
+"""More DataLoader workers where other programs have the CPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_dataplugin.whatif import Change, predict
+from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+
+MS = 1e6
+
+
+def loop(other_cpus: float) -> Loop:
+    return Loop(
+        settings=Settings(2, 2, True),
+        build=Timed(((),), np.full((12, 1), 40 * MS)),
+        way_ns=np.zeros(1),
+        receive=Timed(((),), np.full((1, 1), MS)),
+        own_ns=np.full(12, 5 * MS),
+        build_cpus=1.0,
+        own_cpus=1.0,
+        cpus=2.0,
+        other_cpus=other_cpus,
+        batches_per_step=1,
+        samples_per_step=8,
+        batch_bytes=None,
+        measured_step_ns=30 * MS,
+        measured_wait_ns=20 * MS,
+    )
+
+
+def test_more_workers_on_cpus_that_others_have_are_said_to_be_uncertain() -> None:
+    more, fewer = (predict(loop(other_cpus=2.0), Change(workers=number)) for number in (4, 1))
+    assert "No CPU was free" in more.notes[0] and not fewer.notes
+    assert more.step_us.high >= 1.19 * more.step_us.value
+    assert not predict(loop(other_cpus=0.0), Change(workers=4)).notes
