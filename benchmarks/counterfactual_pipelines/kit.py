@@ -194,7 +194,10 @@ def loading(
         collate = WithoutTransfer(collate)
     if "batch_sampler" not in own:
         own["batch_size"] = batch_size
-    return DataLoader(dataset, collate_fn=collate, **{**own, **settings})
+    own |= settings
+    if own.get("num_workers") == 0:
+        own.pop("prefetch_factor", None)
+    return DataLoader(dataset, collate_fn=collate, **own)
 
 
 class Padding:
