@@ -1,7 +1,7 @@
 """What a change brings, with a 90% interval: a simulated loop with the change, beside the same loop without.
 
 The interval has two sources: which batches and steps the capture happened to see (they are resampled in blocks), and
-how far the model itself is off (`MODEL_ERROR`, measured: docs/accuracy.md). The simulation of the loop as it was
+how far the model itself is off (`_model_error`, measured: docs/whatif.md). The simulation of the loop as it was
 captured is set against what was measured, and predictions are scaled by what they differ.
 """
 
@@ -23,11 +23,14 @@ LEAST_BATCHES: Final = 120
 RESAMPLES: Final = 24
 """Enough for the ends of a 90% interval."""
 
-MODEL_ERROR: Final = 0.06
-"""Half of the relative 90% interval of predictions where the capture leaves no doubt."""
+STAGE_ERROR: Final = 0.2
+"""Half of the relative 90% interval for faster or slower stages, beside the resampling (docs/whatif.md: measured)."""
 
-CROWDED_ERROR: Final = 0.2
-"""The same for more DataLoader workers where no CPU was free: how the system shares the CPUs then is a guess."""
+SETTINGS_ERROR: Final = 0.35
+"""The same for other numbers of DataLoader workers, prefetching, and order."""
+
+TRANSFER_ERROR: Final = 0.5
+"""The same for the transfer: a worker that sends a batch is slowed while it builds the next, which is not simulated."""
 
 MOST_STAGES: Final = 4
 """Stages that are shown where no change is asked for."""
@@ -90,7 +93,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
     step = np.array([float(run.step_ns.mean()) for run in after])
     scale = _scale(loop, simulate(loop, orders[0]))
     share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in after])
-    step_us = _range(step * scale / 1e3, (CROWDED_ERROR if crowded else MODEL_ERROR) if change != Change() else 0.0)
+    step_us = _range(step * scale / 1e3, _model_error(change))
     samples = loop.samples_per_step
     return Prediction(
         change=change,
@@ -101,6 +104,14 @@ def predict(loop: Loop, change: Change) -> Prediction:
         memory_bytes=_memory(new),
         notes=(*notes, *crowded),
     )
+
+
+def _model_error(change: Change) -> float:
+    """Of the least certain thing that is changed."""
+    settings = (change.workers, change.prefetch, change.in_order)
+    errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, _ in change.stages]
+    errors += [SETTINGS_ERROR] if any(value is not None for value in settings) else []
+    return max(errors, default=0.0)
 
 
 def _orders(loop: Loop, new: Loop, random: np.random.Generator, resampled: bool) -> Orders:
