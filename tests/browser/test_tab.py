@@ -154,10 +154,10 @@ def test_two_captures_are_compared_as_on_the_command_line(tab: Tab, host: Host) 
     assert tab.number("number-after") == typed["time"]["after_us"]
     shown = [row.get_attribute("data-stage") for row in tab.find("stage-change").all()]
     assert shown == [stage["name"] for stage in typed["stages"]]
-    intervals = [cell.inner_text() for cell in tab.find("interval").all()]
+    intervals = [plain(cell.inner_text()) for cell in tab.find("interval").all()]
     kinds = ("part", "stage", "data_wait_by_stage")
     rows = sorted([*typed["parts"], *typed["stages"]], key=lambda row: kinds.index(row["kind"]))
-    assert intervals == [row["interval_text"] for row in rows]
+    assert intervals == [plain(row["interval_text"]) for row in rows]
     changed = {row.get_attribute("data-setting"): row.inner_text() for row in tab.find("setting-change").all()}
     assert list(changed) == [setting["name"] for setting in typed["settings"]]
     assert all(setting["title"] in changed[setting["name"]] for setting in typed["settings"])

@@ -18,7 +18,7 @@ export function intervalNote({ high, interval_text }: Quantity): string {
 
 export function IntervalCell({ quantity }: { quantity: Quantity }) {
   return (
-    <td class="num muted" data-testid="interval">
+    <td class="num muted interval-words" data-testid="interval">
       {quantity.interval_text}
     </td>
   );
