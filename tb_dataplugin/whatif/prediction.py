@@ -91,7 +91,9 @@ def predict(loop: Loop, change: Change) -> Prediction:
     orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
     after = [simulate(new, order) for order in orders]
     step = np.array([float(run.step_ns.mean()) for run in after])
-    scale = _scale(loop, simulate(loop, orders[0]))
+    unchanged = simulate(loop, orders[0])
+    scale = _scale(loop, unchanged)
+    missed = loop.measured_wait_ns / loop.measured_step_ns - float(unchanged.wait_ns.sum() / unchanged.step_ns.sum())
     share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in after])
     step_us = _range(step * scale / 1e3, _model_error(change))
     samples = loop.samples_per_step
@@ -99,7 +101,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         change=change,
         step_us=step_us,
         samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
-        data_wait_share=_range(share, 0.0),
+        data_wait_share=_range(np.clip(share + missed, 0.0, 1.0), 0.0),
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
         notes=(*notes, *crowded),
@@ -150,8 +152,8 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
         return ()
     return (
-        f"No CPU was free: other threads and programs wanted {loop.other_cpus:.2g} of the {loop.cpus:g} CPUs. "
-        "More DataLoader workers gain only by taking CPU time from those; do not count on that.",
+        f"No CPU was free: the loop and others ({loop.other_cpus:.2g} CPUs of them) wanted all {loop.cpus:g} CPUs. "
+        "More DataLoader workers gain only by taking CPU time from what runs there; do not count on that.",
     )
 
 
