@@ -309,7 +309,7 @@ NOTHING = {
 
 
 def without_torchs_own(err: str) -> list[str]:
-    """torch's profiler says when it starts and stops, and complains when that is not in the main thread; two ranks write
+    """torch's profiler says when it starts and stops, and complains outside the main thread; two ranks write
     into each other's lines, which leaves empty ones."""
     own = ("USDT:", "ERROR: External init callback")
     return [line for line in err.splitlines() if line.strip() and not line.startswith(own)]
