@@ -6,10 +6,12 @@ that warns does so at every call; Python shows it once.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -70,8 +72,23 @@ class Trap:
     def go_off(self) -> None:
         if self.kind != "worker_killed":
             raise BadSample(f"user: {self.kind} of sample {self.seen}")
-        with open(self.gate, "rb"):
-            os.kill(os.getpid(), signal.SIGKILL)
+        with open(self.gate, "rb") as gate:
+            gate.read()
+        wait_until_the_loop_waits()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def wait_until_the_loop_waits() -> None:
+    """A worker's death raises wherever the loop is just then: it is to be in `next()`, waiting for this batch."""
+    parent = multiprocessing.parent_process()
+    stat = f"/proc/{parent.pid if parent else os.getppid()}/stat"
+    asleep = 0
+    for _ in range(2000):
+        with open(stat, "rb") as file:
+            asleep = asleep + 1 if file.read().rpartition(b")")[2].split()[0] == b"S" else 0
+        if asleep == 20:
+            return
+        time.sleep(0.005)
 
 
 FLAGS = 1000
