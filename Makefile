@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine:
 #   make demo            capture, summary, TensorBoard    (SERVE=0: stop before serving; LOGDIR=runs)
 #   make test            everything that CI checks
+#   make test-thorough   every case of every test of Python (CI: one of two or three where they are many and alike)
 PYTHON ?= python3
 LOGDIR ?= runs
 SERVE  ?= 1
@@ -15,7 +16,7 @@ PIP  := $(PY) -m pip install -q --disable-pip-version-check -c requirements/cons
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint types contracts generate check-generated test-python test-frontend test-ecosystem bench bench-peers bench-dlio clean
+.PHONY: demo test lint types contracts generate check-generated test-python test-thorough test-frontend test-ecosystem bench bench-peers bench-dlio clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
@@ -53,6 +54,11 @@ check-generated: $(VENV)/.dev frontend/node_modules/.installed
 test-python: $(VENV)/.dev
 	@scripts/chromium
 	$(PY) -m pytest -n $(JOBS) --max-worker-restart 0
+
+# Every case of every test; `make test` runs a sample where cases are many and alike.
+test-thorough: check-generated
+	@scripts/chromium
+	$(PY) -m pytest -n $(JOBS) --max-worker-restart 0 --thorough
 
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 	cd frontend && ../scripts/npm run --silent test

@@ -58,7 +58,7 @@ def costs_of(trace: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for batch, row in pairs if batch["finished_us"] is not None]
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
 def test_each_batch_tells_what_it_cost_its_worker(method: str, tmp_path: Path) -> None:
     loader = DataLoader(Deeds(tmp_path), batch_size=1, num_workers=2, multiprocessing_context=method)
     trace, _ = run(tmp_path / "run", annotate.loader(loader))

@@ -237,7 +237,7 @@ def test_an_error_of_the_dataset_is_unchanged_and_undoes_nothing_else(tmp_path: 
     assert type(ds) is Broken
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
 def test_workers_load_the_same_batches_during_a_session(method: str) -> None:
     ds = annotate.dataset(Numbers(6, transform=annotate.compose([Times(2), plus_one])))
     loader = DataLoader(

@@ -334,7 +334,7 @@ def test_a_program_is_what_it_is_without_us_and_is_recorded(name: str, tmp_path:
     assert "tensorboard --logdir" in ours.line
 
 
-@pytest.mark.parametrize("way", ["python -m", "shebang"])
+@pytest.mark.parametrize("way", ["python -m", pytest.param("shebang", marks=pytest.mark.thorough)])
 def test_modules_and_scripts_with_a_shebang_are_recorded(way: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(f"#!{sys.executable}\n" + COMMON + WORKERS + END)
@@ -371,6 +371,7 @@ THREADED = {
 }
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("name", THREADED)
 def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"

@@ -177,6 +177,7 @@ def watch(loader: Any, every: int, epochs: int = 1, step: float = 0.0) -> tuple[
 METHODS = [(0, None, False), (2, "fork", False), (2, "fork", True), (2, "spawn", True), (2, "forkserver", False)]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("workers", "method", "persistent"), METHODS)
 @pytest.mark.parametrize("kind", [Planted, Stream])
 def test_every_stage_is_measured(kind: Any, workers: int, method: str | None, persistent: bool) -> None:

@@ -336,7 +336,7 @@ class Marked(Busy):
         return [*super().__call__(row), 77]
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
 def test_the_users_worker_init_fn_is_called_first(method: str, tmp_path: Path) -> None:
     init = Init()
     loader = fast_loader(worker_init_fn=init, multiprocessing_context=method)

@@ -240,6 +240,7 @@ def start(body: str, tmp_path: Path, temporary: Path, *, persistent: bool) -> su
     )
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("persistent", [True, False])
 def test_a_program_that_ends_early(body: str, persistent: bool, tmp_path: Path, temporary: Path) -> None:

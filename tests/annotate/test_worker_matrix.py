@@ -47,6 +47,7 @@ def make_loader(kind: str, method: str, persistent: bool, in_order: bool, **keyw
     )
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("method", "kind", "persistent", "in_order"), CASES)
 def test_every_batch_and_every_span_is_there(
     method: str, kind: str, persistent: bool, in_order: bool, tmp_path: Path

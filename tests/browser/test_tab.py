@@ -54,6 +54,7 @@ def test_the_overview_of_a_live_capture(tab: Tab, host: Host) -> None:
     ]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("mode", ["train", "replay"])
 def test_the_stages_of_a_live_capture(tab: Tab, host: Host, mode: str) -> None:
     name, report = live(host, mode)

@@ -25,6 +25,7 @@ def test_every_function_that_we_let_fail_is_there() -> None:
         find(name)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("cell", CELLS, ids=[cell.fault for cell in CELLS])
 def test_a_fault_of_ours_is_one_warning_and_the_training_goes_on(lab: Lab, cell: Cell) -> None:
     without, ours = lab.without_us(cell.program()).result(), lab.with_us(cell).result()

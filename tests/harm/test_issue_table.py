@@ -33,6 +33,7 @@ IN_EVERY_ORDER = [
 ]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("cell", IN_EVERY_ORDER, ids=str)
 def test_a_profiler_of_the_users_works_in_every_order_with_ours(lab: Lab, cell: Cell) -> None:
     no_difference(lab, cell)
@@ -41,6 +42,7 @@ def test_a_profiler_of_the_users_works_in_every_order_with_ours(lab: Lab, cell: 
 ORDERS = ("UOuo", "UOou", "OUuo", "OUou", "UuOo", "OoUu")
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("script", ["an_unscheduled_profiler", "a_profiler_of_autograd"])
 def test_a_profiler_that_records_all_the_time_works_in_every_order_with_ours(lab: Lab, script: str, order: str) -> None:

@@ -17,6 +17,7 @@ CELLS = [*list(covering({**QUICK, "marks": ("run",)}))[::3], Cell("map_spawn", "
 """A third of the matrix of `test_matrix`: every pair of loader, profilers, phase, ending and export."""
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_a_program_is_what_it_is_without_us(lab: Lab, cell: Cell) -> None:
     found = lab.try_cell(cell).result()

@@ -49,7 +49,7 @@ def run(*command: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="session", params=ENDS)
+@pytest.fixture(scope="session", params=[pytest.param("oldest", marks=pytest.mark.thorough), "newest"])
 def bin_dir(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that holds the wheel and what it asks for, and nothing else."""
     home = tmp_path_factory.mktemp(request.param)

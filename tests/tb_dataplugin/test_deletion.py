@@ -133,6 +133,7 @@ def figures(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
         yield path, value
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("deletion", DELETIONS)
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_is_taken_away_becomes_unknown_and_not_zero(source: str, deletion: str) -> None:

@@ -142,6 +142,7 @@ def test_no_name_reaches_error_lines_or_the_log_raw(
     assert not hostile(told)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("kind", [kind for kind, (name, _) in HOSTILE.items() if "\0" not in name])
 @pytest.mark.parametrize("form", ["text", "json", "html"])
 def test_files_of_hostile_names_are_reported_on(

@@ -106,6 +106,7 @@ def test_names_of_good_elements_are_not_mended_along(read: Reads) -> None:
     assert names(read(document(parts)))[6] == 'f(x, None, inf) "a", nan'
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -219,6 +220,7 @@ def test_any_field_may_have_any_value(read: Reads, field: bytes, value: bytes) -
     assert lost == 0 or counts(trace) or field in (b"ph", b"cat"), "left out without a word"
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     "value", [b"null", b"[]", b"[1, 2]", b"[[1]]", b"{}", b'"x"', b"1e300", b"9223372036854775808", b"NaN"]
 )
@@ -399,6 +401,7 @@ def test_a_trace_cut_off_anywhere_gives_what_stands_before(tmp_path: Path, real:
     check_report(analyse_file(path))
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("twentieth", CUTS)
 def test_gzip_data_cut_off_or_damaged_anywhere_give_what_stands_before(
     tmp_path: Path, real: bytes, twentieth: int
@@ -544,6 +547,7 @@ def test_a_long_element_below_the_limit_is_read(read: Reads) -> None:
     assert names(read(document(parts))) == all_but()
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -566,6 +570,7 @@ def test_time_is_linear_however_many_elements_are_damaged(tmp_path: Path, old: b
     assert counts(trace)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     "piece", [b'{"args":', b"[{}, ", b"{", b'{"', b'{"name": "', b"},{", b'"\\', b"[", b"}", b"]", b"]}", b":"]
 )
@@ -595,6 +600,7 @@ def test_a_small_file_is_mended_like_a_large_one(tmp_path: Path) -> None:
 # what fuzzers found
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("path", sorted(DAMAGED.glob("*.gz")), ids=lambda path: path.stem)
 def test_what_fuzzers_found_stays_found(path: Path) -> None:
     with Checker() as checker:

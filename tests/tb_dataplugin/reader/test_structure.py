@@ -32,6 +32,7 @@ def counts(capture: dict[str, Any]) -> dict[str, int]:
     return {one["code"]: one["count"] for one in capture["diagnostics"] if one["code"].startswith("limit_")}
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_a_report_holds_is_bounded_whatever_the_structure(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "MOST_JUNK", 500)
@@ -129,6 +130,7 @@ def test_damage_here_and_there_never_stops_the_reading(monkeypatch: pytest.Monke
     assert len(trace.events) == 4000
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("shape", ["nested", "one_interval", "labels", "devices", "stage_threads", "junk_events"])
 def test_time_and_memory_are_in_proportion_to_the_file(shape: str) -> None:
     """Each of these took more than a minute; the limits are ten times what they take now."""

@@ -122,6 +122,7 @@ def many(logdir: Path, count: int = 200) -> Path:
     return logdir
 
 
+@pytest.mark.thorough
 @pytest.mark.alone
 def test_two_hundred_traces(serve: Callable[..., Served], tmp_path: Path) -> None:
     served = serve(many(tmp_path / "logdir"))
