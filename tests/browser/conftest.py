@@ -104,7 +104,11 @@ def serve(logdir: Path, *options: str) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # its reloading thread reads to the end of a file first
+            process.kill()
+            process.wait()
 
 
 def fetch(url: str) -> bytes:
