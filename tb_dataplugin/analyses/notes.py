@@ -31,7 +31,11 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield missing["workers"].as_diagnostic()
     if attribution.why_not is not None and results.stages:
         yield attribution.why_not.as_diagnostic()
-    if results.steady is not None and results.steady.state in ("draining", "filling"):
+    if (
+        results.steady is not None
+        and results.steady.state in ("draining", "filling")
+        and not results.steady.is_as_measured
+    ):
         yield _not_steady(results.steady)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)

@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
@@ -298,6 +299,8 @@ class Signals:
     """What the training thread does outside the data wait; None where that was not sampled."""
     patterns: tuple[PatternSignal, ...] = ()
     """What lines inside stages are about, where that is known."""
+    taken: TakenCpus | None = None
+    """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
 
     @property
     def lock_limits_wait(self) -> bool:

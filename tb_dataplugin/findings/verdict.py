@@ -22,6 +22,7 @@ from tb_dataplugin.findings.thresholds import (
     ONE_REASON,
     WORTH_A_WORD,
 )
+from tb_dataplugin.findings.worker_cpus import not_data
 from tb_dataplugin.units import duration, percent
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
@@ -112,7 +113,7 @@ def _judge_unsteady(
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
     other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
-    return Verdict(other if signals.has_device else "host", f"{sentence}: {NOT_DATA}.", evidence)
+    return Verdict(other if signals.has_device else "host", f"{sentence}: {not_data(signals, NOT_DATA)}.", evidence)
 
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
@@ -135,7 +136,7 @@ def _judge_host_run(signals: Signals) -> Verdict:
         return _judge_unsteady(signals, signals.unsteady, steady_cost, "", _wait_evidence(signals))
     opening = f"The training thread waits for data for {percent(cost)} of the window"
     if cost < INPUT_BOUND:
-        return Verdict("host", f"{opening}: {NOT_DATA}.", _wait_evidence(signals))
+        return Verdict("host", f"{opening}: {not_data(signals, NOT_DATA)}.", _wait_evidence(signals))
     if cost < HIGHLY_INPUT_BOUND:
         own = f"The training thread is in the loop's own code for {percent(1 - cost)} of the window"
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
