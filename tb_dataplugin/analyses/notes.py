@@ -11,10 +11,15 @@ from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.units import percent
+
+CONTENDED = 0.05
+"""Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
 
 ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
 """Analyses whose absence is noted for every kind of capture."""
@@ -46,8 +51,30 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from _sample_notes(results, missing.get("limits"))
     if "lines" in missing and missing["lines"].code == "lines_unknown":
         yield missing["lines"].as_diagnostic()
+    yield from _rate_notes(results)
     yield from _line_notes(results.lines)
     yield from _trace_notes(trace, results.tree)
+
+
+def _rate_notes(results: Results) -> Iterator[Diagnostic]:
+    """That rates were measured while CPUs were missing."""
+    rates, costs, taken = results.throughput, results.worker_costs, find_taken_cpus(results)
+    delayed = (costs.run_delay or 0.0) if costs and rates and rates.load else 0.0
+    step_delayed = taken.delayed if taken and rates and rates.device else 0.0
+    who = [
+        f"{name} for {percent(share)} of {whole}"
+        for name, share, whole in (
+            ("DataLoader workers", delayed, "the build time"),
+            ("the training thread", step_delayed, "the time outside the data wait"),
+        )
+        if share >= CONTENDED
+    ]
+    if who:
+        message = (
+            "The rates of reading, preparation and the training step alone are of the CPUs that they had "
+            f"in this run, beside each other: {' and '.join(who)} waited for a CPU. With free CPUs they would be higher"
+        )
+        yield Diagnostic("throughput", "contended_rates", 1, message)
 
 
 def _line_notes(lines: HotLines | None) -> Iterator[Diagnostic]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,7 +12,7 @@ from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
-from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.signals import Signals, StageWait
 from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence
 from tb_dataplugin.findings.thresholds import (
     DEVICE_BUSY,
@@ -180,6 +180,19 @@ def _input_bound(signals: Signals) -> Bound:
     return max(totals, key=lambda bound: totals[bound]) if totals else "unknown"
 
 
+def is_part_of(whole: StageWait | None, part: StageWait) -> bool:
+    """Whether that is the transfer as a whole, and this one of its parts."""
+    return whole is not None and whole.stage is None and part.name.startswith(f"{whole.name}::")
+
+
+def _with_parts(leader: StageWait, others: Iterable[StageWait]) -> Iterator[StageWait]:
+    """The transfer as a whole, its parts right behind it, then the rest. A single part says nothing more."""
+    rest = [stage for stage in others if stage.name != leader.name]
+    parts = [stage for stage in rest if is_part_of(leader, stage) and stage.data_wait_us < leader.data_wait_us]
+    yield from (leader, *parts)
+    yield from (stage for stage in rest if not is_part_of(leader, stage))
+
+
 def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     facts = []
     wait, exposed = signals.data_wait_us, signals.exposed_wait_us
@@ -189,8 +202,9 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     whole = "loading time" if signals.mode == "replay" else "data wait"
     leader, largest = leading_place(signals), (signals.waits_by_stage or ())[:SHOWN]
     if leader is not None and leader not in largest:  # the sentence names it: the transfer as a whole
-        largest = (leader, *(stage for stage in largest if stage.name != leader.name))
+        largest = tuple(_with_parts(leader, largest))
     for stage in largest:
-        text = f"{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
+        part = "of it " if stage != leader and is_part_of(leader, stage) else ""
+        text = f"{part}{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import Path, StageTree
 from tb_dataplugin.analyses.taken_cpus import step_threads, training_costs
 from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import LoaderInfo
@@ -99,6 +100,7 @@ def _without_workers(results: Results) -> Loop | Unavailable:
     assert results.loader is not None and results.trace.training_track is not None
     waits = results.loader.waits
     build = _parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
+    build = _with_wrappers(build, results, waits)
     thread = _training_cpus(results, waited_ns=0)
     return _loop(
         results,
@@ -109,6 +111,17 @@ def _without_workers(results: Results) -> Loop | Unavailable:
         training=thread,
         batches=len(waits),
     )
+
+
+def _with_wrappers(build: Timed, results: Results, waits: Intervals) -> Timed:
+    """With the own code of iterators around the loader that has no spans, which was time of no stage."""
+    parts, columns, rest = list(build.parts[:-1]), list(build.ns[:, :-1].T), build.ns[:, -1]
+    for label, own in results.attribution.wrapped.items():
+        mine = np.minimum(rest, (own.covered_before(waits.end) - own.covered_before(waits.start)).astype(np.float64))
+        rest = rest - mine
+        parts.append(path_of(label))
+        columns.append(mine)
+    return Timed((*parts, NO_STAGE), np.column_stack((*columns, rest)))
 
 
 def _settings(loader: LoaderInfo) -> Settings:

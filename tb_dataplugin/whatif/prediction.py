@@ -98,8 +98,9 @@ def predict(loop: Loop, change: Change) -> Prediction:
     scale = _scale(loop, unchanged)
     missed = loop.measured_wait_ns / loop.measured_step_ns - float(unchanged.wait_ns.sum() / unchanged.step_ns.sum())
     share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in after])
-    step_us = _range(step * scale / 1e3, _model_error(change))
-    if change != Change():
+    error = _model_error(change, loop)
+    step_us = _range(step * scale / 1e3, error)
+    if error:
         step_us = _with_ends(step_us, loop, change, orders[0])
     samples = loop.samples_per_step
     return Prediction(
@@ -126,11 +127,12 @@ def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Ra
     return step_us
 
 
-def _model_error(change: Change) -> float:
-    """Of the least certain thing that is changed."""
-    settings = (change.workers, change.prefetch, change.in_order)
-    errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, _ in change.stages]
-    errors += [SETTINGS_ERROR] if any(value is not None for value in settings) else []
+def _model_error(change: Change, loop: Loop) -> float:
+    """Of the least certain thing that is changed; 0 for the loop as it was captured, however it is asked for."""
+    own = loop.settings
+    settings = ((change.workers, own.workers), (change.prefetch, own.prefetch), (change.in_order, own.in_order))
+    errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, factor in change.stages if factor != 1]
+    errors += [SETTINGS_ERROR] if any(asked not in (None, captured) for asked, captured in settings) else []
     return max(errors, default=0.0)
 
 

@@ -94,3 +94,14 @@ def test_half_of_the_stage_gives_back_less_than_all_of_it() -> None:
     taken = signals_of(crowded()).taken
     assert taken is not None
     assert 0 < taken.saved_us(0.5) < taken.saved_us(1.0) == taken.saved_us(2.0)
+
+
+def test_rates_that_were_measured_without_free_cpus_say_so() -> None:
+    def notes(delayed: float) -> list[str]:
+        diagnostics = capture_of(crowded(delayed=delayed)).diagnostics
+        return [note.message for note in diagnostics if note.code == "contended_rates"]
+
+    (note,) = notes(0.5)
+    assert "DataLoader workers for 50.0% of the build time" in note
+    assert "the training thread for 50.0% of the time outside the data wait waited for a CPU" in note
+    assert "the training thread" not in notes(0.0)[0].partition("each other:")[2]
