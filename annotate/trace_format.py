@@ -64,6 +64,10 @@ COUNTERS: Final[dict[str, str]] = {
 }
 
 
+TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"
+"""Begins a note about a capture in which that was seen."""
+
+
 class Stage(NamedTuple):
     """A parsed span name."""
 

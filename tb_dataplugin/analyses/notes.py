@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from annotate.trace_format import TAKEN_ELSEWHERE
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
@@ -34,7 +35,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from _worker_notes(results.workers)
     elif missing["workers"].code == "no_worker_records":  # a loader without workers has none to miss
         yield missing["workers"].as_diagnostic()
-    if attribution.why_not is not None and results.stages:
+    if attribution.why_not is not None and results.stages and results.loader is not None:
         yield attribution.why_not.as_diagnostic()
     if (
         results.steady is not None
@@ -53,7 +54,8 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield missing["lines"].as_diagnostic()
     yield from _rate_notes(results)
     yield from _line_notes(results.lines)
-    yield from _trace_notes(trace, results.tree)
+    is_said = "loader" in missing and missing["loader"].code == "fed_by_thread"
+    yield from _trace_notes(trace, results.tree, left_out=TAKEN_ELSEWHERE if is_said else None)
 
 
 def _rate_notes(results: Results) -> Iterator[Diagnostic]:
@@ -88,8 +90,8 @@ def _line_notes(lines: HotLines | None) -> Iterator[Diagnostic]:
         yield Diagnostic("capture", "lines_disagree", 1, message)
 
 
-def _trace_notes(trace: Trace, tree: StageTree) -> Iterator[Diagnostic]:
-    """Of the trace as a whole."""
+def _trace_notes(trace: Trace, tree: StageTree, left_out: str | None) -> Iterator[Diagnostic]:
+    """Of the trace as a whole; without the notes that begin so, which are said in other words."""
     if tree.merged:
         message = f"The capture has more than {MOST_STAGES:,} different stages; the others count as {FURTHER.name}"
         yield Diagnostic("file", "limit_stages", tree.merged, message)
@@ -97,7 +99,11 @@ def _trace_notes(trace: Trace, tree: StageTree) -> Iterator[Diagnostic]:
         message = "Stage spans ran past the end of the span they started in; their time is cut there"
         yield Diagnostic("stages", "overlapping_spans", tree.clipped, message)
     if trace.info.pipeline:
-        yield from (Diagnostic("capture", "capture_note", 1, note) for note in trace.info.pipeline.notes)
+        yield from (
+            Diagnostic("capture", "capture_note", 1, note)
+            for note in trace.info.pipeline.notes
+            if left_out is None or not note.startswith(left_out)
+        )
 
 
 def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:

@@ -86,6 +86,7 @@ def read_signals(results: Results) -> Signals:
         training_lines=dict(hottest(results.lines.training.items())) if results.lines else {},
         step=read_step(results.lines),
         patterns=read_patterns(results.lines),
+        queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
     )
 

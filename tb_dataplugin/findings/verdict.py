@@ -9,6 +9,7 @@ from typing import Final
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
@@ -84,7 +85,8 @@ def _judge_device_run(signals: Signals) -> Verdict:
     because = "" if leader is None else f", for {percent(leader.share)} {leader.words}"
     bound: Bound = "unknown" if leader is None else leader.bound
     if cost is None:  # time in Python may then be data wait that nothing marks
-        sentence = f"{opening}{because}; how much of that is data wait is unknown."
+        fed = fed_sentence(signals)
+        sentence = f"{opening}{because}; how much of that is data wait is unknown.{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if cost < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
         sentence = (
@@ -127,6 +129,8 @@ def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
 def _judge_host_run(signals: Signals) -> Verdict:
     cost = signals.share(signals.data_wait_us)
     if cost is None:
+        if fed := fed_sentence(signals):
+            return Verdict("unknown", fed)
         return Verdict("unknown", "The trace has neither device activity nor DataLoader spans: data wait is unknown.")
     around = around_loader(signals)
     if around is not None and around.part.share >= cost:
