@@ -194,7 +194,8 @@ def _sample_notes(results: Results, why_not: Unavailable | None) -> Iterator[Dia
             "count as blocked"
         )
         yield Diagnostic("capture", "gil_unknown", 1, message)
-    if results.limits is not None and results.limits.outside is None and results.limits.data_wait is None:
+    limits = results.limits if results.loader is not None else None
+    if limits is not None and limits.outside is None and limits.data_wait is None:
         message = (
             "The window is too short for samples of what threads wait for: record more steps with "
             "annotate.profile(..., active=...)"

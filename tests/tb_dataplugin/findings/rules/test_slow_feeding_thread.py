@@ -50,8 +50,10 @@ def test_the_data_wait_stays_unknown_and_one_reason_is_said() -> None:
     assert capture.verdict.bound == "unknown"
     assert "Another thread takes the batches from the DataLoader, so the data wait is unknown." in sentence
     assert "at train.py:90 for 69.7% of the window" in sentence and "transform::Blur" in sentence
-    about = [note.message for note in capture.diagnostics if "data wait" in note.message or "batches" in note.message]
-    assert [message.startswith("Another thread than the one that trains") for message in about] == [True]
+    reasons = {note.code: note.message for note in capture.diagnostics}
+    assert reasons["fed_by_thread"].startswith("Another thread than the one that trains takes the batches")
+    assert not any(message.startswith(TAKEN_ELSEWHERE) for message in reasons.values())
+    assert not {"no_training_thread", "no_loader_spans", "few_thread_samples"} & reasons.keys()
 
 
 def test_a_training_thread_that_rarely_waits_for_its_queue_has_no_finding() -> None:
