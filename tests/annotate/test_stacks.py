@@ -392,6 +392,6 @@ def test_a_stack_that_was_read_long_after_its_moment_is_none() -> None:
         def stack(tid: int) -> int:
             return tid
 
-    thread = SimpleNamespace(tid=7, process=Sampled)
+    thread: Any = SimpleNamespace(tid=7, process=Sampled)
     assert stacks.stack(thread, Sampled.read_ns - stack_reader.LATE_NS // 2) == 7
     assert (stacks.stack(thread, 0), stacks.unread) == (-1, 1)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from annotate.trace_format import TAKEN_ELSEWHERE
@@ -12,7 +14,7 @@ BLOCKED: Frame = ("Condition.wait", "/lib/python3.12/threading.py", 355)
 WAITING = (MAIN, GET, BLOCKED)
 
 
-def fed(of_hundred: int = 70, *, workers: int = 2, **more: object) -> TraceBuilder:
+def fed(of_hundred: int = 70, *, workers: int = 2, **more: Any) -> TraceBuilder:
     """Ten steps of 10 ms by the optimizer; the thread that trains is in `queue.get` in so many of 100 samples."""
     steps = {"source": "optimizer", "boundaries_us": [10_000.0 * step for step in range(11)]}
     builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 4}], steps=steps, **more)
