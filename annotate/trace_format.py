@@ -64,6 +64,10 @@ COUNTERS: Final[dict[str, str]] = {
 }
 
 
+TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"
+"""Begins a note about a capture in which that was seen."""
+
+
 class Stage(NamedTuple):
     """A parsed span name."""
 
@@ -189,12 +193,16 @@ class BatchCosts(TypedDict, total=False):
     gc_us: list[float | None]  # Python's garbage collector
 
 
-class ThreadCosts(TypedDict):
-    """What the training thread spent in the recorded window."""
-
+class _ThreadTimes(TypedDict):
     cpu_us: float
     run_delay_us: float  # waiting for a CPU (/proc schedstat)
     gc_us: float  # Python's garbage collector, in this or another thread: it stops them all
+
+
+class ThreadCosts(_ThreadTimes, total=False):
+    """What the training thread spent in the recorded window."""
+
+    process_cpu_us: float  # CPU time of all threads of its process; omitted where unavailable
 
 
 class SampledThread(TypedDict):

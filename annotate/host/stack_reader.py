@@ -11,6 +11,7 @@ import struct
 import sys
 from os import pread
 from pathlib import Path
+from time import perf_counter_ns
 from types import CodeType
 from typing import Any
 
@@ -72,6 +73,10 @@ class Table:
         return {"names": list(names), "frames": frames, "stacks": stacks}
 
 
+LATE_NS = 1_000_000
+"""A stack that was read so long after its moment is none of that moment: this process had lost its CPU in between."""
+
+
 class Process:
     """One whose memory is read."""
 
@@ -82,6 +87,8 @@ class Process:
         self._moved = _base(pid, path) - base
         self.memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         self._threads: dict[int, int] = {}
+        self.read_ns = 0
+        """When the last stack had been read."""
         self.begin(table)
 
     def begin(self, table: Table) -> None:
@@ -99,6 +106,7 @@ class Process:
             if tid not in self._threads:
                 self._threads[tid] = self._thread(tid)
             key = self._frames(self._threads[tid], tid)
+            self.read_ns = perf_counter_ns()
             known = self._known.get(key)
             if known is None:
                 known = self._known[key] = self._table.node(self._places(key))

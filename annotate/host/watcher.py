@@ -347,6 +347,8 @@ class Stacks:
 
     def stack(self, thread: Thread, now: int) -> int:
         stack: int = thread.process.stack(thread.tid)
+        if stack >= 0 and thread.process.read_ns - now > self.reader.LATE_NS:
+            stack = -1
         self.unread += stack < 0
         if len(self.took) < MOST_TIMES:
             self.took.append(perf_counter_ns() - now)

@@ -32,7 +32,7 @@ from annotate.launch.turns import Turns
 from annotate.launch.waiting import Taken, Waiting
 from annotate.saying import guard, one_line, shown, tell
 from annotate.trace import writer
-from annotate.trace_format import StepSource
+from annotate.trace_format import TAKEN_ELSEWHERE, StepSource
 from annotate.workers.standing import StandingEpoch
 
 _LOST: Final = "annotate does not record this program"
@@ -42,8 +42,8 @@ _ELSEWHERE: Final = (
     "annotate.profile's prof.steps(...)"
 )
 _FED: Final = (
-    "the batches are taken in another thread than the one that trains, so how long the training waits for them is "
-    "unknown: loop over annotate.profile's prof.steps(...) to see it."
+    f"{TAKEN_ELSEWHERE}, so how long the training waits for them is unknown: loop over annotate.profile's "
+    "prof.steps(...) to see it."
 )
 _ENDED: Final = "the thread that trained ended inside the window"
 _TRIES: Final = 3

@@ -84,10 +84,15 @@ class Ledger:
             return None
         cpu = thread_time_ns() - self._cpu
         spent = between(self._before, meter.read())
-        delay, collecting = (spent[COLUMNS.index(column)] for column in ("run_delay_us", "gc_us"))
+        delay, collecting, process = (
+            spent[COLUMNS.index(column)] for column in ("run_delay_us", "gc_us", "process_cpu_us")
+        )
         if get_ident() != self._thread or delay < 0:  # closed by another thread, whose CPU time is another
             return None
-        return {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000, "gc_us": collecting / 1000}
+        costs: ThreadCosts = {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000, "gc_us": collecting / 1000}
+        if process >= 0:
+            costs["process_cpu_us"] = process / 1000
+        return costs
 
     def _pack(self) -> None:
         span_recorder.flushed()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
-from tb_dataplugin.model.line_samples import LineSamples, SampledStacks
+from tb_dataplugin.model.line_samples import Frame, LineSamples, SampledStacks, Stacks
 from tb_dataplugin.model.trace import Trace
 
 Floats = npt.NDArray[np.float64]
+_LOADS = re.compile(r"/torch/utils/data/")
 OUTSIDE = -1
 """Node of a sample that lies in no stage."""
 
@@ -65,6 +68,7 @@ def find_hits(
         if track is None or len(thread.stack) < 2:
             continue
         hits = _hits_of(thread, tree, track, waited, idle, window, not samples.is_outside)
+        hits = _without_strays(hits, trace, tree, samples.stacks) if thread.is_training else hits
         parts.append(_in_wrappers(hits, tree, attribution) if thread.is_training else hits)
         span = Window(max(window.start_ns, int(thread.time_ns[0])), min(window.end_ns, int(thread.time_ns[-1])))
         np.add.at(spans, *_self_time(tree, track, span))
@@ -72,6 +76,39 @@ def find_hits(
             spans[node] += time.intersect(Intervals(int64([span.start_ns]), int64([span.end_ns]))).total_ns
     columns = [np.concatenate([getattr(part, name) for part in parts]) for name in Hits.__slots__] if parts else None
     return (Hits(*columns) if columns else _NO_HITS), SampledTime(spans)
+
+
+def _without_strays(hits: Hits, trace: Trace, tree: StageTree, stacks: Stacks) -> Hits:
+    """Samples in a stage inside a recorded loader's ``next()`` whose stack is that of the loop are in no stage: the
+    stack was read a little later, when the thread had left it. A stack is the loop's where neither torch's loader nor a
+    hook of the recorder is on it, and its innermost function of the user's runs outside of all stages most of the time.
+    """
+    names = {loader.name for loader in trace.info.pipeline.loaders} if trace.info.pipeline else set()
+    in_loader = [
+        len(path) > 1 and path[0].kind == "wait" and path[0].label.removesuffix(FIRST_BATCH) in names - {""}
+        for path in tree.paths
+    ]
+    doubtful = np.array([*in_loader, False], dtype=np.bool_)[hits.node]
+    if not doubtful.any():
+        return hits
+    own = {stack: _function(stacks.inwards(stack)) for stack in np.unique(hits.stack).tolist()}
+    balance: dict[tuple[str, str], float] = {}
+    for stack, weight, inside, node in zip(
+        hits.stack.tolist(), hits.weight_ns.tolist(), doubtful.tolist(), hits.node.tolist(), strict=True
+    ):
+        key = own[stack]
+        if key is not None and (inside or node == OUTSIDE):
+            balance[key] = balance.get(key, 0.0) + (-weight if inside else weight)
+    loops = [stack for stack, key in own.items() if key is not None and balance.get(key, 0.0) > 0]
+    stray = doubtful & np.isin(hits.stack, loops)
+    return replace(hits, node=np.where(stray, OUTSIDE, hits.node), waited_ns=np.where(stray, 0.0, hits.waited_ns))
+
+
+def _function(frames: list[Frame]) -> tuple[str, str] | None:
+    """The innermost function of the user's, where neither torch's loader nor the recorder is on the stack."""
+    if any(_LOADS.search(frame.file) or frame.origin == "recorder" for frame in frames):
+        return None
+    return next(((frame.file, frame.function) for frame in reversed(frames) if frame.origin == "user"), None)
 
 
 def _wrappers(tree: StageTree, attribution: Attribution) -> Iterator[tuple[int, Intervals]]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
@@ -55,6 +56,12 @@ class LoaderWait:
 
 
 def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ...]) -> LoaderWait | Unavailable:
+    if is_fed(trace, window):
+        message = (
+            "Another thread than the one that trains takes the batches from the DataLoader, so how long the training "
+            "waits for them is unknown: loop over prof.steps(...) of annotate.profile to see it"
+        )
+        return Unavailable("loader", "fed_by_thread", message)
     if trace.training_track is None:
         message = (
             "No thread carries steps or loader spans, so the data wait is unknown: "

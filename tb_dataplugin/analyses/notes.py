@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from annotate.trace_format import TAKEN_ELSEWHERE
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
@@ -11,10 +12,15 @@ from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.units import percent
+
+CONTENDED = 0.05
+"""Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
 
 ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
 """Analyses whose absence is noted for every kind of capture."""
@@ -29,9 +35,13 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from _worker_notes(results.workers)
     elif missing["workers"].code == "no_worker_records":  # a loader without workers has none to miss
         yield missing["workers"].as_diagnostic()
-    if attribution.why_not is not None and results.stages:
+    if attribution.why_not is not None and results.stages and results.loader is not None:
         yield attribution.why_not.as_diagnostic()
-    if results.steady is not None and results.steady.state in ("draining", "filling"):
+    if (
+        results.steady is not None
+        and results.steady.state in ("draining", "filling")
+        and not results.steady.is_as_measured
+    ):
         yield _not_steady(results.steady)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)
@@ -42,8 +52,31 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from _sample_notes(results, missing.get("limits"))
     if "lines" in missing and missing["lines"].code == "lines_unknown":
         yield missing["lines"].as_diagnostic()
+    yield from _rate_notes(results)
     yield from _line_notes(results.lines)
-    yield from _trace_notes(trace, results.tree)
+    is_said = "loader" in missing and missing["loader"].code == "fed_by_thread"
+    yield from _trace_notes(trace, results.tree, left_out=TAKEN_ELSEWHERE if is_said else None)
+
+
+def _rate_notes(results: Results) -> Iterator[Diagnostic]:
+    """That rates were measured while CPUs were missing."""
+    rates, costs, taken = results.throughput, results.worker_costs, find_taken_cpus(results)
+    delayed = (costs.run_delay or 0.0) if costs and rates and rates.load else 0.0
+    step_delayed = taken.delayed if taken and rates and rates.device else 0.0
+    who = [
+        f"{name} for {percent(share)} of {whole}"
+        for name, share, whole in (
+            ("DataLoader workers", delayed, "the build time"),
+            ("the training thread", step_delayed, "the time outside the data wait"),
+        )
+        if share >= CONTENDED
+    ]
+    if who:
+        message = (
+            "The rates of reading, preparation and the training step alone are of the CPUs that they had "
+            f"in this run, beside each other: {' and '.join(who)} waited for a CPU. With free CPUs they would be higher"
+        )
+        yield Diagnostic("throughput", "contended_rates", 1, message)
 
 
 def _line_notes(lines: HotLines | None) -> Iterator[Diagnostic]:
@@ -57,8 +90,8 @@ def _line_notes(lines: HotLines | None) -> Iterator[Diagnostic]:
         yield Diagnostic("capture", "lines_disagree", 1, message)
 
 
-def _trace_notes(trace: Trace, tree: StageTree) -> Iterator[Diagnostic]:
-    """Of the trace as a whole."""
+def _trace_notes(trace: Trace, tree: StageTree, left_out: str | None) -> Iterator[Diagnostic]:
+    """Of the trace as a whole; without the notes that begin so, which are said in other words."""
     if tree.merged:
         message = f"The capture has more than {MOST_STAGES:,} different stages; the others count as {FURTHER.name}"
         yield Diagnostic("file", "limit_stages", tree.merged, message)
@@ -66,7 +99,11 @@ def _trace_notes(trace: Trace, tree: StageTree) -> Iterator[Diagnostic]:
         message = "Stage spans ran past the end of the span they started in; their time is cut there"
         yield Diagnostic("stages", "overlapping_spans", tree.clipped, message)
     if trace.info.pipeline:
-        yield from (Diagnostic("capture", "capture_note", 1, note) for note in trace.info.pipeline.notes)
+        yield from (
+            Diagnostic("capture", "capture_note", 1, note)
+            for note in trace.info.pipeline.notes
+            if left_out is None or not note.startswith(left_out)
+        )
 
 
 def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:
@@ -157,7 +194,8 @@ def _sample_notes(results: Results, why_not: Unavailable | None) -> Iterator[Dia
             "count as blocked"
         )
         yield Diagnostic("capture", "gil_unknown", 1, message)
-    if results.limits is not None and results.limits.outside is None and results.limits.data_wait is None:
+    limits = results.limits if results.loader is not None else None
+    if limits is not None and limits.outside is None and limits.data_wait is None:
         message = (
             "The window is too short for samples of what threads wait for: record more steps with "
             "annotate.profile(..., active=...)"

@@ -32,6 +32,9 @@ State = Literal["steady", "draining", "filling", "epoch_start"]
 SAME_QUEUE: Final = 1.0
 """Finished batches by which the thirds of a steady window differ less: a batch is what a queue changes by anyway."""
 
+SAME: Final = 0.01
+"""Relative difference of two shares, up to which they may look alike where three digits are shown."""
+
 LEAST_STEPS: Final = 8
 """Fewer steps do not show by how much steps differ."""
 
@@ -75,6 +78,11 @@ class SteadyState:
     own_step_ns: float
     ready_first: float
     ready_last: float
+
+    @property
+    def is_as_measured(self) -> bool:
+        """The estimate is what was measured, to the digits that are shown."""
+        return self.share is not None and abs(self.share.value - self.measured_share) <= SAME * self.measured_share
 
 
 def find_steady_state(

@@ -12,6 +12,7 @@ from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention,
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
+from tb_dataplugin.findings.rivals import without_rivals
 from tb_dataplugin.findings.signals import Signals
 
 
@@ -35,7 +36,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(found, signals)
             findings.append(NamedFinding(rule.name, known, gain_of(known.gain_us_per_step, signals)))
-    return in_order(findings, signals), tuple(abstained)
+    return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 
 
 def _doubted(finding: Finding, signals: Signals) -> Finding:

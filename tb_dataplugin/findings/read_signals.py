@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.syncs import SyncFigures
+from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
@@ -60,7 +61,7 @@ def read_signals(results: Results) -> Signals:
         wait_cost_us=steady_cost,
         measured_cost_us=cost,
         loop_us=_us(results.window.duration_ns) + hidden,
-        unsteady=steady if steady and steady.wait else None,
+        unsteady=steady if steady and steady.wait and not steady.is_as_measured else None,
         wait_count=0 if loader is None else len(loader.duration_ns),
         epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
         repeated_epoch_starts_us=_cost(device, repeated),
@@ -85,6 +86,8 @@ def read_signals(results: Results) -> Signals:
         training_lines=dict(hottest(results.lines.training.items())) if results.lines else {},
         step=read_step(results.lines),
         patterns=read_patterns(results.lines),
+        queue_wait=results.queue_wait,
+        taken=find_taken_cpus(results),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import duration, percent
 
 BOUND = "gain_bound"
@@ -15,7 +16,7 @@ BOUND = "gain_bound"
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """`us`: of `Signals.wait_cost_us`, at most. `why_more`: evidence, where that is more than what the part caused."""
+    """`us`: of the window, at most. `why_more`: evidence, where that is more than the data wait that it caused."""
 
     us: float
     why_more: tuple[Evidence, ...] = ()
@@ -23,7 +24,8 @@ class Saving:
 
 def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0) -> Saving:
     """Without these calls. The wait that they caused would go. Workers build batches also while nobody waits: without
-    these calls every batch is finished earlier by what they take of one worker's time. No more than all can go.
+    these calls every batch is finished earlier by what they take of one worker's time. No more than all can go. Where
+    the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`).
 
     Args:
         least_us: what they cost where they have no rows: all calls began before the window.
@@ -32,15 +34,40 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     caused = max(least_us, signals.cost_of(rows))
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
         return Saving(caused)
-    building = sum(row.self_us for row in rows) / signals.num_workers
+    building, given_back = sum(row.self_us for row in rows) / signals.num_workers, given_back_us(signals, rows)
     saved = min(signals.wait_cost_us, max(caused, building))
-    if duration(saved) == duration(caused):
-        return Saving(caused)
+    why = () if duration(saved) == duration(caused) else (_building(building),)
+    if duration(saved + given_back) == duration(saved):
+        return Saving(saved if why else caused, why)
+    return Saving(saved + given_back, (*why, _given_back(signals, given_back)))
+
+
+def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
+    """By how much the training step itself would be shorter, at most, had it the CPU time of these calls in DataLoader
+    workers. 0 where too little of the step waits for a CPU to be sure of it.
+    """
+    taken = signals.taken
+    if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us:
+        return 0.0
+    used = sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows)
+    return taken.saved_us(used / taken.workers_us)
+
+
+def _building(building_us: float) -> Evidence:
     text = (
-        f"takes {duration(building)} of each DataLoader worker's time, also while nobody waits: "
+        f"takes {duration(building_us)} of each DataLoader worker's time, also while nobody waits: "
         "so the gain may exceed the data wait that it caused"
     )
-    return Saving(saved, (time(BOUND, building, text, whole="DataLoader worker"),))
+    return time(BOUND, building_us, text, whole="DataLoader worker")
+
+
+def _given_back(signals: Signals, given_back_us: float) -> Evidence:
+    assert signals.taken is not None
+    text = (
+        f"the training step waits for a CPU for {percent(signals.taken.delayed)} of its time; without what this takes "
+        f"of the CPUs, the step itself may be {duration(given_back_us)} shorter over the window"
+    )
+    return time(BOUND, given_back_us, text)
 
 
 def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:

@@ -13,8 +13,10 @@ from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import StageLimit
+from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
@@ -298,6 +300,10 @@ class Signals:
     """What the training thread does outside the data wait; None where that was not sampled."""
     patterns: tuple[PatternSignal, ...] = ()
     """What lines inside stages are about, where that is known."""
+    queue_wait: QueueWait | None = None
+    """The training thread in ``queue.get``, where another thread takes the batches and the data wait is unknown."""
+    taken: TakenCpus | None = None
+    """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
 
     @property
     def lock_limits_wait(self) -> bool:

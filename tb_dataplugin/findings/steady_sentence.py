@@ -15,10 +15,17 @@ def steady_sentence(steady: SteadyState) -> str:
     does = "empties" if steady.state == "draining" else "fills"
     queue = (
         f"The queue of finished batches {does} in the window (on average {significant(steady.ready_first)} in its "
-        f"first third, {significant(steady.ready_last)} in its last), so the measured data wait, "
-        f"{percent(steady.measured_share)} of the step, is not that of the steady state"
+        f"first third, {significant(steady.ready_last)} in its last)"
     )
-    return f"{queue}: about {value}." if value else f"{queue}, which is unknown."
+    measured = f"the measured data wait, {percent(steady.measured_share)} of the step"
+    if not value:
+        return f"{queue}, so {measured}, is not that of the steady state, which is unknown."
+    if steady.is_as_measured:
+        return f"{queue}, yet {measured}, is about that of the steady state."
+    if steady.share is not None and steady.share.low <= steady.measured_share <= steady.share.high:
+        more = "more" if steady.state == "draining" else "less"
+        return f"{queue}, so the steady state may have {more} than {measured}: about {value}."
+    return f"{queue}, so {measured}, is not that of the steady state: about {value}."
 
 
 def _value(steady: SteadyState) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.findings.line_signals import AroundSignal, StepLineSignal, interval
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HOT_LINE, INPUT_BOUND, MODELS_WORK
@@ -29,6 +31,18 @@ def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
     return tuple(line for line in step.lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
 
 
+def in_step(signals: Signals, part: Estimate) -> Estimate:
+    """A part of the window as one of the step: of the steady state where the window is not steady, as gains are."""
+    factor = signals.window_us / signals.loop_us if signals.loop_us else 1.0
+    return replace(part, share=part.share * factor, low=part.low * factor, high=part.high * factor)
+
+
+def of_step(signals: Signals, share: float) -> str:
+    """That share of the window, said as `in_step` has it."""
+    steady = " of the steady state" if signals.unsteady is not None else ""
+    return f"{percent(signals.loop_share(share * signals.window_us))} of the step{steady}"
+
+
 def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
     """The verdict's, where code around the DataLoader takes more than waiting for it."""
     part = f"{percent(around.part.share)} of the window ({interval(around.part)}, by samples)"
@@ -46,7 +60,8 @@ def step_sentence(signals: Signals) -> str:
 def _sentences(signals: Signals) -> Iterator[str]:
     for line in slow_lines(signals)[:1]:
         if not signals.has_device:
-            yield f" {percent(line.part.share)} of the window goes to {line.text} ({interval(line.part)})."
+            part = interval(in_step(signals, line.part))
+            yield f" {of_step(signals, line.part.share)} goes to {line.text} ({part})."
         elif line.idle_share is not None and line.idle_share >= HOT_LINE:
             yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
     step = signals.step

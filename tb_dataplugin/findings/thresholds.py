@@ -8,6 +8,9 @@ INPUT_BOUND: Final = 0.05
 """Share of the window that data wait costs, from which data are worth working on. xprof calls 5 % of the step
 moderately, 20 % highly input-bound; torch_tb_profiler advises from 5 %."""
 
+HEALTHY: Final = 0.02
+"""Share of the window that data wait costs, below which a loader counts as healthy: nothing about it is urgent."""
+
 HIGHLY_INPUT_BOUND: Final = 0.20
 """Share of the window; xprof's second threshold."""
 
@@ -59,6 +62,10 @@ CPU_FREE: Final = 0.8
 NO_CPU: Final = 0.15
 """Share of the build time in which a worker waited for a CPU, from which no CPU is free; below a third of it, some
 are."""
+
+MOSTLY_WORKERS: Final = 0.5
+"""Share of the CPU time of all others than the training process that DataLoader workers have, from which it is they,
+and not other programs, who have the CPUs that a training step waits for."""
 
 HIDDEN_THREADS: Final = 1.25
 """CPU time of a worker process over that of its main thread, from which libraries run threads of their own: allocators

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
-from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.signals import Signals, StageWait
 from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence
 from tb_dataplugin.findings.thresholds import (
     DEVICE_BUSY,
@@ -22,6 +23,7 @@ from tb_dataplugin.findings.thresholds import (
     ONE_REASON,
     WORTH_A_WORD,
 )
+from tb_dataplugin.findings.worker_cpus import not_data
 from tb_dataplugin.units import duration, percent
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
@@ -83,7 +85,8 @@ def _judge_device_run(signals: Signals) -> Verdict:
     because = "" if leader is None else f", for {percent(leader.share)} {leader.words}"
     bound: Bound = "unknown" if leader is None else leader.bound
     if cost is None:  # time in Python may then be data wait that nothing marks
-        sentence = f"{opening}{because}; how much of that is data wait is unknown."
+        fed = fed_sentence(signals)
+        sentence = f"{opening}{because}; how much of that is data wait is unknown.{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if cost < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
         sentence = (
@@ -112,7 +115,7 @@ def _judge_unsteady(
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
     other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
-    return Verdict(other if signals.has_device else "host", f"{sentence}: {NOT_DATA}.", evidence)
+    return Verdict(other if signals.has_device else "host", f"{sentence}: {not_data(signals, NOT_DATA)}.", evidence)
 
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
@@ -126,6 +129,8 @@ def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
 def _judge_host_run(signals: Signals) -> Verdict:
     cost = signals.share(signals.data_wait_us)
     if cost is None:
+        if fed := fed_sentence(signals):
+            return Verdict("unknown", fed)
         return Verdict("unknown", "The trace has neither device activity nor DataLoader spans: data wait is unknown.")
     around = around_loader(signals)
     if around is not None and around.part.share >= cost:
@@ -135,7 +140,7 @@ def _judge_host_run(signals: Signals) -> Verdict:
         return _judge_unsteady(signals, signals.unsteady, steady_cost, "", _wait_evidence(signals))
     opening = f"The training thread waits for data for {percent(cost)} of the window"
     if cost < INPUT_BOUND:
-        return Verdict("host", f"{opening}: {NOT_DATA}.", _wait_evidence(signals))
+        return Verdict("host", f"{opening}: {not_data(signals, NOT_DATA)}.", _wait_evidence(signals))
     if cost < HIGHLY_INPUT_BOUND:
         own = f"The training thread is in the loop's own code for {percent(1 - cost)} of the window"
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
@@ -179,6 +184,19 @@ def _input_bound(signals: Signals) -> Bound:
     return max(totals, key=lambda bound: totals[bound]) if totals else "unknown"
 
 
+def is_part_of(whole: StageWait | None, part: StageWait) -> bool:
+    """Whether that is the transfer as a whole, and this one of its parts."""
+    return whole is not None and whole.stage is None and part.name.startswith(f"{whole.name}::")
+
+
+def _with_parts(leader: StageWait, others: Iterable[StageWait]) -> Iterator[StageWait]:
+    """The transfer as a whole, its parts right behind it, then the rest. A single part says nothing more."""
+    rest = [stage for stage in others if stage.name != leader.name]
+    parts = [stage for stage in rest if is_part_of(leader, stage) and stage.data_wait_us < leader.data_wait_us]
+    yield from (leader, *parts)
+    yield from (stage for stage in rest if not is_part_of(leader, stage))
+
+
 def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     facts = []
     wait, exposed = signals.data_wait_us, signals.exposed_wait_us
@@ -188,8 +206,9 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     whole = "loading time" if signals.mode == "replay" else "data wait"
     leader, largest = leading_place(signals), (signals.waits_by_stage or ())[:SHOWN]
     if leader is not None and leader not in largest:  # the sentence names it: the transfer as a whole
-        largest = (leader, *(stage for stage in largest if stage.name != leader.name))
+        largest = tuple(_with_parts(leader, largest))
     for stage in largest:
-        text = f"{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
+        part = "of it " if stage != leader and is_part_of(leader, stage) else ""
+        text = f"{part}{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

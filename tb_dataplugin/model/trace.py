@@ -138,13 +138,14 @@ class BatchCosts:
 
 @dataclass(frozen=True, slots=True)
 class ThreadCosts:
-    """What a thread spent in the window: running; waiting for a CPU; of both, in Python's garbage collector (None: not
-    recorded).
+    """What a thread spent in the window: running; waiting for a CPU; of both, in Python's garbage collector; and the
+    CPU time of all threads of its process. None: not recorded.
     """
 
     cpu_ns: int
     run_delay_ns: int
     gc_ns: int | None = None
+    process_cpu_ns: int | None = None
 
     @property
     def delay_per_cpu(self) -> float | None:

@@ -89,6 +89,7 @@ class _ThreadCosts(msgspec.Struct):
     cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
     run_delay_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
     gc_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
+    process_cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
 
 
 class _Steps(msgspec.Struct):
@@ -211,8 +212,8 @@ def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Re
 
 
 def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:
-    collecting = None if costs.gc_us is None else round(costs.gc_us * 1e3)
-    return ThreadCosts(round(costs.cpu_us * 1e3), round(costs.run_delay_us * 1e3), collecting)
+    collecting, process = (None if time is None else round(time * 1e3) for time in (costs.gc_us, costs.process_cpu_us))
+    return ThreadCosts(round(costs.cpu_us * 1e3), round(costs.run_delay_us * 1e3), collecting, process)
 
 
 def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:

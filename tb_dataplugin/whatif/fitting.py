@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import Path, StageTree
+from tb_dataplugin.analyses.taken_cpus import step_threads, training_costs
 from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import LoaderInfo
@@ -98,6 +100,7 @@ def _without_workers(results: Results) -> Loop | Unavailable:
     assert results.loader is not None and results.trace.training_track is not None
     waits = results.loader.waits
     build = _parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
+    build = _with_wrappers(build, results, waits)
     thread = _training_cpus(results, waited_ns=0)
     return _loop(
         results,
@@ -108,6 +111,17 @@ def _without_workers(results: Results) -> Loop | Unavailable:
         training=thread,
         batches=len(waits),
     )
+
+
+def _with_wrappers(build: Timed, results: Results, waits: Intervals) -> Timed:
+    """With the own code of iterators around the loader that has no spans, which was time of no stage."""
+    parts, columns, rest = list(build.parts[:-1]), list(build.ns[:, :-1].T), build.ns[:, -1]
+    for label, own in results.attribution.wrapped.items():
+        mine = np.minimum(rest, (own.covered_before(waits.end) - own.covered_before(waits.start)).astype(np.float64))
+        rest = rest - mine
+        parts.append(path_of(label))
+        columns.append(mine)
+    return Timed((*parts, NO_STAGE), np.column_stack((*columns, rest)))
 
 
 def _settings(loader: LoaderInfo) -> Settings:
@@ -123,22 +137,25 @@ def _loop(
     steady = results.steady.wait if results.steady else None
     wait = steady.value if steady else float(np.mean([row.data_wait_ns or 0 for row in rows]))
     per_step = float(max(1, round(batches / len(rows))))
-    return Loop(
+    loop = Loop(
         settings=_settings(results.settings),
         build=build,
         way_ns=way,
         receive=receive,
-        own_ns=own * (1 - training.delayed),
+        own_ns=own,
         build_cpus=building.used,
         own_cpus=training.used,
         cpus=_cpus(results),
-        other_cpus=_other_cpus(results, building),
+        other_cpus=_other_cpus(results, building, training),
         batches_per_step=per_step,
         samples_per_step=None if size is None else size * per_step,
         batch_bytes=_batch_bytes(results),
         measured_step_ns=float(own.mean()) + wait,
         measured_wait_ns=wait,
+        own_threads=step_threads(results),
+        own_delayed=training.delayed,
     )
+    return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
 
 
 def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
@@ -194,8 +211,7 @@ def _worker_cpus(results: Results) -> _Cpus:
 
 def _training_cpus(results: Results, waited_ns: float) -> _Cpus:
     """Of the training thread outside of `waited_ns`; a whole CPU where it was not recorded."""
-    pipeline = results.trace.info.pipeline
-    thread = pipeline.training_thread if pipeline else None
+    thread = training_costs(results)
     busy_ns = results.window.duration_ns - waited_ns
     if thread is None or busy_ns <= 0:
         return _Cpus(1.0, 0.0)
@@ -210,18 +226,22 @@ def _cpus(results: Results) -> float:
     return float(min(limits)) if limits else float("inf")
 
 
-def _other_cpus(results: Results, building: _Cpus) -> float:
-    """CPUs that other threads and programs keep busy. Where all are taken, by how long building waited for one."""
-    load, pipeline = results.load, results.trace.info.pipeline
+def _other_cpus(results: Results, building: _Cpus, training: _Cpus) -> float:
+    """That other threads and programs keep busy. Where all are taken, what they want: all that wanted one, less what
+    the loop itself wanted, not what it got.
+    """
+    load, thread = results.load, training_costs(results)
     if load is None or load.cpu_busy is None or not load.cores:
         return 0.0
-    thread = pipeline.training_thread if pipeline else None
-    mine = thread.cpu_ns / results.window.duration_ns if thread else 0.0
-    mine += building.used * (1 - building.delayed) * _builders(results)
-    taken = load.cpu_busy * load.cores
-    if load.cpu_busy >= FULL:
-        taken = max(taken, load.cores * building.slowed)
-    return max(0.0, taken - mine)
+    taken, builders = load.cpu_busy * load.cores, _builders(results)
+    mine = max(thread.cpu_ns, thread.process_cpu_ns or 0) / results.window.duration_ns if thread else 0.0
+    mine += building.used * (1 - building.delayed) * builders
+    if load.cpu_busy < FULL:
+        return max(0.0, taken - mine)
+    waited = results.loader.waits.total_ns if results.loader else 0
+    own_share = 1 - waited / results.window.duration_ns
+    wanted = building.used * builders + (training.used * step_threads(results) * own_share if thread else 0.0)
+    return max(0.0, max(taken, load.cores * building.slowed) - max(mine, wanted))
 
 
 def _builders(results: Results) -> float:

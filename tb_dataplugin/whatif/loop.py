@@ -47,7 +47,9 @@ class Loop:
     way_ns         from its finish to when the training process could begin to receive it, per batch
     receive        the training thread's own part of ``next()``: drawing indices, receiving, code around the loader
     own_ns         the rest of a step, per step
-    build_cpus     CPUs that building keeps busy, on average; `own_cpus`: the same of the rest of a step
+    build_cpus     CPUs that building keeps busy, on average; `own_cpus`: of the rest of a step, each of its threads
+    own_threads    that compute a step together: it goes on when the last of them is done
+    own_delayed    share of a step's own time in which the training thread waited for a CPU, taken off `own_ns`
     cpus           that there are; `other_cpus` of them are kept busy by other threads and programs
     """
 
@@ -66,3 +68,14 @@ class Loop:
     measured_step_ns: float
     measured_wait_ns: float
     """Per step, in the window's steady state."""
+    own_threads: float = 1.0
+    own_delayed: float = 0.0
+    own_power: float | None = None
+    """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
+
+    @property
+    def power(self) -> float:
+        """Threads that wait for each other lose between the factor (all wait at once) and its power of `own_threads`
+        (independently).
+        """
+        return (1 + self.own_threads) / 2 if self.own_power is None else self.own_power

@@ -32,6 +32,9 @@ SETTINGS_ERROR: Final = 0.35
 TRANSFER_ERROR: Final = 0.5
 """The same for the transfer: a worker that sends a batch is slowed while it builds the next, which is not simulated."""
 
+MANY_THREADS: Final = 1.1
+"""Threads that compute a step, on average, from which they may wait for each other."""
+
 MOST_STAGES: Final = 4
 """Stages that are shown where no change is asked for."""
 
@@ -95,7 +98,10 @@ def predict(loop: Loop, change: Change) -> Prediction:
     scale = _scale(loop, unchanged)
     missed = loop.measured_wait_ns / loop.measured_step_ns - float(unchanged.wait_ns.sum() / unchanged.step_ns.sum())
     share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in after])
-    step_us = _range(step * scale / 1e3, _model_error(change))
+    error = _model_error(change, loop)
+    step_us = _range(step * scale / 1e3, error)
+    if error:
+        step_us = _with_ends(step_us, loop, change, orders[0])
     samples = loop.samples_per_step
     return Prediction(
         change=change,
@@ -108,11 +114,25 @@ def predict(loop: Loop, change: Change) -> Prediction:
     )
 
 
-def _model_error(change: Change) -> float:
-    """Of the least certain thing that is changed."""
-    settings = (change.workers, change.prefetch, change.in_order)
-    errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, _ in change.stages]
-    errors += [SETTINGS_ERROR] if any(value is not None for value in settings) else []
+def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Range:
+    """As wide as it is not known how far the threads of a step wait for each other (`Loop.power`)."""
+    if loop.own_threads < MANY_THREADS or not loop.own_delayed:
+        return step_us
+    for power in (1.0, loop.own_threads):
+        own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)
+        end = replace(loop, own_ns=own_ns, own_power=power)
+        new, _ = _with_other_workers(changed(end, change), end)
+        step = float(simulate(new, orders).step_ns.mean()) * _scale(end, simulate(end, orders)) / 1e3
+        step_us = Range(step_us.value, min(step_us.low, step), max(step_us.high, step))
+    return step_us
+
+
+def _model_error(change: Change, loop: Loop) -> float:
+    """Of the least certain thing that is changed; 0 for the loop as it was captured, however it is asked for."""
+    own = loop.settings
+    settings = ((change.workers, own.workers), (change.prefetch, own.prefetch), (change.in_order, own.in_order))
+    errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, factor in change.stages if factor != 1]
+    errors += [SETTINGS_ERROR] if any(asked not in (None, captured) for asked, captured in settings) else []
     return max(errors, default=0.0)
 
 

@@ -73,9 +73,9 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
 
 
 def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
-    building, training = (
-        _slowed(cpus, max(1.0, (cpus + loop.other_cpus) / loop.cpus)) for cpus in (loop.build_cpus, loop.own_cpus)
-    )
+    building = _slowed(loop.build_cpus, max(1.0, (loop.build_cpus + loop.other_cpus) / loop.cpus))
+    step_cpus = loop.own_cpus * loop.own_threads
+    training = _slowed(loop.own_cpus, max(1.0, (step_cpus + loop.other_cpus) / loop.cpus), loop.power)
     wait = np.array(batches.build) * building + np.array(batches.receive) * training
     return Simulated((wait + np.array(batches.own) * training) * loop.batches_per_step, wait * loop.batches_per_step)
 
@@ -140,9 +140,11 @@ class _Run:
         """
         loop = self.loop
         busy = [worker for worker in self.workers if worker.batch >= 0]
-        demand = loop.other_cpus + len(busy) * loop.build_cpus + (loop.own_cpus if work < _NEVER else 0.0)
+        demand = (
+            loop.other_cpus + len(busy) * loop.build_cpus + (loop.own_cpus * loop.own_threads if work < _NEVER else 0.0)
+        )
         short = max(1.0, demand / loop.cpus)
-        building, training = _slowed(loop.build_cpus, short), _slowed(loop.own_cpus, short)
+        building, training = _slowed(loop.build_cpus, short), _slowed(loop.own_cpus, short, loop.power)
         least = min((worker.left for worker in busy), default=_NEVER)
         passed = min(least * building, work * training, until - self.now)
         self.now = until if passed == until - self.now else self.now + passed
@@ -155,7 +157,7 @@ class _Run:
         return left if left > 1e-6 * training else 0.0
 
 
-def _slowed(cpus: float, short: float) -> float:
+def _slowed(cpus: float, short: float, power: float = 1.0) -> float:
     """How much longer work takes that keeps so many CPUs busy, where they are `short` by that factor."""
     on_cpu = min(1.0, cpus)
-    return 1.0 - on_cpu + on_cpu * short
+    return 1.0 - on_cpu + on_cpu * float(short**power)

@@ -385,7 +385,7 @@ def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: st
     assert capture.steps.count == 10
     is_fed = name != "trains in a thread"
     assert capture.HasField("loader") is not is_fed
-    assert any("taken in another thread" in note.message for note in capture.diagnostics) is is_fed
+    assert any("thread than the one that trains" in note.message for note in capture.diagnostics) is is_fed
 
 
 def test_the_environment_does_where_the_program_imports_annotate(tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ def test_torchs_own_arguments_stay(trace: str) -> None:
 def test_the_window_tells_what_the_thread_spent(trace: str) -> None:
     told = load(trace)["dataPipeline"]["training_thread"]
     assert told["cpu_us"] > 4 * 2900 and 0 <= told["run_delay_us"] < 10_000_000
+    assert told["process_cpu_us"] >= 0.9 * told["cpu_us"]
 
 
 def test_a_replay_carries_them_too(tmp_path: Path) -> None:

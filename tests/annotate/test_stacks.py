@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -378,3 +379,19 @@ def test_workers_allow_the_watcher_where_the_kernel_wants_that(
 def test_what_counts_as_the_recorders_own_is_in_the_recorder() -> None:
     names = {*vars(span_recorder), *vars(sizes), "flush_or_drop"}
     assert names >= RECORDERS_OWN
+
+
+def test_a_stack_that_was_read_long_after_its_moment_is_none() -> None:
+    stacks = object.__new__(watcher.Stacks)
+    stacks.reader, stacks.took, stacks.unread = stack_reader, [], 0
+
+    class Sampled:
+        read_ns = 5 * stack_reader.LATE_NS
+
+        @staticmethod
+        def stack(tid: int) -> int:
+            return tid
+
+    thread: Any = SimpleNamespace(tid=7, process=Sampled)
+    assert stacks.stack(thread, Sampled.read_ns - stack_reader.LATE_NS // 2) == 7
+    assert (stacks.stack(thread, 0), stacks.unread) == (-1, 1)

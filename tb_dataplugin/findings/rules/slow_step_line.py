@@ -13,8 +13,8 @@ from tb_dataplugin.findings.line_signals import StepLineSignal, interval
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.step_work import slow_lines
-from tb_dataplugin.units import percent, plural
+from tb_dataplugin.findings.step_work import in_step, of_step, slow_lines
+from tb_dataplugin.units import plural
 
 ADVICE: Final[dict[Work, str]] = {
     "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, leave torch for "
@@ -42,17 +42,23 @@ def check(signals: Signals) -> Finding | None:
         return None
     first, cost = lines[0], sum(line.part.share for line in lines) * signals.window_us
     gain = signals.per_step(cost)
+    all_lines = (
+        ""
+        if len(lines) == 1
+        else f"; with {plural(len(lines) - 1, 'further line')} {of_step(signals, cost / signals.window_us)}"
+    )
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"{first.place} takes {percent(first.part.share)} of the window, outside the data wait",
+        title=f"{first.place} takes {of_step(signals, first.part.share)}, outside the data wait{all_lines}",
         advice=ADVICE[first.work],
-        evidence=tuple(map(_evidence, lines)),
+        evidence=tuple(_evidence(signals, line) for line in lines),
         gain_us_per_step=gain,
         code=CODE.get(first.work, ""),
     )
 
 
-def _evidence(line: StepLineSignal) -> Evidence:
-    part = line.part
-    text = f"{line.text}: {percent(part.share)} of the window, {interval(part)}, {plural(part.samples, 'sample')}"
-    return share("step_line", part.share, "window", text)
+def _evidence(signals: Signals, line: StepLineSignal) -> Evidence:
+    part = in_step(signals, line.part)
+    samples = plural(part.samples, "sample")
+    text = f"{line.text}: {of_step(signals, line.part.share)}, {interval(part)}, {samples}"
+    return share("step_line", part.share, "step", text)

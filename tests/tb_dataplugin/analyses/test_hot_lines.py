@@ -30,7 +30,7 @@ MASKING = Stage("transform", "RandomMask")
 
 def step(**metadata: Any) -> TraceBuilder:
     """Without a device: 10 ms; the first 8 ms wait for a sample, most of it in a transform."""
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], **metadata).step(0, 10_000)
+    builder = TraceBuilder().annotated(**({"loaders": [{"num_workers": 0}]} | metadata)).step(0, 10_000)
     builder.wait(0, 8000, "wait::DataLoader").stage("sample::Pets", 0, 8000)
     return builder.stage(MASKING.name, 0, 8000)
 
@@ -248,3 +248,20 @@ def test_without_samples_the_report_has_the_reason_and_nothing_else(why: str) ->
     results = results_of(step(lines={"version": 1, "why_not": why}))
     assert results.lines is None
     assert not capture_of(step(lines={"version": 1, "why_not": why})).HasField("lines")
+
+
+def test_a_line_of_the_loop_is_in_no_stage_however_late_its_stack_was_read() -> None:
+    """Two stacks that were read when the thread had left the stage already."""
+    loop: Frame = ("main", "/home/me/train.py", 95)
+    builder = step(loaders=[{"name": "DataLoader", "num_workers": 0}])
+    inside = [(MAIN, loop) if number in (70, 150) else HOT for number in range(200)]
+    builder.stacks([*every(40, 200), *every(40, 50, start=8000)], [*inside, *[(MAIN, loop)] * 50])
+    lines = lines_of(results_of(builder))
+    assert [row.place.short for row in lines.stages[MASKING].rows] == ["train.py:41"]
+
+
+def test_code_under_a_marker_of_the_users_own_stays_in_its_stage() -> None:
+    """`annotate.stage` in a dataset has no frame of the recorder's below it."""
+    builder = step(loaders=[{"name": "DataLoader", "num_workers": 0}])
+    builder.stacks([*every(40, 200), *every(40, 50, start=8000)], [*[(MAIN, MASK)] * 200, *[(MAIN, LOG)] * 50])
+    assert [row.place.short for row in lines_of(results_of(builder)).stages[MASKING].rows] == ["train.py:41"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tb_dataplugin.analyses.steady_state import Estimate, SteadyState
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.worker_sentences import worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound
@@ -82,3 +84,19 @@ def test_findings_have_a_sentence_and_so_has_their_absence() -> None:
     assert capture_of(healthy).findings_sentence.startswith("No rule found anything to change: the device is idle")
     blind = TraceBuilder().step(0, 100)
     assert capture_of(blind).findings_sentence.startswith("Whether there is anything to change is unknown.")
+
+
+def _steady(measured: float, value: float, low: float, high: float) -> str:
+    wait = Estimate(value * 1e6, low * 1e6, high * 1e6)
+    steady = SteadyState("draining", measured * 1e6, measured, wait, Estimate(value, low, high), 100.0, 1e6, 4.0, 1.0)
+    return steady_sentence(steady)
+
+
+def test_a_steady_state_that_is_what_was_measured_is_not_said_to_differ() -> None:
+    assert "yet the measured data wait, 8.06% of the step, is about that" in _steady(0.0806, 0.0806, 0.0806, 0.1)
+    assert "is not that of the steady state: about 20.0%" in _steady(0.0806, 0.2, 0.15, 0.3)
+
+
+def test_an_interval_that_contains_what_was_measured_leaves_it_open() -> None:
+    said = _steady(0.0806, 0.2, 0.0806, 0.3)
+    assert "may have more than the measured data wait, 8.06% of the step: about 20.0%" in said and "is not" not in said

@@ -49,3 +49,21 @@ def test_a_capture_without_stages_predicts_nothing_and_says_why(tmp_path: Path) 
     path = TraceBuilder().step(0, 100).write(tmp_path / "run.pt.trace.json")
     with pytest.raises(NothingToReport, match="Nothing can be predicted"):
         read_loop(path)
+
+
+def test_an_iterator_around_a_loader_without_workers_can_be_changed(tmp_path: Path) -> None:
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    for number in range(8):
+        start = 1000.0 * number
+        builder.step(start, 1000).wait(start, 800, "wait::mixup").wait(start + 10, 100, "wait::DataLoader")
+        builder.stage("sample::Pets", start + 20, 80)
+    loop = read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0]
+    made = predict(loop, Change(stages=(("wrapper::mixup", 0.0),)))
+    assert made.step_us.value == pytest.approx(300, rel=0.01)
+
+
+def test_the_loop_as_it_was_captured_has_no_error_of_the_model(tmp_path: Path) -> None:
+    loop = captured(tmp_path, STEADY)
+    same = predict(loop, Change(workers=STEADY.workers, prefetch=2, in_order=True, stages=(("transform::Blur", 1.0),)))
+    assert same.step_us == predict(loop, Change()).step_us
+    assert same.step_us.high - same.step_us.low < 0.1 * same.step_us.value

@@ -136,3 +136,18 @@ def test_what_cannot_be_predicted_is_one_line(change: Change, words: str) -> Non
 def test_a_stage_is_asked_for_by_its_factor(text: str) -> None:
     with pytest.raises(BadRequest, match=r"write it like"):
         parse_changes([None], None, None, [text])
+
+
+def test_a_step_of_several_threads_is_slowed_more_by_workers_that_take_the_cpus() -> None:
+    alone, together = (loop(2, build_ms=60, own_ms=30, cpus=2, own_threads=threads) for threads in (1.0, 2.0))
+    assert step_ms(together) > 1.3 * step_ms(alone)
+    free = loop(2, build_ms=0.001, own_ms=30, cpus=2, own_threads=2.0)
+    assert step_ms(free) == pytest.approx(30, rel=0.01)
+
+
+def test_how_far_threads_wait_for_each_other_is_part_of_the_interval() -> None:
+    made = loop(2, build_ms=60, own_ms=30, cpus=2, own_threads=2.0)
+    change = Change(stages=(("transform", 0.0),))
+    known, unknown = (predict(replace(made, own_delayed=delayed), change).step_us for delayed in (0.0, 0.5))
+    assert unknown.value == known.value
+    assert unknown.low < known.low and unknown.high > known.high

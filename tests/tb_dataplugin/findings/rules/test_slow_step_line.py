@@ -35,7 +35,7 @@ def test_a_slow_line_of_the_step_is_named_with_its_share() -> None:
     assert "`rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in fact.text
     sentence = capture_of(builder).verdict.sentence
     assert "is not the bottleneck. " in sentence
-    assert "of the window goes to `rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in sentence
+    assert "of the step goes to `rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in sentence
 
 
 def test_the_models_own_work_is_no_finding_and_is_said() -> None:

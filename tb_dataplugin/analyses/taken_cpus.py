@@ -1,0 +1,125 @@
+"""What it costs the training step that others run on the CPUs which it could use: DataLoader workers, other programs.
+
+A step that is computed by several threads goes on when the last of them is done. So it stands still while any of them
+waits for a CPU, and the kernel tells of one of them: the training thread. With `threads` that each wait for a share d
+of the time, at most 1 - (1 - d) ^ threads of it is lost (were their waits independent), and at least d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tb_dataplugin.analyses.idle_causes import Cause
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.worker_costs import WorkerCosts
+from tb_dataplugin.model.trace import ThreadCosts
+
+HOSTS: Final[tuple[Cause, ...]] = ("host", "launch")
+"""Causes of a device's idle time in which the training thread is to blame."""
+
+MOST: Final = 0.99
+"""Share of the time that a thread is said to wait for a CPU, at most: the rest of it must have some."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenCpus:
+    """Outside of the data wait, with a device while that idles for the host.
+
+    own_ns      that time
+    delayed     share of it in which the training thread waited for a CPU
+    threads     that compute a step: CPU time of the training process over that of its training thread
+    workers_ns  CPU time of DataLoader workers in the window
+    by_workers  share of the CPU time of all others that they have
+    """
+
+    own_ns: float
+    delayed: float
+    threads: float
+    workers_ns: float
+    by_workers: float
+
+    @property
+    def own_us(self) -> float:
+        return self.own_ns / 1e3
+
+    @property
+    def workers_us(self) -> float:
+        return self.workers_ns / 1e3
+
+    def saved_us(self, part: float) -> float:
+        """Of `own_us`, at most, were that part of the CPU time of DataLoader workers not used."""
+        left = self.delayed * (1 - min(1.0, part) * self.by_workers)
+        return float(self.own_us * (1 - ((1 - self.delayed) / (1 - left)) ** self.threads))
+
+
+def find_taken_cpus(results: Results) -> TakenCpus | None:
+    """None without DataLoader workers, or where how the training thread got its CPUs was not recorded."""
+    thread, used = training_costs(results), _used(results.worker_costs)
+    if thread is None or results.workers is None or results.loader is None or used is None:
+        return None
+    own_ns, delayed_ns = _delayed(results, thread, results.loader)
+    if own_ns <= 0:
+        return None
+    workers_ns = used * sum(row.busy_ns for row in results.workers.rows)
+    return TakenCpus(
+        own_ns=own_ns,
+        delayed=min(MOST, delayed_ns / own_ns),
+        threads=1.0 if results.devices else step_threads(results),
+        workers_ns=workers_ns,
+        by_workers=_by_workers(results, workers_ns, thread),
+    )
+
+
+def training_costs(results: Results) -> ThreadCosts | None:
+    """What the training thread spent in the window; in proportion, where that is some steps of what was recorded."""
+    pipeline = results.trace.info.pipeline
+    thread = pipeline.training_thread if pipeline else None
+    if thread is None or results.selection is None:
+        return thread
+    part = results.window.duration_ns / results.selection.whole.duration_ns
+    process = None if thread.process_cpu_ns is None else round(thread.process_cpu_ns * part)
+    return replace(
+        thread,
+        cpu_ns=round(thread.cpu_ns * part),
+        run_delay_ns=round(thread.run_delay_ns * part),
+        process_cpu_ns=process,
+    )
+
+
+def step_threads(results: Results) -> float:
+    """Threads that compute a step at once, on average; 1 where that was not recorded."""
+    pipeline = results.trace.info.pipeline
+    thread = pipeline.training_thread if pipeline else None
+    most = max(1.0, float((pipeline.host.torch_threads if pipeline else None) or 1))
+    if thread is None or thread.process_cpu_ns is None or not thread.cpu_ns:
+        return 1.0
+    return min(most, max(1.0, thread.process_cpu_ns / thread.cpu_ns))
+
+
+def _used(costs: WorkerCosts | None) -> float | None:
+    """CPUs that building a batch keeps busy."""
+    if costs is None:
+        return None
+    return costs.process_cpu if costs.process_cpu is not None else costs.cpu
+
+
+def _delayed(results: Results, thread: ThreadCosts, loader: LoaderWait) -> tuple[float, float]:
+    """The step's own time, and how much of it the training thread waited for a CPU."""
+    if not results.devices:
+        own = float(results.window.duration_ns - loader.waits.total_ns)
+        return own, min(own, thread.run_delay_ns)
+    limits = results.limits.devices[0] if results.limits and results.limits.devices else {}
+    parts = [limits[cause] for cause in HOSTS if cause in limits]
+    return float(sum(part.whole_ns for part in parts)), float(sum(part.no_cpu_ns or 0 for part in parts))
+
+
+def _by_workers(results: Results, workers_ns: float, thread: ThreadCosts) -> float:
+    """All of it where the load of the machine is not known."""
+    load = results.load
+    if load is None or load.cpu_busy is None:
+        return 1.0
+    mine = max(thread.cpu_ns, thread.process_cpu_ns or 0)
+    others = load.cpu_busy * load.cores * results.window.duration_ns - mine
+    return min(1.0, workers_ns / others) if others > 0 else 1.0

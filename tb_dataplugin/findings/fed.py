@@ -1,0 +1,37 @@
+"""What is said of a training thread that takes its batches from a queue which another thread fills."""
+
+from __future__ import annotations
+
+from tb_dataplugin.findings.line_signals import interval
+from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.units import percent
+
+
+def waits_for_queue(signals: Signals) -> bool:
+    """Enough to be worth a change, and no chance."""
+    return signals.queue_wait is not None and signals.queue_wait.part.low >= INPUT_BOUND
+
+
+def filling_stages(signals: Signals) -> tuple[StageCalls, ...]:
+    """The calls of the stage with most self time: what the thread that fills the queue waits for, or does itself."""
+    times: dict[str, float] = {}
+    for row in signals.stages:
+        if row.stage.kind != "wait":
+            times[row.stage.name] = times.get(row.stage.name, 0.0) + row.self_us
+    name = max(times, key=times.__getitem__, default="")
+    return tuple(row for row in signals.stages if row.stage.name == name)
+
+
+def fed_sentence(signals: Signals) -> str:
+    """For the verdict: why the data wait is unknown, and what samples show; "" where no other thread takes batches."""
+    queue = signals.queue_wait
+    if queue is None:
+        return ""
+    rows = filling_stages(signals)
+    stage = f"; {rows[0].stage.name} has the highest self time in it" if rows and waits_for_queue(signals) else ""
+    return (
+        "Another thread takes the batches from the DataLoader, so the data wait is unknown. By samples, the training "
+        f"thread waits for that thread's queue at {queue.place.short} for {percent(queue.part.share)} of the window "
+        f"({interval(queue.part)}){stage}."
+    )

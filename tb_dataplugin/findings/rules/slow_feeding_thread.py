@@ -1,0 +1,52 @@
+"""The training thread waits for a queue that another thread fills from the DataLoader: what fills it is too slow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.fed import filling_stages, waits_for_queue
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.line_signals import interval
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_finding import ADVICE, MARK
+from tb_dataplugin.units import duration, percent, plural
+
+
+@rule(title="Slow thread that fills a queue", about="delivery")
+def check(signals: Signals) -> Finding | None:
+    queue, rows = signals.queue_wait, filling_stages(signals)
+    if queue is None or not rows or not waits_for_queue(signals) or signals.lock_limits_host:
+        return None
+    stage = rows[0].stage
+    advice = ADVICE.get(stage.kind, "This is what takes most of the time to build a batch")
+    advice = advice.format(method="__getitem__") + (MARK if stage.kind in ("sample", "user") else "")
+    return Finding(
+        severity=severity(signals, None, otherwise_us=queue.part.share * signals.window_us),
+        title=f"The training thread waits for a queue at {queue.place.short} for {percent(queue.part.share)} of the "
+        f"window; what fills it spends most of its time in {stage.name}",
+        advice=advice,
+        stage=stage.name,
+        evidence=tuple(_evidence(signals)),
+        confidence="likely",
+        confidence_reason="Another thread takes the batches, so the data wait is not measured, only sampled. "
+        "With prof.steps(...) around what the loop iterates it is.",
+    )
+
+
+def _evidence(signals: Signals) -> Iterator[Evidence]:
+    queue, rows = signals.queue_wait, filling_stages(signals)
+    assert queue is not None
+    samples = plural(queue.part.samples, "sample")
+    text = f"in queue.get, called at {queue.place.short}: {percent(queue.part.share)} of the window"
+    yield share("queue_wait", queue.part.share, "window", f"{text}, {interval(queue.part)}, {samples}")
+    own = sum(row.self_us for row in rows)
+    where = "in DataLoader workers" if signals.workers is not None else "in the thread that fills the queue"
+    name = rows[0].stage.name
+    yield time("self_time", own, f"{name}: self time {duration(own)} {where}", stage=name)
+    if signals.workers is not None:
+        busy = signals.workers.busy
+        said = f"the DataLoader workers are busy for {percent(busy)} {signals.workers.of_whole}"
+        yield share("workers_busy", busy, signals.workers.whole, said)

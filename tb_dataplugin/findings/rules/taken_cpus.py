@@ -1,0 +1,46 @@
+"""Batches come in time, but the DataLoader workers that build them have the CPUs that the training step waits for."""
+
+from __future__ import annotations
+
+from tb_dataplugin.findings.evidence import share, time
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import given_back_us
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.thresholds import HEALTHY, INPUT_BOUND
+from tb_dataplugin.findings.worker_cpus import takes_cpus
+from tb_dataplugin.units import duration, percent
+
+
+@rule(title="CPUs taken from the training step", about="host", workers=True)
+def check(signals: Signals) -> Finding | None:
+    """Where data are worth working on, the findings about stages say it (`saving.saved_without`)."""
+    taken = signals.taken
+    if taken is None or not takes_cpus(signals) or signals.is_input_bound(INPUT_BOUND):
+        return None
+    stages = {row.stage.name: [other for other in signals.stages if other.stage == row.stage] for row in signals.stages}
+    name = max(stages, key=lambda each: _cpu_us(stages[each]), default="")
+    gain = signals.per_step(given_back_us(signals, stages.get(name, ())))
+    delayed = f"the training thread waits for a CPU for {percent(taken.delayed)} of the time outside the data wait"
+    used = f"the DataLoader workers use {duration(taken.workers_us)} of CPU time in the window"
+    most = f"{name} has most of it: {duration(_cpu_us(stages[name]))}" if name else "no stage of it is known"
+    return Finding(
+        severity=severity(signals, gain, otherwise_us=0.0) if signals.is_input_bound(HEALTHY) else "low",
+        title="DataLoader workers have the CPUs that the training step waits for, "
+        f"{percent(taken.delayed)} of its time",
+        advice="Batches come in time, at the step's expense. Do less work per sample, keep its results, or move it to "
+        "the device. Fewer DataLoader workers leave more to the step, but may let it wait for data.",
+        stage=name,
+        evidence=(
+            share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed),
+            time("workers_cpu", taken.workers_us, f"{used}; {most}"),
+        ),
+        gain_us_per_step=gain,
+        confidence="likely",
+        confidence_reason="How far the threads of a step wait for each other is not recorded, so the gain may be less.",
+    )
+
+
+def _cpu_us(rows: list[StageCalls]) -> float:
+    return sum(row.cpu_use.cpu_us for row in rows if row.cpu_use is not None)

@@ -1,0 +1,26 @@
+"""Whether DataLoader workers have CPUs that the training step waits for."""
+
+from __future__ import annotations
+
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, MOSTLY_WORKERS
+from tb_dataplugin.units import percent
+
+
+def takes_cpus(signals: Signals) -> bool:
+    """Enough to be worth a change, and not mostly other programs."""
+    taken = signals.taken
+    if taken is None or taken.by_workers < MOSTLY_WORKERS or signals.lock_limits_host:
+        return False
+    lost = signals.loop_share(taken.saved_us(1.0))
+    return taken.delayed >= INPUT_BOUND and lost is not None and lost >= INPUT_BOUND
+
+
+def not_data(signals: Signals, otherwise: str) -> str:
+    """What follows for the DataLoader where the data wait is small; `otherwise`: where it leaves the CPUs alone."""
+    if not takes_cpus(signals) or signals.taken is None:
+        return otherwise
+    return (
+        "batches come in time, but the DataLoader workers have CPUs that the training step waits for, "
+        f"{percent(signals.taken.delayed)} of its time"
+    )

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
+from tests.trace_builder import TraceBuilder
+
+STEP = 10_000.0
+STEPS = 10
+
+
+def crowded(
+    *, wait: float = 400.0, delayed: float = 0.5, threads: float = 2.0, busy: float = 100.0, stage: float = 1.0
+) -> TraceBuilder:
+    """Two workers compute all the time, and a training step of so many threads waits for their CPUs.
+
+    `delayed`: the share of its own time in which the training thread waits; `stage`: Blur's share of the build time.
+    """
+    own = STEPS * (STEP - wait)
+    cpu = own * (1 - delayed)
+    spent: dict[str, Any] = {"cpu_us": cpu, "run_delay_us": own * delayed, "process_cpu_us": cpu * threads}
+    host = {"cores": 2, "torch_threads": 2}
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 2}], host=host, training_thread=spent)
+    builder.worker(0).worker(1)
+    wall = 2 * STEP - 100
+    for number in range(STEPS + 2):
+        start = (number - 2) * STEP + 50
+        spans = {
+            "sample::Pets": (start, wall, wall / 2),
+            "transform::Blur": (start, wall * stage, wall * stage / 2),
+        }
+        consumed = (number * STEP + wait) if number < STEPS else None
+        times = (start - 50, start, start + wall)
+        builder.batch(number, number % 2, *times, consumed, spans, process_cpu_us=wall / 2, run_delay_us=wall / 2)
+    for number in range(STEPS):
+        builder.step(STEP * number, STEP).wait(STEP * number, wait, "wait::DataLoader")
+        builder.counter("host::cpu", STEP * number + 5, **{"core 0": busy, "core 1": busy})
+    return builder
+
+
+def test_cpus_that_workers_take_from_the_step_are_a_finding_where_batches_come_in_time() -> None:
+    finding = finding_in(crowded(), "taken_cpus")
+    assert finding.stage == "transform::Blur"
+    assert finding.title.startswith("DataLoader workers have the CPUs that the training step waits for, 50.0%")
+    assert 0.5 * 9600 < finding.gain_us_per_step <= 0.75 * 9600
+
+
+def test_the_verdict_does_not_acquit_a_loader_that_takes_the_cpus() -> None:
+    sentence = capture_of(crowded()).verdict.sentence
+    assert "the DataLoader is not the bottleneck" not in sentence
+    assert "batches come in time, but the DataLoader workers have CPUs that the training step waits for" in sentence
+
+
+def test_it_is_not_urgent_where_the_data_wait_is_next_to_nothing() -> None:
+    assert finding_in(crowded(wait=100), "taken_cpus").severity == "low"
+    assert finding_in(crowded(wait=400), "taken_cpus").severity == "high"
+
+
+def test_a_step_that_gets_its_cpus_has_no_such_finding() -> None:
+    assert finding_of(crowded(delayed=0.02), "taken_cpus") is None
+    assert "the DataLoader is not the bottleneck" in capture_of(crowded(delayed=0.02)).verdict.sentence
+
+
+def test_cpus_that_other_programs_have_are_not_held_against_the_workers() -> None:
+    builder = crowded(threads=1.0)
+    builder.top_level["dataPipeline"]["host"]["cores"] = 16
+    for number in range(STEPS):
+        builder.counter("host::cpu", STEP * number + 5, **{f"core {core}": 100.0 for core in range(2, 16)})
+    assert finding_of(builder, "taken_cpus") is None
+
+
+def test_the_gain_of_a_stage_contains_the_cpu_time_that_the_step_gets_back() -> None:
+    waits, gets = (signals_of(crowded(wait=4000, delayed=delayed)) for delayed in (0.5, 0.0))
+    assert waits.taken is not None and gets.taken is not None and gets.taken.saved_us(1.0) == 0
+    more, less = (
+        finding_in(crowded(wait=4000, delayed=delayed), "leading_stage").gain_us_per_step for delayed in (0.5, 0.0)
+    )
+    assert more - less == pytest.approx(waits.taken.saved_us(1.0) / STEPS, rel=0.05)
+    said = finding_in(crowded(wait=4000), "leading_stage")
+    assert any("the training step waits for a CPU for 50.0% of its time" in line for line in evidence_of(said))
+    assert finding_of(crowded(wait=4000), "taken_cpus") is None  # it is said once
+
+
+def test_threads_that_wait_for_each_other_lose_more_and_never_more_than_all() -> None:
+    taken = [signals_of(crowded(threads=threads)).taken for threads in (1.0, 2.0)]
+    one, two = (replace(each, by_workers=1.0).saved_us(1.0) / each.own_us for each in taken if each is not None)
+    assert one == pytest.approx(0.5, abs=0.01) and two == pytest.approx(0.75, abs=0.01)
+
+
+def test_half_of_the_stage_gives_back_less_than_all_of_it() -> None:
+    taken = signals_of(crowded()).taken
+    assert taken is not None
+    assert 0 < taken.saved_us(0.5) < taken.saved_us(1.0) == taken.saved_us(2.0)
+
+
+def test_rates_that_were_measured_without_free_cpus_say_so() -> None:
+    def notes(delayed: float) -> list[str]:
+        diagnostics = capture_of(crowded(delayed=delayed)).diagnostics
+        return [note.message for note in diagnostics if note.code == "contended_rates"]
+
+    (note,) = notes(0.5)
+    assert "DataLoader workers for 50.0% of the build time" in note
+    assert "the training thread for 50.0% of the time outside the data wait waited for a CPU" in note
+    assert "the training thread" not in notes(0.0)[0].partition("each other:")[2]

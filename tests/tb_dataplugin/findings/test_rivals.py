@@ -1,0 +1,41 @@
+"""One data wait is offered by one finding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tb_dataplugin.findings.engine import run_rules
+from tb_dataplugin.findings.rivals import DELIVERY, without_rivals
+from tb_dataplugin.findings.rules import head_of_line, prefetch_too_shallow
+from tests.tb_dataplugin.findings.cases import held_up, signals_of
+from tests.tb_dataplugin.findings.test_consistent import PLANTED
+
+
+def test_order_and_prefetching_do_not_both_sell_one_wait() -> None:
+    signals = signals_of(held_up())
+    assert head_of_line.check(signals) and prefetch_too_shallow.check(signals)
+    findings, _ = run_rules(signals)
+    (kept,) = [named for named in findings if named.rule in DELIVERY]
+    assert kept.rule == "head_of_line"
+    assert any(
+        fact.text.startswith("of the same data wait: DataLoader workers are starved") for fact in kept.finding.evidence
+    )
+
+
+def test_delivery_never_promises_more_than_the_whole_data_wait() -> None:
+    for name, builder in PLANTED.items():
+        signals = signals_of(builder)
+        findings, _ = run_rules(signals)
+        gains = [named.finding.gain_us_per_step or 0.0 for named in findings if named.rule in DELIVERY]
+        whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
+        assert len(gains) < 2 or sum(gains) <= whole * 1.001, name
+
+
+def test_a_transfer_that_leaves_enough_for_the_others_stays_beside_them() -> None:
+    signals = signals_of(held_up())
+    findings, _ = run_rules(signals)
+    first = next(named for named in findings if named.rule == "head_of_line")
+    transfer = replace(first, rule="transfer_heavy", finding=replace(first.finding, gain_us_per_step=0.1))
+    assert without_rivals([first, transfer], signals) == [first, transfer]
+    greedy = replace(transfer, finding=replace(first.finding, gain_us_per_step=signals.wait_cost_us))
+    assert [named.rule for named in without_rivals([first, greedy], signals)] == ["head_of_line"]
