@@ -8,6 +8,7 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.profiler_weight import HEAVY, NOTICED, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -43,6 +44,9 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     if "lines" in missing and missing["lines"].code == "lines_unknown":
         yield missing["lines"].as_diagnostic()
     yield from _line_notes(results.lines)
+    weight = results.profiler_weight
+    if weight is not None and NOTICED <= weight.ratio < HEAVY:
+        yield Diagnostic("capture", "profiler_weight", 1, weight_sentence(weight))
     yield from _trace_notes(trace, results.tree)
 
 
