@@ -51,12 +51,15 @@ class Window:
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
         counts_steps: bool = False,
+        weighs_profiler: bool = False,
         further: Callable[[], PipelineMetadata] = PipelineMetadata,
     ) -> None:
         """
         Args:
             lines: sample the stacks of threads.
             counts_steps: the profiler is a user's, who may never call its ``step``.
+            weighs_profiler: measure what the profiler adds to an operator. Its probes are operators in the trace: not
+                where the profiler is a user's.
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
             further: what else the metadata says, asked when a window is written.
@@ -75,12 +78,13 @@ class Window:
         self._callers = Callers()
         self._anchors = Anchors()
         self._marker_us = 0.0
-        self._operator_cost = OperatorCost()
+        self._operator_cost, self._weighs_profiler = OperatorCost(), weighs_profiler
 
     def begin(self) -> None:
         """The session has begun, and windows may follow."""
         self._watch.begin()
-        self._operator_cost.begin()
+        if self._weighs_profiler:
+            self._operator_cost.begin()
 
     def open(self) -> None:
         """Record the calling thread; torch's profiler must be recording."""
