@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import annotate
 from annotate.recording.operator_cost import OperatorCost
 
 
@@ -51,3 +53,12 @@ def test_a_window_without_a_beginning_has_no_cost() -> None:
 def test_it_works_where_gradients_are_off() -> None:
     with torch.inference_mode():
         assert measured().added_us is not None
+
+
+def test_a_profiler_of_the_users_shows_none_of_it() -> None:
+    annotate.dataset([1, 2, 3])
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        torch.ones(2) + 1
+    names = {event.key for event in prof.key_averages()}
+    assert "aten::add" in names
+    assert "aten::item" not in names
