@@ -176,6 +176,8 @@ def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
         return Seen(step_us, None)
     first = capture.findings[0]
     print(f"   first finding ({first.severity}): {first.title}\n   -> {first.advice}")
+    for line in (evidence.text for evidence in first.evidence if evidence.kind == "hot_line"):
+        print(f"   line: {line}")
     if not first.HasField("gain_us_per_step") or first.gain_us_per_step >= step_us:
         return Seen(step_us, None)
     return Seen(step_us, step_us / (step_us - first.gain_us_per_step))

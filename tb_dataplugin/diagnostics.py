@@ -38,7 +38,9 @@ class Diagnostic:
         return first_clause(self.message)
 
 
-DoubtCode = Literal["cut_off", "late_workers", "data_loss", "dropped_spans", "clock_violation", "short_window"]
+DoubtCode = Literal[
+    "cut_off", "late_workers", "data_loss", "dropped_spans", "clock_violation", "short_window", "profiler_weight"
+]
 
 
 @dataclass(frozen=True, slots=True)

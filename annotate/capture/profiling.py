@@ -131,6 +131,7 @@ class Profile:
             host_sample_ms=options.host_sample_ms,
             lines=options.lines,
             mode=options.mode,
+            weighs_profiler=options.mode == "train",
             notes=notes,
             loaders=loaders,
             further=further,

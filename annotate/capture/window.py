@@ -17,6 +17,7 @@ from annotate.recording import switch
 from annotate.recording.boundaries import Boundaries
 from annotate.recording.callers import Callers
 from annotate.recording.definitions import places
+from annotate.recording.operator_cost import OperatorCost
 from annotate.recording.training_thread import Ledger, cost_of_a_marker_us
 from annotate.saying import guard
 from annotate.trace import writer
@@ -50,12 +51,15 @@ class Window:
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
         counts_steps: bool = False,
+        weighs_profiler: bool = False,
         further: Callable[[], PipelineMetadata] = PipelineMetadata,
     ) -> None:
         """
         Args:
             lines: sample the stacks of threads.
             counts_steps: the profiler is a user's, who may never call its ``step``.
+            weighs_profiler: measure what the profiler adds to an operator. Its probes are operators in the trace: not
+                where the profiler is a user's.
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
             further: what else the metadata says, asked when a window is written.
@@ -74,10 +78,13 @@ class Window:
         self._callers = Callers()
         self._anchors = Anchors()
         self._marker_us = 0.0
+        self._operator_cost, self._weighs_profiler = OperatorCost(), weighs_profiler
 
     def begin(self) -> None:
         """The session has begun, and windows may follow."""
         self._watch.begin()
+        if self._weighs_profiler:
+            self._operator_cost.begin()
 
     def open(self) -> None:
         """Record the calling thread; torch's profiler must be recording."""
@@ -87,6 +94,7 @@ class Window:
         self._session.workers.open_window()
         self._ledger.open()
         self._marker_us = cost_of_a_marker_us()
+        self._operator_cost.open()
         self._host.start()
         self._watch.open()
         if self._lines and not self._watch.reads_stacks:
@@ -149,6 +157,7 @@ class Window:
             stacks=self._stack_thread.take(),
             mode=self._mode,
             marker_us=self._marker_us,
+            operator_us=self._operator_cost.added_us,
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
             unread=self._session.unread(),
             boundaries=None if self._boundaries is None else self._boundaries.found(),
@@ -169,6 +178,8 @@ class Recorded:
     """Where the watcher could not read any."""
     mode: Mode
     marker_us: float
+    operator_us: float | None
+    """What the profiler adds to an operator; None where that could not be measured."""
     loaders: list[LoaderMetadata]
     unread: list[str]
     """What is to be said where no sample was recorded."""
@@ -203,6 +214,8 @@ class Recorded:
             "batches": rows.batches(),
             "notes": [*self.notes, *self.missing],
         }
+        if self.operator_us is not None:
+            metadata["overhead"]["operator_us"] = round(self.operator_us, 3)
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()

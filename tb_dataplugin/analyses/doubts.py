@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.units import count, plural
@@ -20,7 +21,7 @@ _LATE_NOTE: Final = "no data from"
 
 def find_doubts(results: Results) -> tuple[Doubt, ...]:
     """From the diagnostics of `results` among others: these have to be there."""
-    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short)
+    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler)
     return tuple(doubt for part in parts for doubt in part(results))
 
 
@@ -98,6 +99,12 @@ def _short(results: Results) -> Iterator[Doubt]:
             "short_window",
             f"The window has only {plural(steps, 'step')}, so one slow batch may decide the numbers. {_more(results)}",
         )
+
+
+def _profiler(results: Results) -> Iterator[Doubt]:
+    weight = results.profiler_weight
+    if weight is not None and weight.ratio >= HEAVY:
+        yield Doubt("profiler_weight", _as_sentence(weight_sentence(weight)))
 
 
 def _more(results: Results) -> str:

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.profiler_weight import ProfilerWeight
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.samples import SlowSample
@@ -78,3 +79,4 @@ class Results:
     stage_details: tuple[StageDetail, ...] = ()
     selection: StepSelection | None = None
     queue_wait: QueueWait | None = None
+    profiler_weight: ProfilerWeight | None = None

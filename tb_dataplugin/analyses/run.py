@@ -20,6 +20,7 @@ from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
+from tb_dataplugin.analyses.profiler_weight import find_profiler_weight
 from tb_dataplugin.analyses.program import find_operators
 from tb_dataplugin.analyses.queue_wait import find_queue_wait
 from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
@@ -124,6 +125,7 @@ def run_analyses(
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
+        profiler_weight=find_profiler_weight(trace, window, table, loader),
         lines=reasons.known("lines", find_hot_lines(trace, whole_tree, window, loader, devices, attribution)),
     )
     results = replace(results, stage_details=find_stage_details(trace, tree, window, results.lines))

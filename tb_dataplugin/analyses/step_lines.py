@@ -23,6 +23,8 @@ from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.steps import find_steps
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.line_samples import Caller, Frame
@@ -32,6 +34,11 @@ Work = Literal["readback", "saving", "output", "sleep", "waiting", "python"]
 """What a line of the step spends its time on; "python": Python, and libraries that it calls."""
 
 MOST_LINES: Final = 10
+
+FEWEST_STEPS: Final = 4
+"""In a window, from which it can be said that something happens in one step only."""
+FEWEST_OF_ONE: Final = 5
+"""Samples of a line, for the same."""
 
 _READBACK: Final = re.compile(r"aten::(item|_local_scalar_dense|is_nonzero)")
 _COMPUTING: Final = 1 / 3
@@ -81,11 +88,15 @@ class AroundLoader:
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """A line outside the data wait. Shares of `row` are of the samples in the window, `part` of the window too."""
+    """A line outside the data wait. Shares of `row` are of the samples in the window, `part` of the window too.
+
+    `is_one_off`: all of it lies in one of several steps, as a first call does that loads or compiles something.
+    """
 
     row: LineRow
     work: Work
     part: Estimate
+    is_one_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +143,8 @@ class _SortedOut:
     ) -> None:
         stacks, self.stack = np.unique(hits.stack, return_inverse=True)
         self.hits, self.has_device = hits, has_device
+        steps = find_steps(trace)
+        self.step_starts_ns = np.zeros(0, np.int64) if isinstance(steps, Unavailable) else steps.start_ns
         self.frames = [frames_of(stack) for stack in stacks.tolist()]
         self.callers = _callers(trace)
         outside = ~loader.waits.contains(hits.time_ns)
@@ -196,7 +209,13 @@ class _SortedOut:
                 continue
             mine = of_rest & np.array([home is not None and home.place == row.place for home in kept])[self.stack]
             part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
-            yield StepLine(row, self._work(works, mine), part)
+            yield StepLine(row, self._work(works, mine), part, self._is_one_off(mine))
+
+    def _is_one_off(self, mine: Mask) -> bool:
+        """Too few samples may lie in one step by chance."""
+        if len(self.step_starts_ns) < FEWEST_STEPS or int(mine.sum()) < FEWEST_OF_ONE:
+            return False
+        return len(np.unique(np.searchsorted(self.step_starts_ns, self.hits.time_ns[mine], side="right"))) == 1
 
     def _work(self, works: list[Work], mine: Mask) -> Work:
         """What most of these samples are about."""

@@ -10,7 +10,7 @@ from tb_dataplugin.analyses.hot_lines import HotLines, PartLines
 from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines, Work
-from tb_dataplugin.findings.line_texts import line_text, row_name
+from tb_dataplugin.findings.line_texts import MOSTLY, line_text, row_name
 from tb_dataplugin.units import percent
 
 
@@ -26,6 +26,8 @@ class HotLine:
     """Of the stage's time."""
     source: str = ""
     """The line as it is written; "" where that was not recorded."""
+    calls: str = ""
+    """``scipy.signal.convolve2d``, where most of the line's time is in it; else ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class StepLineSignal:
     part: Estimate
     idle_share: float | None
     """Of the device's idle time; None without a device."""
+    is_one_off: bool = False
+    """All of it lies in one of several steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ def hottest(parts: Iterable[tuple[str, PartLines]]) -> Iterator[tuple[str, HotLi
     for name, part in parts:
         if part.rows:
             row = part.rows[0]
-            yield name, HotLine(line_text(row), row.place.short, row.share, row.place.source)
+            calls = row.calls if row.calls_share >= MOSTLY else ""
+            yield name, HotLine(line_text(row), row.place.short, row.share, row.place.source, calls)
 
 
 def read_step(lines: HotLines | None) -> StepSignals | None:
@@ -135,5 +140,7 @@ def _around(found: AroundLoader) -> AroundSignal:
 
 
 def _line(found: StepLine) -> StepLineSignal:
-    row = found.row
-    return StepLineSignal(line_text(row), row.place.short, row.place.source, found.work, found.part, row.idle_share)
+    row, place = found.row, found.row.place
+    return StepLineSignal(
+        line_text(row), place.short, place.source, found.work, found.part, row.idle_share, found.is_one_off
+    )

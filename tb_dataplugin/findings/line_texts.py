@@ -8,6 +8,7 @@ from typing import Final
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import count, duration, percent, plural
 
 MOSTLY: Final = 0.5
@@ -22,6 +23,10 @@ SOME: Final = 10
 
 SPARE: Final = 1.25
 """More steps than the rate asks for: samples are taken at random."""
+
+
+BLIND: Final = " Code in C counts for the line of Python that calls it."
+"""What no sampler of ours can see."""
 
 
 def line_text(row: LineRow) -> str:
@@ -65,15 +70,21 @@ def row_name(place: Place) -> str:
     return f"{name} ({place.short})"
 
 
-def lines_sentence(lines: HotLines) -> str:
-    """Who sampled, how often, at what cost; and whether samples and spans agree."""
+def lines_sentence(lines: HotLines, window: Window) -> str:
+    """Who sampled, how often, at what cost, what cannot be seen; and whether samples and spans agree."""
     if not lines.samples:
         return "No stack was sampled in the window."
     who = "a separate process" if lines.is_outside else "a thread in each process"
     rate = f"every {duration(lines.interval_ns / 1e3)}" if lines.interval_ns else "once"
-    cost = f", {duration(lines.cost_ns / 1e3)} of CPU time" if lines.cost_ns is not None else ""
     sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}"
-    return f"Sampled by {who} {rate}: {sampled}{cost}.{_check(lines)}"
+    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines)}{BLIND}"
+
+
+def _cost(lines: HotLines, window: Window) -> str:
+    if lines.cost_ns is None:
+        return ""
+    share = f" ({percent(lines.cost_ns / window.duration_ns)} of one CPU)" if window.duration_ns else ""
+    return f", {duration(lines.cost_ns / 1e3)} of CPU time{share}"
 
 
 def _check(lines: HotLines) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
+from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
@@ -134,6 +135,9 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if any(path[-1] == stage for path in containers(signals.stages)):
         return f"This is time in {stage.label} itself, outside the transforms inside it{_where(signals, stage)}"
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
+    line = signals.stage_lines.get(stage.name)
+    if line is not None and line.share >= HOT_LINE:
+        advice = callee_advice(line.calls) or advice
     own = next((step for step in steps if step.calls.stage == stage), None)
     if own is None:
         return advice

@@ -21,14 +21,17 @@ def around_loader(signals: Signals) -> AroundSignal | None:
 
 
 def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
-    """Lines of the step that are not the model's work and worth a change, the most expensive first."""
+    """Lines of the step that are not the model's work and worth a change, the most expensive first. What happens once
+    is not: a first call loads and compiles, and the other steps have none of it.
+    """
     step = signals.step
     if step is None or step.samples < FEWEST_SAMPLES:
         return ()
+    lines = [line for line in step.lines if not line.is_one_off]
     if not signals.has_device:
-        return tuple(line for line in step.lines if line.part.low >= INPUT_BOUND)
+        return tuple(line for line in lines if line.part.low >= INPUT_BOUND)
     idle = signals.share(signals.device_idle_us) or 0.0
-    return tuple(line for line in step.lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
+    return tuple(line for line in lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
 
 
 def in_step(signals: Signals, part: Estimate) -> Estimate:

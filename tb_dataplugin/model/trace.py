@@ -174,6 +174,7 @@ class PipelineInfo:
     versions: tuple[tuple[str, str], ...] = ()
     marker_us: float | None = None
     marker_count: int | None = None
+    operator_us: float | None = None
     worker_span_us: float | None = None
     worker_span_count: int | None = None
     dropped_spans: int | None = None

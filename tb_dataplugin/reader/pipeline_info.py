@@ -39,6 +39,7 @@ Times = list[Time | None]
 class _Overhead(msgspec.Struct):
     marker_us: Time | None = None
     marker_count: Count | None = None
+    operator_us: Time | None = None
     worker_span_us: Time | None = None
     worker_span_count: Count | None = None
 
@@ -156,6 +157,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         versions=tuple(versions[: _bounded("versions", len(versions), MOST_SETTINGS, diagnostics)]),
         marker_us=metadata.overhead.marker_us,
         marker_count=metadata.overhead.marker_count,
+        operator_us=metadata.overhead.operator_us,
         worker_span_us=metadata.overhead.worker_span_us,
         worker_span_count=metadata.overhead.worker_span_count,
         dropped_spans=metadata.dropped_spans,

@@ -57,7 +57,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         operators=results.operators,
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
-        lines=lines_report(results.lines, len(results.steps.rows) if results.steps else None)
+        lines=lines_report(results.lines, len(results.steps.rows) if results.steps else None, results.window)
         if results.lines
         else None,
         replayed_samples=(replayed_report(sample, no_cpu_share(results)) for sample in results.replayed_samples),

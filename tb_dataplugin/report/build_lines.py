@@ -10,11 +10,12 @@ from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
 from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_sentence, part_text
+from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 
 
-def lines_report(lines: HotLines, steps: int | None) -> pb.Lines:
+def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines:
     """`steps`: in the window."""
     return pb.Lines(
         stages=(_part(stage.name, part, steps) for stage, part in lines.stages.items()),
@@ -29,7 +30,7 @@ def lines_report(lines: HotLines, steps: int | None) -> pb.Lines:
         cost_us=maybe_us(lines.cost_ns),
         unread=lines.unread,
         unseen=lines.unseen,
-        sentence=lines_sentence(lines),
+        sentence=lines_sentence(lines, window),
         pipeline=_part("pipeline", lines.pipeline, steps) if lines.pipeline else None,
         training_thread=_part("training thread", lines.training_thread, steps) if lines.training_thread else None,
     )

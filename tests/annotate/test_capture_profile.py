@@ -264,6 +264,7 @@ def test_one_file_per_window_with_steps_waits_and_metadata(tmp_path: Path) -> No
     assert metadata["versions"]["torch"] == torch.__version__
     assert metadata["overhead"]["marker_count"] == 12
     assert 0 < metadata["overhead"]["marker_us"] < 1000
+    assert 0 <= metadata["overhead"]["operator_us"] < 1000
 
 
 def test_the_old_profiler_plugin_takes_the_file_for_a_trace(tmp_path: Path) -> None:

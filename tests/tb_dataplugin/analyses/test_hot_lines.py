@@ -238,6 +238,8 @@ def test_the_report_says_who_sampled_and_which_lines_are_hot() -> None:
     assert "scipy.signal.convolve2d, called in RandomMask.dilate at train.py:41" in text
     assert "agree to within" in text
     assert "Process 7 is blind" in text
+    assert "20.0 ms of CPU time (200% of one CPU)" in capture.lines.sentence
+    assert "Code in C counts for the line of Python that calls it." in capture.lines.sentence
     assert capture.lines.stages[0].lines[0].text.startswith("scipy.signal.convolve2d")
     (finding,) = (one for one in capture.findings if one.rule == "leading_stage")
     assert any(fact.kind == "hot_line" and "60.0% of RandomMask" in fact.text for fact in finding.evidence)

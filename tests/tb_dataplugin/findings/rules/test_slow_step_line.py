@@ -93,3 +93,22 @@ def test_few_samples_are_not_judged() -> None:
 
 def test_time_in_which_the_thread_waits_for_the_lock_is_no_lines_fault() -> None:
     assert finding_of(run([(LOGGING, 60), (MODEL, 40)], states=[2] * 100), "slow_step_line") is None
+
+
+def sampled_once(stack: Sequence[Frame], count: int) -> TraceBuilder:
+    """Ten steps; in the first one `count` of 100 samples are of this stack, all others of the model."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
+    for step, (begin, end) in enumerate([(0, 40_000), *((40_000 + 6000 * n, 46_000 + 6000 * n) for n in range(9))]):
+        builder.step(begin, end - begin).wait(begin, 10, f"wait::DataLoader{' (first batch)' if not step else ''}")
+    times = [100 + 940 * number for number in range(100)]
+    return builder.stacks(times, [stack if number < count else MODEL for number in range(100)])
+
+
+def test_what_happens_in_one_step_only_is_no_advice_and_not_in_the_verdict() -> None:
+    """A first launch, which loads a library: the other nine steps have none of it."""
+    assert finding_of(sampled_once(LOGGING, 40), "slow_step_line") is None
+    assert "train.py:40" not in capture_of(sampled_once(LOGGING, 40)).verdict.sentence
+
+
+def test_what_happens_in_a_second_step_as_well_is() -> None:
+    assert finding_of(sampled_once(LOGGING, 46), "slow_step_line") is not None

@@ -1,0 +1,44 @@
+"""What to do about a transform whose time is in one function of a library: that is compiled code already, and no array
+operation makes it faster.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ADVICE: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (
+        re.compile(r"^scipy\.signal\.(?:\w+\.)*(?:convolve2d|correlate2d|convolve|correlate)$"),
+        "{name} is compiled code that multiplies every pixel by the whole kernel. Use a smaller kernel, or two filters "
+        "in one dimension each where the kernel is separable (scipy.ndimage.convolve1d), cv2.filter2D, or for a large "
+        "kernel scipy.signal.fftconvolve; where it grows a mask, cv2.dilate or scipy.ndimage.maximum_filter.",
+    ),
+    (
+        re.compile(r"^scipy\.ndimage\.(?:\w+\.)*\w*(?:convolve|correlate)\w*$"),
+        "{name} is compiled code. Use a smaller kernel, filters in one dimension each where the kernel is separable, "
+        "or cv2.filter2D.",
+    ),
+    (
+        re.compile(
+            r"^(?:scipy\.ndimage|skimage\.transform|cv2|PIL)\.(?:\w+\.)*(?:zoom|rotate|affine_transform|resize|warp)$"
+        ),
+        "{name} is compiled code. Work on a smaller image (crop or scale before it), with a simpler interpolation "
+        "(order=1 or 0), or once per batch on the device.",
+    ),
+    (
+        re.compile(r"^(?:re|regex)\."),
+        "{name} is compiled code. Search with one pattern in place of several, or clean the text once, beforehand.",
+    ),
+    (
+        re.compile(r"^(?:numpy|np|scipy|cv2|PIL|skimage|torch|torchvision|torchaudio|librosa|pandas)\."),
+        "{name} is a library's own code. Call it less often or on less data (after a crop, in a smaller type), once "
+        "per batch, or do it once and store the result.",
+    ),
+)
+"""By what is called, the first that fits."""
+
+
+def callee_advice(name: str) -> str:
+    """`name`: ``scipy.signal.convolve2d``; "" for none, and for functions that there is no advice on."""
+    return next((advice.format(name=name) for pattern, advice in _ADVICE if pattern.search(name)), "")
