@@ -277,7 +277,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "monitoring.monitor:Monitor.stop",
             "monitoring.monitor:_find",
             "workers.following:_install",
-            "monitoring.monitor:_time",
+            "monitoring.next_calls:time_next",
             "monitoring.monitor:measuring",
             "monitoring.lines:Lines.add",
             "monitoring.lines:Lines.format",
