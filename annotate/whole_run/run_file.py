@@ -1,0 +1,96 @@
+"""The file of a run: JSON, one fact a line, written with one call each, so that a kill cuts off the last line at most.
+
+Bounded: when it has reached its limit, neighbouring intervals are merged two by two, in a new file that takes its
+place. Events and captures are kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from annotate.whole_run.tally import Facts, merged
+
+SUFFIX: Final = ".watch.jsonl"
+VERSION: Final = 1
+LIMIT: Final = 4 << 20
+"""Bytes."""
+_MOST_OTHERS: Final = 2000
+"""Lines that are no intervals; later ones are left out."""
+
+
+class RunFile:
+    """Open for appending."""
+
+    def __init__(self, path: Path, limit: int = LIMIT) -> None:
+        """Raises: OSError: it cannot be made."""
+        self.path: Final = path
+        self._limit = limit
+        self._others = 0
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        self._size = 0
+
+    def add(self, facts: Facts) -> None:
+        """Write a line. Raises: OSError."""
+        if facts["kind"] != "interval":
+            self._others += 1
+            if self._others > _MOST_OTHERS:
+                return
+        self._write(_line(facts))
+        if self._size > self._limit:
+            self._make_smaller()
+
+    def close(self) -> None:
+        """Harmless when it is closed."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            with contextlib.suppress(OSError):
+                os.close(file)
+
+    def _write(self, data: bytes) -> None:
+        self._size += len(data)
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def _make_smaller(self) -> None:
+        """Raises: OSError: the file is as it was, and may grow on."""
+        facts = _thinned([json.loads(line) for line in self.path.read_bytes().splitlines()])
+        part = self.path.with_suffix(".part")
+        text = b"".join(map(_line, facts))
+        part.write_bytes(text)
+        file = os.open(part, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        part.replace(self.path)
+        os.close(self._file)
+        self._file, self._size = file, len(text)
+        self._limit = max(self._limit, 2 * len(text))  # whatever else is in it: not at each line
+
+
+def _line(facts: Facts) -> bytes:
+    return json.dumps(facts, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _thinned(lines: list[Facts]) -> list[Facts]:
+    """Neighbouring intervals merged; those of twice the length stay where they are, so that all become alike."""
+    intervals = [facts for facts in lines if facts["kind"] == "interval"]
+    longest = max((facts["to"] - facts["from"] for facts in intervals), default=0.0)
+    is_even = all(facts["to"] - facts["from"] > 0.75 * longest for facts in intervals)
+    kept: list[Facts] = []
+    open_one: Facts | None = None
+    for facts in lines:
+        if facts["kind"] != "interval" or (not is_even and facts["to"] - facts["from"] > 0.75 * longest):
+            kept.append(facts)
+            continue
+        if open_one is None:
+            open_one = facts
+            kept.append(facts)
+        else:
+            kept[_place(kept, open_one)] = merged(open_one, facts)
+            open_one = None
+    return kept
+
+
+def _place(lines: list[Facts], facts: Facts) -> int:
+    return next(number for number in range(len(lines) - 1, -1, -1) if lines[number] is facts)
