@@ -247,5 +247,3 @@ class RunIterator:
         if was_measured:
             with guard(_LOST):
                 self.series.measured(sums.stages())
-                self.series.tally.built += 1
-                self.series.tally.build_ns += took
