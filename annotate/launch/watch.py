@@ -70,11 +70,12 @@ def watch(
         marks.auto()
     else:
         marks.loader(loader)
-    _begin(absolute(folder), float(interval_s), captures)
+    record(absolute(folder), float(interval_s), captures)
     return loader
 
 
-def _begin(logdir: Path, interval_s: float, captures: int) -> None:
+def record(logdir: Path, interval_s: float = INTERVAL_S, captures: int = MOST) -> None:
+    """Begin to record the loaders that are iterated from now on; what fails is one warning."""
     with guard("annotate.watch does not record the run"):
         standing.stand()
         recorder = Recorder(logdir, interval_s)

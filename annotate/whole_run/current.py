@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Final
 
 from annotate.ending import at_end
+from annotate.options import CaptureOptions
 from annotate.saying import guard, one_line, tell
 from annotate.whole_run.recorder import Recorder
+
+_WATCH: Final = "annotate.launch.watch"
+"""By its name: it records windows with what stands on this module."""
 
 _recorder: Recorder | None = None
 _ends_at_exit = False
@@ -30,6 +36,13 @@ def begin(recorder: Recorder) -> bool:
         _ends_at_exit = True
         at_end(end)
     return True
+
+
+def begin_beside(options: CaptureOptions) -> None:
+    """A capture begins: record the run as well where it asks for that, unless that is done already."""
+    if options.watch and _recorder is None:
+        with guard("annotate.profile does not record the whole run"):
+            import_module(_WATCH).record(options.logdir)
 
 
 def end() -> None:

@@ -18,6 +18,7 @@ from annotate.monitoring.next_calls import NextCall
 from annotate.saying import tell
 from annotate.trace_format import LoaderMetadata
 from annotate.whole_run.series import Event, RunEpoch, RunIterator, Series
+from annotate.workers import following
 from annotate.workers.batches import Iteration
 from annotate.workers.content import Place
 from annotate.workers.following import Missed
@@ -43,13 +44,15 @@ class RunFollower:
         """Of the iterator that is being made."""
 
     def tell_trouble(self) -> None:
-        """In the program's own thread: say why the recording has stopped, if it has."""
+        """In the program's own thread: say why the recording has stopped, if it has, and let go."""
         text, self.trouble = self.trouble, None
         if text is not None:
+            self.stop()
             tell(text)
 
     def stop(self) -> None:
-        """Let go of all iterators."""
+        """Let go of all loaders and iterators. Harmless when that is so."""
+        following.remove(self)
         next_calls.leave_next(self._leaves)
         next_calls.untime_classes()
         self.latest = None
@@ -89,6 +92,9 @@ class RunFollower:
 
     def wants(self, loader: Any) -> bool:
         self._epoch = None
+        if self.trouble is not None:
+            self.tell_trouble()
+            return False
         return not marked.is_skipped(loader)
 
     def place(self, loader: Any) -> Place:

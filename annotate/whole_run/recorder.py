@@ -73,7 +73,6 @@ class Recorder:
             return
         self._is_over = True
         with guard(_LOST):
-            following.remove(self.loaders)
             self.loaders.stop()
         if self.windows is not None:
             with guard(_LOST):
@@ -150,7 +149,6 @@ class Recorder:
             self._machine.close()
             self._file.close()
             self._scalars.close()
-            following.remove(self.loaders)
 
     def _write_waiting(self) -> None:
         for number in range(self._described, len(self.loaders.settings)):

@@ -12,8 +12,9 @@ from annotate.recording import sums, switch
 from annotate.saying import guard, report_error
 from annotate.whole_run.tally import Tally
 from annotate.whole_run.usual import Usual
-from annotate.workers import sums_content
+from annotate.workers import following, sums_content
 from annotate.workers.batches import Batch, Iteration
+from annotate.workers.standing import StandingWorkers
 from annotate.workers.transport import UNKNOWN, Facts, Payload
 
 _LOST: Final = "annotate.watch does not follow a DataLoader"
@@ -23,6 +24,13 @@ _GOLDEN: Final = 0.6180339887498949
 _BETWEEN_NS: Final = 2_000_000_000
 """Without workers: from one measured batch to the next, whose hooks have to go in and out."""
 _EPOCH_STALL_NS, _EPOCH_STALL_STEPS = 1_000_000_000, 20
+
+
+def _is_recorded() -> bool:
+    """Whether a capture is on or may begin within a wait: its hooks must not meet those of a measured batch."""
+    return switch.CAPTURING or any(
+        isinstance(follower, StandingWorkers) and follower.on_any_batch is not None for follower in following._followers
+    )
 
 
 class Event(NamedTuple):
@@ -65,6 +73,7 @@ class Series:
         self.tally = Tally()
         self.batches = 0
         """Handed out so far."""
+        self.drawn = 0
         self.epochs = 0
         self.pids: set[int] = set()
         """Workers that sent a batch since they were last taken."""
@@ -142,7 +151,8 @@ class RunEpoch:
             self.size = size
             return None
         self._sizes[batch.batch] = size
-        period, place = divmod(batch.batch, _EVERY)
+        period, place = divmod(self._series.drawn, _EVERY)
+        self._series.drawn += 1
         return sums_content.NAME if place == int((period + 1) * _GOLDEN % 1 * _EVERY) else None
 
     def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
@@ -188,7 +198,7 @@ class RunIterator:
         begin = clock()
         epoch = self.epoch
         ready = epoch.ready if epoch is not None and epoch.iteration.has_workers else -1
-        if epoch is not None and ready < 0 and begin >= self._measure_at and not switch.CAPTURING:
+        if epoch is not None and ready < 0 and begin >= self._measure_at and not _is_recorded():
             data = self._measured(epoch, iterator, method)
         else:
             data = method(iterator)

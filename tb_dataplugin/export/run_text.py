@@ -69,7 +69,7 @@ def _processes(summary: Summary) -> str:
     if summary.processes == 1:
         return ""
     killed = f", {summary.killed} of them killed" if summary.killed else ""
-    return f"{summary.processes} processes{killed}"
+    return f"{plural(summary.processes, 'process')}{killed}"
 
 
 def _epochs(summary: Summary) -> str:
