@@ -1,6 +1,6 @@
 """The file of a run: JSON, one fact a line, written with one call each, so that a kill cuts off the last line at most.
 
-Bounded: when it has reached its limit, neighbouring intervals are merged two by two, in a new file that takes its
+Bounded: when it has reached its limit, neighbouring intervals are merged, in a new file that takes its
 place. Events and captures are kept.
 """
 
@@ -18,6 +18,8 @@ SUFFIX: Final = ".watch.jsonl"
 VERSION: Final = 1
 LIMIT: Final = 4 << 20
 """Bytes."""
+_SLACK: Final = 1.05
+"""An interval may be a little longer than another."""
 _MOST_OTHERS: Final = 2000
 """Lines that are no intervals; later ones are left out."""
 
@@ -58,10 +60,12 @@ class RunFile:
     def _make_smaller(self) -> None:
         """Raises: OSError: the file is as it was, and may grow on."""
         facts = [json.loads(line) for line in self.path.read_bytes().splitlines()]
-        text, before = b"", len(facts) + 1
-        while len(facts) < before and (not text or len(text) > self._limit // 2):
-            before, facts = len(facts), _thinned(facts)
-            text = b"".join(map(_line, facts))
+        spans = [each["to"] - each["from"] for each in facts if each["kind"] == "interval"]
+        text, longest, enough = _text(facts), max(min(spans, default=0.0), 0.1), max(spans, default=0.0) * len(spans)
+        while len(text) > self._limit // 2 and longest < enough:
+            longest *= 2
+            facts = thinned(facts, longest)
+            text = _text(facts)
         part = self.path.with_suffix(".part")
         part.write_bytes(text)
         file = os.open(part, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
@@ -75,25 +79,20 @@ def _line(facts: Facts) -> bytes:
     return json.dumps(facts, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-def _thinned(lines: list[Facts]) -> list[Facts]:
-    """Neighbouring intervals merged; those of twice the length stay where they are, so that all become alike."""
-    intervals = [facts for facts in lines if facts["kind"] == "interval"]
-    longest = max((facts["to"] - facts["from"] for facts in intervals), default=0.0)
-    is_even = sum(facts["to"] - facts["from"] <= 0.75 * longest for facts in intervals) < 2
+def _text(lines: list[Facts]) -> bytes:
+    return b"".join(map(_line, lines))
+
+
+def thinned(lines: list[Facts], longest: float) -> list[Facts]:
+    """Neighbouring intervals merged while what comes of it is not longer than `longest` seconds."""
     kept: list[Facts] = []
-    open_one: Facts | None = None
+    at = -1
     for facts in lines:
-        if facts["kind"] != "interval" or (not is_even and facts["to"] - facts["from"] > 0.75 * longest):
+        if facts["kind"] != "interval":
             kept.append(facts)
-            continue
-        if open_one is None:
-            open_one = facts
-            kept.append(facts)
+        elif at >= 0 and facts["to"] - kept[at]["from"] <= longest * _SLACK:
+            kept[at] = merged(kept[at], facts)
         else:
-            kept[_place(kept, open_one)] = merged(open_one, facts)
-            open_one = None
+            at = len(kept)
+            kept.append(facts)
     return kept
-
-
-def _place(lines: list[Facts], facts: Facts) -> int:
-    return next(number for number in range(len(lines) - 1, -1, -1) if lines[number] is facts)
