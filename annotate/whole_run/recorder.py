@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -51,6 +52,8 @@ class Recorder:
         self._waiting: Final[deque[Facts]] = deque()
         """Lines that are to be written before the next interval."""
         self._events = 0
+        self._file: RunFile | None = None
+        self._scalars: EventFile | None = None
         self._described = 0
         self._wake: Final = threading.Event()
         self._is_over = False
@@ -58,22 +61,29 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="annotate: whole run", daemon=True)
 
     def begin(self) -> None:
-        """Raises: OSError: the folder cannot be written."""
-        self.logdir.mkdir(parents=True, exist_ok=True)
-        self._file = RunFile(self.logdir / f"{host_name()}_{os.getpid()}.{time.time_ns()}{SUFFIX}")
-        self._scalars = EventFile(self.logdir / _scalars_folder())
-        self._file.add(self._header())
-        self._machine.open()
-        following.add(self.loaders)
-        self._thread.start()
+        """Raises: OSError: the folder cannot be written. Whatever it raises, nothing is left open."""
+        try:
+            self.logdir.mkdir(parents=True, exist_ok=True)
+            self._file = RunFile(self.logdir / f"{host_name()}_{os.getpid()}.{time.time_ns()}{SUFFIX}")
+            self._scalars = EventFile(self.logdir / _scalars_folder())
+            self._add(self._header())
+            self._machine.open()
+            following.add(self.loaders)
+            self._thread.start()
+        except BaseException:
+            self._is_over = True
+            following.remove(self.loaders)
+            self._close()
+            raise
 
     def end(self) -> None:
         """Write what is left, and let go of everything. Harmless when that is so already."""
         if os.getpid() != self._pid or self._is_over:
             return
         self._is_over = True
-        with guard(_LOST):
-            self.loaders.stop()
+        for end in (partial(following.remove, self.loaders), self.loaders.stop):
+            with guard(_LOST):
+                end()
         if self.windows is not None:
             with guard(_LOST):
                 self.windows.end()
@@ -140,22 +150,30 @@ class Recorder:
                     self._write_interval()
             self._write_waiting()
             self._write_interval()
-            self._file.add({"kind": "end", "t": round(time.time(), 3)})
+            self._add({"kind": "end", "t": round(time.time(), 3)})
         except OSError as error:
             self.loaders.trouble = f"{_LOST}: cannot write to {self.logdir}: {one_line(error)}. The training goes on"
         except Exception as error:
             self.loaders.trouble = f"{_LOST}, and the training goes on. Internal error: {one_line(error)}"
         finally:
-            self._machine.close()
-            self._file.close()
-            self._scalars.close()
+            self._close()
+
+    def _add(self, facts: Facts) -> None:
+        if self._file is not None:
+            self._file.add(facts)
+
+    def _close(self) -> None:
+        self._machine.close()
+        for file in (self._file, self._scalars):
+            if file is not None:
+                file.close()
 
     def _write_waiting(self) -> None:
         for number in range(self._described, len(self.loaders.settings)):
-            self._file.add({"kind": "loader", "loader": number, **self.loaders.settings[number]})
+            self._add({"kind": "loader", "loader": number, **self.loaders.settings[number]})
             self._described += 1
         while self._waiting:
-            self._file.add(self._waiting.popleft())
+            self._add(self._waiting.popleft())
 
     def _write_interval(self) -> None:
         now = time.time()
@@ -165,7 +183,7 @@ class Recorder:
         machine = self._machine.read(time.perf_counter_ns())
         facts = [tally.facts(series.number) for series, tally in taken]
         span = {"from": round(self._from, 3), "to": round(now, 3)}
-        self._file.add({"kind": "interval", **span, "loaders": facts, "machine": machine})
+        self._add({"kind": "interval", **span, "loaders": facts, "machine": machine})
         self._write_scalars(now, taken, machine)
         self._from = now
 
@@ -178,12 +196,13 @@ class Recorder:
 
     def _write_scalars(self, now: float, taken: list[tuple[Series, Tally]], machine: Facts) -> None:
         main = max(self.loaders.all, key=lambda series: series.batches, default=None)
-        if main is None:
+        scalars = self._scalars
+        if main is None or scalars is None:
             return
         points = machine_values(machine)
         for series, tally in taken:
             points += values_of(tally, now - self._from, prefix_of(series.number, main.number))
-        self._scalars.add(now, main.batches, points)
+        scalars.add(now, main.batches, points)
 
 
 def _scalars_folder() -> str:

@@ -294,7 +294,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
         WATCH,
         (
             "whole_run.recorder:Recorder._header",
-            "whole_run.recorder:Recorder._run",
+            "whole_run.recorder:Recorder._write_interval",
             "whole_run.recorder:Recorder._write_waiting",
             "whole_run.follower:RunFollower.wants",
             "whole_run.follower:RunFollower.begun",
