@@ -70,6 +70,9 @@ def _timed_next(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
         calls = _calls.get(self)
         if calls is None:
             return method(self)
+        if len(calls) == 1:
+            (only,) = calls.values()
+            return only.next_of(self, method)
         call = method
         for each in calls.values():
             call = partial(each.next_of, method=call)
