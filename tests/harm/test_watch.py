@@ -8,10 +8,11 @@ from tests.harm.cells import Cell
 from tests.harm.lab import Lab
 
 CELLS = [
-    *(Cell("map", "none", ending=ending, marks="watch") for ending in ("normal", "interrupt")),
-    *(Cell("map_workers", "none", ending=ending, marks="watch") for ending in ("collate_raises", "terminate")),
-    *(Cell(loader, "none", marks="watch") for loader in ("map_spawn", "iterable_workers")),
-    *(Cell("map_workers", profilers, marks="watch") for profilers in ("monitor_and_ours",)),
+    Cell("map", "none", marks="watch"),
+    Cell("map", "none", ending="interrupt", marks="watch"),
+    Cell("map_workers", "none", ending="collate_raises", marks="watch"),
+    Cell("map_spawn", "none", marks="watch"),
+    Cell("map_workers", "monitor_and_ours", marks="watch"),
 ]
 
 
