@@ -9,6 +9,7 @@
     annotate.register_reader("mylib.read_blob")  every call of a function that reads
     annotate.auto()                              every DataLoader that is iterated from now on
     annotate.replay(loader, "runs/replay")       loads batches in this process, so that every stage shows
+    annotate.watch(loader, logdir="runs/exp1")   records the whole run, cheaply, and windows of what is unusual
     annotate.monitor(loader, every=10)           prints a line per so many batches, without a profiler
 
 Any torch.profiler of the program's own records what was annotated as well: the file that it exports has it, and
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from annotate.capture.standing import off as off
     from annotate.capture.steps import Steps as Steps
     from annotate.hooks.transforms import Compose as Compose
+    from annotate.launch.watch import watch as watch
     from annotate.marks import auto as auto
     from annotate.marks import collate as collate
     from annotate.marks import compose as compose
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Compose", "NoBatchError", "Profile", "Steps", "WorkerLimits", "auto", "collate", "compose", "dataset", "loader",
     "monitor", "off", "profile", "register_reader", "replay", "stage", "trace_handler",
+    "watch",
 ]  # fmt: skip
 
 _HOME: Final = {
@@ -67,6 +70,7 @@ _HOME: Final = {
     "replay": "capture.replaying",
     "stage": "marks",
     "trace_handler": "capture.handler",
+    "watch": "launch.watch",
 }
 """Public name -> the module that has it, imported when the name is first used."""
 
@@ -85,7 +89,9 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-if os.environ.get("ANNOTATE") and not os.environ.get("ANNOTATE_RUN"):  # record it into that folder, as `run` does
+if (os.environ.get("ANNOTATE") or os.environ.get("ANNOTATE_WATCH")) and not os.environ.get(
+    "ANNOTATE_RUN"
+):  # record it into that folder, as `run` does
     from annotate.launch.site import _annotate_watch
 
     _annotate_watch.install()

@@ -53,6 +53,8 @@ class CaptureOptions:
     """Between two samples of the host while a window is open; 0: none."""
     lines: bool = True
     """Sample the Python stacks of the training thread and of DataLoader workers while a window is open."""
+    watch: bool = False
+    """Record the whole run as well."""
     workers: WorkerLimits = field(default_factory=WorkerLimits)
 
     def __post_init__(self) -> None:
@@ -66,8 +68,9 @@ class CaptureOptions:
                 raise TypeError(f"{name} must be a whole number of {unit}{other}, not {value!r}")
             if value < 0:
                 raise ValueError(f"{name} must be 0 or more, not {value}")
-        if not isinstance(self.lines, bool):
-            raise TypeError(f"lines must be True or False, not {self.lines!r}")
+        for name in ("lines", "watch"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
         if self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
 

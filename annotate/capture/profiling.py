@@ -24,6 +24,7 @@ from annotate.saying import deliver, guard, has_reported, in_short, one_line, re
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 from annotate.trace_format import PipelineMetadata
+from annotate.whole_run import current as whole_run
 
 if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
@@ -41,6 +42,7 @@ def profile(
     repeat: int = 1,
     host_sample_ms: int = 100,
     lines: bool = True,
+    watch: bool = False,
     workers: WorkerLimits | None = None,
     **torch_profiler_keywords: Any,
 ) -> Profile:
@@ -61,6 +63,7 @@ def profile(
             while a window is open; 0: none, and none of what threads wait for. Linux only.
         lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
             while a window is open, so that the report names the lines that take the time. Linux only.
+        watch: from entering on also record the whole run, as `annotate.watch` does.
         workers: what each DataLoader worker may use while it records.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
@@ -83,6 +86,7 @@ def profile(
         repeat=repeat,
         host_sample_ms=host_sample_ms,
         lines=lines,
+        watch=watch,
         workers=workers or WorkerLimits(),
     )
     return Profile(options, **torch_profiler_keywords)
@@ -175,6 +179,7 @@ class Profile:
             self._torch.__enter__()
             self._entered = True
             self._follow_schedule()
+            whole_run.begin_beside(self.options)
             atexit.register(self._close_at_exit)
         except BaseException as error:
             self._stop()
@@ -247,11 +252,7 @@ class Profile:
         return error is self._users_error or came_by_a_signal(error)
 
     def step(self) -> None:
-        """Say that a training step has ended.
-
-        Raises:
-            RuntimeError: outside of the ``with`` block.
-        """
+        """Say that a training step has ended. Raises: RuntimeError: outside of the ``with`` block."""
         self._need_entered("step")
         if self.loops:
             self._say(

@@ -37,6 +37,7 @@ from annotate.recording.optimizer_steps import remove_hook
 from annotate.saying import guard, one_line, report_fault
 from annotate.signals import came_by_a_signal, undisturbed
 from annotate.trace import writer
+from annotate.whole_run import current as whole_run
 from annotate.workers import following, worker_side
 from annotate.workers.standing import StandingWorkers
 
@@ -356,6 +357,7 @@ def off() -> None:
     `auto` or `trace_handler` puts the hooks in again.
     """
     global _standing, _is_off
+    whole_run.end()
     guest.give_way("the program called annotate.off")
     ours, _standing, _is_off = _standing, None, True
     marked.follow_marked_only()

@@ -10,11 +10,14 @@ from annotate.launch.notes import Notes
 from annotate.launch.order import Order, read_order
 from annotate.launch.recording import Recording
 from annotate.launch.standby import Standby
+from annotate.launch.watch import watch_by_environment
 from annotate.saying import guard
 
 
 def begin() -> None:
     """As `annotate.auto`, and a recording that opens by itself. Never raises."""
+    with guard("annotate.watch does not record the run"):
+        watch_by_environment()
     with guard("annotate does not record this program"):
         order = read_order(os.environ)
         if order is not None:

@@ -27,7 +27,7 @@ HEADER: Final = (
 )
 
 _GOLDEN: Final = 0.6180339887498949
-_one_at_a_time: Final = threading.Lock()
+one_at_a_time: Final = threading.Lock()
 _NOT_MEASURED: Final = "annotate.monitor does not measure a batch"
 
 
@@ -153,7 +153,7 @@ class WatchedEpoch:
             ready = facts.finished
             if get_ident() == self.asked_by:  # it may have lain in the queue, ready
                 ready = max(ready, self.asked)
-            self._measured[batch.batch] = measured, max(0, (batch.arrived or ready) - ready)
+            self._measured[batch.batch] = measured.kinds, max(0, (batch.arrived or ready) - ready)
 
     def consumed(self, batch: Batch) -> None:
         if batch.batch in self.firsts:
@@ -201,11 +201,11 @@ class Watch:
         if epoch is not None and epoch.iteration.has_workers:
             epoch.asked, epoch.asked_by = begin, get_ident()
             data = method(iterator)
-        elif epoch is not None and self._is_turn() and _one_at_a_time.acquire(blocking=False):
+        elif epoch is not None and self._is_turn() and one_at_a_time.acquire(blocking=False):
             try:
                 data = self._measured(epoch, iterator, method)
             finally:
-                _one_at_a_time.release()
+                one_at_a_time.release()
         else:
             data = method(iterator)
         with guard("annotate.monitor lost a line"):

@@ -12,8 +12,8 @@ import contextlib
 import os
 import sys
 import weakref
-from collections.abc import Callable, Generator
-from functools import partial, wraps
+from collections.abc import Generator
+from functools import partial
 from itertools import count
 from typing import IO, Any, Final, TypeVar
 
@@ -23,8 +23,9 @@ from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers.registered import all_registered
-from annotate.hooks.stand_ins import set_class, timed_subclass
+from annotate.monitoring import next_calls
 from annotate.monitoring.lines import Lines, Watch, WatchedEpoch, print_line
+from annotate.monitoring.next_calls import NextCall
 from annotate.needs_torch import need_torch
 from annotate.recording import sums, switch
 from annotate.saying import guard, in_short
@@ -88,7 +89,7 @@ def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
             following.remove(known)
             known.stop()
         if not _monitors:
-            _patches.undo()
+            next_calls.untime_classes()
         if every:
             _watch(loader, Monitor(loader, every, file, None if known is None else known.number))
     return loader
@@ -121,14 +122,16 @@ class Monitor(Lines):
         """Let go of all iterators. The loader must no longer be found by `_find`."""
         if self.at_its_end is not None:
             self.at_its_end.detach()
-        for iterator, watch in list(_watches.items()):
-            if watch.lines is self:
-                if watch.epoch is not None:
-                    with contextlib.suppress(ValueError):
-                        watch.epoch.iteration.listeners.remove(watch.epoch)
-                del _watches[iterator]
-                if type(iterator) in _bases:
-                    set_class(iterator, _bases[type(iterator)])
+        next_calls.leave_next(self._leaves)
+
+    def _leaves(self, call: NextCall) -> bool:
+        """Stop listening to the epoch of one of its iterators."""
+        if not isinstance(call, Watch) or call.lines is not self:
+            return False
+        if call.epoch is not None:
+            with contextlib.suppress(ValueError):
+                call.epoch.iteration.listeners.remove(call.epoch)
+        return True
 
     # As a follower of loaders:
 
@@ -156,7 +159,7 @@ class Monitor(Lines):
         watch = Watch(self, epoch, partial(measuring, loader.dataset), began)
         self.epochs += 1
         with contextlib.suppress(TypeError):  # of a class that cannot be watched: no lines
-            _time(iterator, watch)
+            next_calls.time_next(iterator, watch)
 
     def stray(self, facts: Facts, payload: Payload) -> None:
         pass
@@ -165,13 +168,6 @@ class Monitor(Lines):
 _numbers: Final = count()
 _monitors: Final[dict[int, Monitor]] = {}
 """By the id of the loader."""
-_watches: Final[weakref.WeakKeyDictionary[Any, Watch]] = weakref.WeakKeyDictionary()
-"""By iterator."""
-_OURS: Final = "_annotate_times_next"
-_patches: Final = Patches()
-"""Of the users' classes of iterators."""
-_timed: Final[dict[type, type]] = {}
-_bases: Final[dict[type, type]] = {}
 
 
 def _watch(loader: object, watching: Monitor) -> None:
@@ -220,38 +216,10 @@ def measuring(dataset: object) -> Generator[None, None, None]:
         patches.undo()
 
 
-def _time(iterator: Any, watch: Watch) -> None:
-    """Time ``next(iterator)``: torch's own iterators by a class of ours, users' in their class.
-
-    Raises:
-        TypeError: its class does not allow it.
-    """
-    kind = type(iterator)
-    if not kind.__module__.startswith("torch.utils.data"):
-        if "__next__" not in vars(kind) or not hasattr(vars(kind)["__next__"], _OURS):
-            _patches.set_attribute(kind, "__next__", _timed_next(kind.__next__))
-    elif kind not in _bases:
-        if kind not in _timed:
-            _timed[kind] = timed_subclass(kind, {"__next__": _timed_next(kind.__next__)})
-            _bases[_timed[kind]] = kind
-        set_class(iterator, _timed[kind])
-    _watches[iterator] = watch
-
-
-def _timed_next(method: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    @wraps(method)
-    def __next__(self: Any) -> Any:  # noqa: N807
-        watch = _watches.get(self)
-        return method(self) if watch is None else watch.next_of(self, method)
-
-    setattr(__next__, _OURS, True)
-    return __next__
-
-
 def _after_fork() -> None:
     """A forked child watches the loaders that it is asked to watch."""
     _monitors.clear()
-    _watches.clear()
+    next_calls.forget()
 
 
 if hasattr(os, "register_at_fork"):

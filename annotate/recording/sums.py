@@ -15,6 +15,10 @@ Sums = tuple[int, ...]
 """Nanoseconds of self time in each of `KINDS`, and in all the rest of the work on the batch."""
 
 
+_MOST_STAGES: Final = 32
+"""Of one batch that are kept by name, those that took longest."""
+_latest: dict[str, int] = {}
+
 _sums: Final[defaultdict[str, int]] = defaultdict(int)
 """Self time by marker name."""
 _inner = 0
@@ -91,11 +95,18 @@ def stop(total: int) -> Sums:
     Args:
         total: nanoseconds that the batch took in all.
     """
+    global _latest
     switch.set_recording(False)
+    _latest = {switch.HANDED_OUT.get(name, name): time for name, time in _sums.items()}
     by_kind = dict.fromkeys(KINDS, 0)
-    for name, time in _sums.items():
-        kind = switch.HANDED_OUT.get(name, name).partition("::")[0]
+    for name, time in _latest.items():
+        kind = name.partition("::")[0]
         if kind in by_kind:
             by_kind[kind] += time
     _sums.clear()
     return (*by_kind.values(), max(0, total - sum(by_kind.values())))
+
+
+def stages() -> dict[str, int]:
+    """Nanoseconds of self time by stage (``transform::RandomCrop``), of the batch that `stop` ended."""
+    return dict(sorted(_latest.items(), key=lambda item: -item[1])[:_MOST_STAGES])

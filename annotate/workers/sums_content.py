@@ -1,8 +1,8 @@
-"""Time by kind of stage, summed over one batch, as a content of those batches that a monitor asks about."""
+"""Time by kind of stage and by stage, summed over one batch: a content of those batches that somebody asks about."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from annotate.hooks import readers
 from annotate.hooks.patching import Patches
@@ -11,6 +11,13 @@ from annotate.saying import guard
 from annotate.workers.transport import Tag
 
 NAME: Final = "sums"
+
+
+class BatchSums(NamedTuple):
+    """Of one batch; nanoseconds of self time."""
+
+    kinds: sums.Sums
+    stages: dict[str, int]
 
 
 class SumsContent:
@@ -35,11 +42,11 @@ class SumsContent:
         if self._is_measuring:
             sums.start()
 
-    def finish(self, started: int, finished: int) -> sums.Sums | None:
+    def finish(self, started: int, finished: int) -> BatchSums | None:
         if not self._is_measuring:
             return None
         self._is_measuring = False
-        return sums.stop(finished - started)
+        return BatchSums(sums.stop(finished - started), sums.stages())
 
     def fail(self) -> None:
         if self._is_measuring:

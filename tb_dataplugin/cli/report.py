@@ -12,18 +12,23 @@ from tb_dataplugin.cli.inputs import (
     add_output_arguments,
     add_path_arguments,
     add_steps_argument,
+    is_folder,
     open_paths,
     options_of,
     write_text,
 )
 from tb_dataplugin.cli.terminal import complain
+from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
+from tb_dataplugin.reader.discovery import find_traces
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size, plural
+from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
 
 PAGE: Final = "tb-dataplugin-report"
 
@@ -46,10 +51,29 @@ class ReportCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_paths(arguments, options_of(arguments))
-        if kept:
-            _write(kept, arguments)
-        return status
+        runs, status = _runs(arguments)
+        try:
+            kept, status_of_traces = open_paths(arguments, options_of(arguments))
+        except NothingToReport:
+            if not runs:
+                raise
+            kept, status_of_traces = [], 0
+        if kept or runs:
+            _write(kept, runs, arguments)
+        return max(status, status_of_traces)
+
+
+def _runs(arguments: argparse.Namespace) -> tuple[list[Run], int]:
+    """The whole runs below the folders, for the text; a file that cannot be read costs a line and the exit status."""
+    if arguments.format != "text" or arguments.summary:
+        return [], 0
+    within = () if arguments.follow_links else None
+    folders = [path for path in arguments.paths if is_folder(path)]
+    files = [file for path in folders for file in find_traces(path, within=within, suffixes=(SUFFIX,))]
+    runs, errors = read_runs(files)
+    for error in errors:
+        complain(str(error))
+    return runs, max((error.exit_status for error in errors), default=0)
 
 
 def _free_file() -> Path:
@@ -58,7 +82,7 @@ def _free_file() -> Path:
     return next((path for name in names if not (path := Path(name)).exists()), Path(f"{PAGE}.html"))
 
 
-def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
+def _write(kept: list[KeptCapture], runs: list[Run], arguments: argparse.Namespace) -> None:
     report, output = as_report([capture.capture for capture in kept]), arguments.output
     if arguments.format == "html":
         title = shown(", ".join(map(str, arguments.paths)))
@@ -75,6 +99,8 @@ def _write(kept: list[KeptCapture], arguments: argparse.Namespace) -> None:
     style = style_for(sys.stdout) if output is None else PLAIN
     as_lines = partial(as_text, style=style, only_summary=arguments.summary)
     text = as_json(report, indent=2) if arguments.format == "json" else as_lines(report)
+    if runs:
+        text = f"{runs_text(runs, style)}\n{text}" if kept else runs_text(runs, style)
     write_text(text, output)
     if output is not None and output.is_file():
         complain(f"wrote {output}: {plural(len(kept), 'capture')}, {data_size(len(text.encode()))}")

@@ -57,12 +57,15 @@ def describe(path: Path, run: str, roots: Roots = ()) -> TraceFile:
 
 
 def find_traces(
-    root: Path, on_problem: Callable[[str], None] = lambda problem: None, within: Roots | None = None
+    root: Path,
+    on_problem: Callable[[str], None] = lambda problem: None,
+    within: Roots | None = None,
+    suffixes: tuple[str, ...] = TRACE_SUFFIXES,
 ) -> Iterator[TraceFile]:
     """Traces below `root`, in no particular order; folders that cannot be read go to `on_problem`, one line each.
 
     What links lead to must lie in `within` (None: as `roots_of` says): a file that does not is `refused`, a folder a
-    problem. Where it is empty, all links are followed.
+    problem. Where it is empty, all links are followed. `suffixes`: of the files that are looked for.
     """
     roots = roots_of((root,)) if within is None else within
 
@@ -81,7 +84,7 @@ def find_traces(
         for name in subfolders if roots else ():
             _check_folder(Path(folder, name), roots, on_problem)
         for name in files:
-            if name.endswith(TRACE_SUFFIXES) and not name.startswith("."):
+            if name.endswith(suffixes) and not name.startswith("."):
                 try:
                     yield describe(Path(folder, name), str(relative), roots)
                 except OSError as error:

@@ -32,6 +32,8 @@ STANDING_WORKERS: Final = Cell("map_workers", "user", marks="loader")
 AUTO: Final = Cell("map", "user", marks="auto")
 LAUNCHED: Final = Cell("map", "none", marks="run")
 LAUNCHED_BESIDE: Final = Cell("map", "user", marks="run")
+WATCH: Final = Cell("map", "none", marks="watch")
+WATCHED_WORKERS: Final = Cell("map_workers", "none", marks="watch")
 MONITOR: Final = Cell("map", "monitor", marks="steps")
 MONITORED_WORKERS: Final = Cell("map_workers", "monitor", marks="steps")
 
@@ -278,7 +280,7 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "monitoring.monitor:Monitor.stop",
             "monitoring.monitor:_find",
             "workers.following:_install",
-            "monitoring.monitor:_time",
+            "monitoring.next_calls:time_next",
             "monitoring.monitor:measuring",
             "monitoring.lines:Lines.add",
             "monitoring.lines:Lines.format",
@@ -287,6 +289,25 @@ _WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "monitoring.lines:Watch._note",
             "recording.sums:start",
             "recording.sums:stop",
+        ),
+    ),
+    "watch": (
+        WATCH,
+        (
+            "whole_run.recorder:Recorder._header",
+            "whole_run.recorder:Recorder._write_interval",
+            "whole_run.follower:RunFollower.wants",
+            "whole_run.follower:RunFollower.stop",
+            "whole_run.series:RunIterator._came",
+            "whole_run.machine:Machine.open",
+            "whole_run.run_file:RunFile.add",
+        ),
+    ),
+    "watch with workers": (
+        WATCHED_WORKERS,
+        (
+            "whole_run.follower:RunFollower.place",
+            "whole_run.series:RunEpoch.arrived",
         ),
     ),
     "monitor with workers": (

@@ -72,6 +72,8 @@ class With:
             loader.collate_fn = annotate.collate(loader.collate_fn)
         if self._annotated.marks == "auto":
             annotate.auto()
+        if self._annotated.marks == "watch" and annotate.watch(loader, self._logdir, interval_s=0.1) is not loader:
+            self._log("another loader")
         if self._annotated.marks == "run":
             self._launch()
         if self._annotated.marks == "loader" and annotate.loader(loader) is not loader:

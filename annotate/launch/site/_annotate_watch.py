@@ -30,8 +30,8 @@ _absent = object()
 
 
 def install() -> None:
-    """Begin to watch, where `tb-dataplugin run` or ANNOTATE asks for it."""
-    if os.environ.get(FOLDER) or os.environ.get("ANNOTATE"):
+    """Begin to watch, where `tb-dataplugin run`, ANNOTATE or ANNOTATE_WATCH asks for it."""
+    if any(os.environ.get(name) for name in (FOLDER, "ANNOTATE", "ANNOTATE_WATCH")):
         leave_mark("python")
         loaded = sys.modules.get(_WATCHED)
         if loaded is not None and hasattr(loaded, "DataLoader"):

@@ -1,0 +1,132 @@
+"""Finds the loaders of a run as they are iterated; a `following.Follower`."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import Any, Final
+
+from annotate.hooks import marked
+from annotate.hooks.loaders import describe
+from annotate.hooks.readers.registered import all_registered
+from annotate.monitoring import next_calls
+from annotate.monitoring.monitor import measuring
+from annotate.monitoring.next_calls import NextCall
+from annotate.saying import tell
+from annotate.trace_format import LoaderMetadata
+from annotate.whole_run.series import Event, RunEpoch, RunIterator, Series
+from annotate.workers import following
+from annotate.workers.batches import Iteration
+from annotate.workers.content import Place
+from annotate.workers.following import Missed
+from annotate.workers.transport import Facts, Payload
+
+_MOST_LOADERS: Final = 64
+"""That have lines of their own; a program that makes a loader for each epoch goes on with the last."""
+
+
+class RunFollower:
+    """All loaders of a run."""
+
+    def __init__(self, happened: Callable[[Event], None]) -> None:
+        self.latest: object = None
+        self.trouble: str | None = None
+        """Why nothing is recorded any more, until the user has been told."""
+        self.all: Final[list[Series]] = []
+        self.settings: Final[list[LoaderMetadata]] = []
+        """By number, as they were at the first ``iter(loader)``."""
+        self.happened: Final = happened
+        self._known: Final[weakref.WeakKeyDictionary[Any, Series]] = weakref.WeakKeyDictionary()
+        self._epoch: RunEpoch | None = None
+        """Of the iterator that is being made."""
+
+    def tell_trouble(self) -> None:
+        """In the program's own thread: say why the recording has stopped, if it has, and let go."""
+        text, self.trouble = self.trouble, None
+        if text is not None:
+            self.stop()
+            tell(text)
+
+    def stop(self) -> None:
+        """Let go of all loaders and iterators. Harmless when that is so."""
+        following.remove(self)
+        next_calls.leave_next(self._leaves)
+        next_calls.untime_classes()
+        self.latest = None
+
+    def _leaves(self, call: NextCall) -> bool:
+        if not isinstance(call, RunIterator) or call.series.owner is not self:
+            return False
+        if call.epoch is not None:
+            with suppress(ValueError):
+                call.epoch.iteration.listeners.remove(call.epoch)
+        return True
+
+    def _series_of(self, loader: Any) -> Series:
+        known = self._known.get(loader)
+        if known is not None:
+            return known
+        settings = describe(loader)
+        series = self._gone_and_alike(settings)
+        if series is None and len(self.all) >= _MOST_LOADERS:
+            series = self.all[-1]
+        if series is None:
+            series = Series(len(self.all), self, settings.get("batch_size", 1), _length_of(loader))
+            self.settings.append(settings)
+            self.all.append(series)
+        self._known[loader] = series
+        return series
+
+    def _gone_and_alike(self, settings: LoaderMetadata) -> Series | None:
+        """Of a program that makes its loaders anew for each epoch."""
+        alive = {series.number for series in self._known.values()}
+        for series, facts in zip(self.all, self.settings, strict=True):
+            if facts == settings and series.number not in alive:
+                return series
+        return None
+
+    # As a follower of loaders:
+
+    def wants(self, loader: Any) -> bool:
+        self._epoch = None
+        if self.trouble is not None:
+            self.tell_trouble()
+            return False
+        return not marked.is_skipped(loader)
+
+    def place(self, loader: Any) -> Place:
+        return Place(os.getpid(), self._series_of(loader).number, readers=all_registered())
+
+    def accepts(self, loader: Any, place: Place | None) -> bool:
+        return True
+
+    def missed(self, loader: Any, why: Missed) -> None:
+        """Its steps and data wait are known all the same."""
+
+    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> RunEpoch:
+        if not iteration.has_workers and iteration.iterable:
+            hooks.enter_context(measuring(loader.dataset))
+        self._epoch = RunEpoch(self._series_of(loader), iteration)
+        return self._epoch
+
+    def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
+        epoch, self._epoch = self._epoch, None
+        series = self._series_of(loader)
+        call = RunIterator(series, epoch, partial(measuring, loader.dataset), began)
+        series.epochs += 1
+        with suppress(TypeError):  # of a class that cannot be watched
+            next_calls.time_next(iterator, call)
+
+    def stray(self, facts: Facts, payload: Payload) -> None:
+        pass
+
+
+def _length_of(loader: Any) -> int | None:
+    """Batches of an epoch; not asked of iterable datasets, since torch warns later when the answer was wrong."""
+    if hasattr(type(loader.dataset), "__len__") and hasattr(type(loader.dataset), "__getitem__"):
+        with suppress(Exception):  # code of the user's
+            return len(loader)
+    return None

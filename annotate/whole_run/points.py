@@ -1,0 +1,65 @@
+"""What of an interval TensorBoard's Scalars and Histograms show: tags, and their values."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from annotate.whole_run.scalars import histogram, scalar
+from annotate.whole_run.tally import Facts, Tally
+
+_PREFIX: Final = "data_pipeline"
+_STAGES: Final = 12
+"""Those that took longest."""
+_OF_THE_MACHINE: Final = {
+    "rss_bytes": ("memory/training_process_GB", 1e9),
+    "workers_rss_bytes": ("memory/workers_GB", 1e9),
+    "shm_bytes": ("memory/shm_GB", 1e9),
+    "device_memory_bytes": ("memory/device_GB", 1e9),
+    "cpu_percent": ("cpu_percent", 1.0),
+    "device_percent": ("device_percent", 1.0),
+    "rchar_per_s": ("read_MB_per_s", 1e6),
+    "read_bytes_per_s": ("read_from_disk_MB_per_s", 1e6),
+    "gc_share": ("garbage_collector_share", 1.0),
+}
+"""Name in the file -> tag, and what it is divided by."""
+
+
+def values_of(tally: Tally, seconds: float, prefix: str = _PREFIX) -> list[bytes]:
+    """Of one loader."""
+    found: dict[str, float] = {}
+    if tally.steps and tally.step_ns:
+        found["data_wait_share"] = tally.wait_ns / tally.step_ns
+        found["step_time_ms"] = tally.step_ns / tally.steps / 1e6
+        found["data_wait_ms"] = tally.wait_ns / tally.steps / 1e6
+        found["longest_step_ms"] = tally.longest_step_ns / 1e6
+    if tally.samples and seconds:
+        found["samples_per_s"] = tally.samples / seconds
+    if tally.epochs:
+        found["first_wait_s"] = tally.first_wait_ns / tally.epochs / 1e9
+    if tally.asked:
+        found["ready_batches"] = tally.ready / tally.asked
+    if tally.build_ns + tally.starved_ns:
+        found["build_time_ms"] = tally.build_ns / tally.built / 1e6
+        found["worker_busy_share"] = tally.build_ns / (tally.build_ns + tally.starved_ns)
+    if tally.serialised:
+        found["serialise_ms"] = tally.serialise_ns / tally.serialised / 1e6
+    for name, time in sorted(tally.stage_ns.items(), key=lambda item: -item[1])[:_STAGES]:
+        found[f"stage_ms/{name}"] = time / tally.measured / 1e6
+    points = [scalar(f"{prefix}/{name}", value) for name, value in found.items()]
+    if tally.steps:
+        points.append(histogram(f"{prefix}/step_times_ms", tally.step_times))
+        points.append(histogram(f"{prefix}/data_waits_ms", tally.wait_times))
+    return points
+
+
+def machine_values(machine: Facts) -> list[bytes]:
+    return [
+        scalar(f"{_PREFIX}/{tag}", machine[name] / unit)
+        for name, (tag, unit) in _OF_THE_MACHINE.items()
+        if name in machine
+    ]
+
+
+def prefix_of(loader: int, main: int) -> str:
+    """Tags of the loader that most batches came from are plain; the others carry their number."""
+    return _PREFIX if loader == main else f"{_PREFIX}_loader_{loader}"

@@ -1,0 +1,216 @@
+"""The recorder of a run: takes what its loaders have come to, each interval, and writes it from a thread of its own."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+from annotate.host.facts import describe_host, describe_versions, host_name
+from annotate.saying import guard, one_line
+from annotate.whole_run.follower import RunFollower
+from annotate.whole_run.machine import Machine
+from annotate.whole_run.points import machine_values, prefix_of, values_of
+from annotate.whole_run.run_file import SUFFIX, VERSION, RunFile
+from annotate.whole_run.scalars import EventFile
+from annotate.whole_run.series import Event, Series
+from annotate.whole_run.tally import Facts, Tally
+from annotate.workers import following
+
+INTERVAL_S: Final = 10.0
+_MOST_PIDS: Final = 4096
+_PATIENCE_S: Final = 2.0
+"""For the thread, when the run ends: a file system may hang."""
+_LOST: Final = "annotate.watch has stopped recording the run"
+
+
+class Windows(Protocol):
+    """Who records a window when something has happened."""
+
+    def happened(self, number: int, event: Event) -> None:
+        """In the training thread, between two batches."""
+
+    def end(self) -> None:
+        """The run is over. Harmless when nothing is recorded."""
+
+
+class Recorder:
+    """One run of this process, into one folder."""
+
+    def __init__(self, logdir: Path, interval_s: float = INTERVAL_S) -> None:
+        self.logdir: Final = logdir
+        self.interval_s: Final = interval_s
+        self.windows: Windows | None = None
+        self.loaders: Final = RunFollower(self._happened)
+        self._pid = os.getpid()
+        self._pids: dict[int, None] = {}
+        self._machine: Final = Machine(lambda: list(self._pids))
+        self._waiting: Final[deque[Facts]] = deque()
+        """Lines that are to be written before the next interval."""
+        self._events = 0
+        self._file: RunFile | None = None
+        self._scalars: EventFile | None = None
+        self._described = 0
+        self._wake: Final = threading.Event()
+        self._is_over = False
+        self._from = time.time()
+        self._thread = threading.Thread(target=self._run, name="annotate: whole run", daemon=True)
+
+    def begin(self) -> None:
+        """Raises: OSError: the folder cannot be written. Whatever it raises, nothing is left open."""
+        try:
+            self.logdir.mkdir(parents=True, exist_ok=True)
+            self._file = RunFile(self.logdir / f"{host_name()}_{os.getpid()}.{time.time_ns()}{SUFFIX}")
+            self._scalars = EventFile(self.logdir / _scalars_folder())
+            self._add(self._header())
+            self._machine.open()
+            following.add(self.loaders)
+            self._thread.start()
+        except BaseException:
+            self._is_over = True
+            following.remove(self.loaders)
+            self._close()
+            raise
+
+    def end(self) -> None:
+        """Write what is left, and let go of everything. Harmless when that is so already."""
+        if os.getpid() != self._pid or self._is_over:
+            return
+        self._is_over = True
+        for end in (partial(following.remove, self.loaders), self.loaders.stop):
+            with guard(_LOST):
+                end()
+        if self.windows is not None:
+            with guard(_LOST):
+                self.windows.end()
+        self._wake.set()
+        if self._thread.ident is not None:
+            self._thread.join(_PATIENCE_S)
+        self.loaders.tell_trouble()
+
+    def note(self, facts: Facts) -> None:
+        """Write a line soon; from any thread."""
+        self._waiting.append({"kind": facts["kind"], "t": round(time.time(), 3), **facts})
+        self._wake.set()
+
+    def forget(self) -> None:
+        """This process was forked from the one that records."""
+        self._is_over = True
+
+    def _header(self) -> Facts:
+        return {
+            "kind": "run",
+            "t": round(self._from, 3),
+            "version": VERSION,
+            "host": host_name(),
+            "pid": self._pid,
+            "rank": _number("RANK"),
+            "world_size": _number("WORLD_SIZE"),
+            "interval_s": self.interval_s,
+            "machine": describe_host(),
+            "versions": describe_versions(),
+        }
+
+    def _happened(self, event: Event) -> None:
+        """A loop has left its usual range, or is in it again."""
+        if event.change != "usual":
+            self._events += 1
+        self.note(
+            {
+                "kind": "event",
+                "number": self._events,
+                "change": event.change,
+                "what": event.what,
+                "loader": event.loader,
+                "epoch": event.epoch,
+                "batch": event.batch,
+                "took_us": round(event.took / 1000, 1),
+                "usual_us": round(event.usual / 1000, 1),
+            }
+        )
+        if self.windows is not None and event.change != "usual":
+            self.windows.happened(self._events, event)
+
+    # In the recorder's thread:
+
+    def _run(self) -> None:
+        try:
+            due = time.monotonic() + self.interval_s
+            self._machine.read(time.perf_counter_ns())
+            while not self._is_over:
+                self._wake.wait(max(0.0, due - time.monotonic()))
+                self._wake.clear()
+                self._write_waiting()
+                if time.monotonic() >= due:
+                    due = max(due + self.interval_s, time.monotonic())
+                    self._write_interval()
+            self._write_waiting()
+            self._write_interval()
+            self._add({"kind": "end", "t": round(time.time(), 3)})
+        except OSError as error:
+            self.loaders.trouble = f"{_LOST}: cannot write to {self.logdir}: {one_line(error)}. The training goes on"
+        except Exception as error:
+            self.loaders.trouble = f"{_LOST}, and the training goes on. Internal error: {one_line(error)}"
+        finally:
+            self._close()
+
+    def _add(self, facts: Facts) -> None:
+        if self._file is not None:
+            self._file.add(facts)
+
+    def _close(self) -> None:
+        self._machine.close()
+        for file in (self._file, self._scalars):
+            if file is not None:
+                file.close()
+
+    def _write_waiting(self) -> None:
+        for number in range(self._described, len(self.loaders.settings)):
+            self._add({"kind": "loader", "loader": number, **self.loaders.settings[number]})
+            self._described += 1
+        while self._waiting:
+            self._add(self._waiting.popleft())
+
+    def _write_interval(self) -> None:
+        now = time.time()
+        taken = [(series, series.take()) for series in list(self.loaders.all)]
+        taken = [(series, tally) for series, tally in taken if not tally.is_empty]
+        self._look_at_workers([series for series, _ in taken])
+        machine = self._machine.read(time.perf_counter_ns())
+        facts = [tally.facts(series.number) for series, tally in taken]
+        span = {"from": round(self._from, 3), "to": round(now, 3)}
+        self._add({"kind": "interval", **span, "loaders": facts, "machine": machine})
+        self._write_scalars(now, taken, machine)
+        self._from = now
+
+    def _look_at_workers(self, used: list[Series]) -> None:
+        for series in used:
+            pids, series.pids = series.pids, set()
+            self._pids.update(dict.fromkeys(sorted(pids)))
+        there = [pid for pid in self._pids if Path(f"/proc/{pid}").exists()][-_MOST_PIDS:]
+        self._pids = dict.fromkeys(there)
+
+    def _write_scalars(self, now: float, taken: list[tuple[Series, Tally]], machine: Facts) -> None:
+        main = max(self.loaders.all, key=lambda series: series.batches, default=None)
+        scalars = self._scalars
+        if main is None or scalars is None:
+            return
+        points = machine_values(machine)
+        for series, tally in taken:
+            points += values_of(tally, now - self._from, prefix_of(series.number, main.number))
+        scalars.add(now, main.batches, points)
+
+
+def _scalars_folder() -> str:
+    rank = _number("RANK")
+    return f"data_pipeline_rank{rank}" if rank else "data_pipeline"
+
+
+def _number(variable: str) -> int | None:
+    """Of a launcher's variable."""
+    text = os.environ.get(variable, "")
+    return int(text) if text.isdecimal() else None

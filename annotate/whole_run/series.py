@@ -1,0 +1,259 @@
+"""What a run's recorder sees of one loader: each ``next()``, and each batch on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from time import perf_counter_ns as clock
+from typing import Any, Final, NamedTuple, Protocol
+
+from annotate.monitoring.lines import one_at_a_time
+from annotate.recording import sums, switch
+from annotate.saying import guard, report_error
+from annotate.whole_run.tally import Tally
+from annotate.whole_run.usual import Usual
+from annotate.workers import following, sums_content
+from annotate.workers.batches import Batch, Iteration
+from annotate.workers.standing import StandingWorkers
+from annotate.workers.transport import UNKNOWN, Facts, Payload
+
+_LOST: Final = "annotate.watch does not follow a DataLoader"
+_EVERY: Final = 10
+"""Of so many batches of a loader with workers, one has its stages measured."""
+_GOLDEN: Final = 0.6180339887498949
+_BETWEEN_NS: Final = 2_000_000_000
+"""Without workers: from one measured batch to the next, whose hooks have to go in and out."""
+_EPOCH_STALL_NS, _EPOCH_STALL_STEPS = 1_000_000_000, 20
+
+
+def _is_recorded() -> bool:
+    """Whether a capture is on or may begin within a wait: its hooks must not meet those of a measured batch."""
+    return switch.CAPTURING or any(
+        isinstance(follower, StandingWorkers) and follower.on_any_batch is not None for follower in following._followers
+    )
+
+
+class Event(NamedTuple):
+    """Step time or data wait has left its usual range, or is in it again; times in nanoseconds."""
+
+    change: str
+    """stall | slow | usual"""
+    what: str
+    """data wait | step time | first batch"""
+    loader: int
+    epoch: int
+    batch: int
+    took: int
+    usual: float
+    length: int | None = None
+    """Batches of an epoch, where it is known."""
+
+
+class Owner(Protocol):
+    """Of all loaders of a run."""
+
+    latest: object
+    """The iterator whose batch came last, of any loader."""
+
+    trouble: str | None
+
+    @property
+    def happened(self) -> Callable[[Event], None]: ...
+    def tell_trouble(self) -> None: ...
+
+
+class Series:
+    """One loader, over all its epochs."""
+
+    def __init__(self, number: int, owner: Owner, batch_size: int, length: int | None) -> None:
+        self.number: Final = number
+        self.owner: Final = owner
+        self.batch_size: Final = batch_size
+        self.length: Final = length
+        self.tally = Tally()
+        self.batches = 0
+        """Handed out so far."""
+        self.drawn = 0
+        self.epochs = 0
+        self.pids: set[int] = set()
+        """Workers that sent a batch since they were last taken."""
+        self._wait: Final = Usual()
+        self._step: Final = Usual()
+        self._finished: Final[dict[int, int]] = {}
+        """pid -> when that worker finished its latest batch."""
+
+    def take(self) -> Tally:
+        """What has come together since this was last called."""
+        taken, self.tally = self.tally, Tally()
+        return taken
+
+    def stepped(self, epoch: int, batch: int, step: int, wait: int) -> None:
+        """A step has ended that nothing disturbed."""
+        self.tally.add_step(step, wait)
+        usual_step = self._step.range
+        change = self._wait.add(wait, 0.0 if usual_step is None else usual_step.usual)
+        change_of_step = self._step.add(step)
+        if change is not None:
+            self._happened(change, "data wait", epoch, batch, wait, self._wait)
+        elif change_of_step is not None and not self._wait.is_slow:
+            self._happened(change_of_step, "step time", epoch, batch, step, self._step)
+
+    def first_came(self, epoch: int, wait: int) -> None:
+        """The first batch of an epoch."""
+        self.tally.epochs += 1
+        self.tally.first_wait_ns += wait
+        known = self._step.range
+        if epoch and known is not None and wait > max(_EPOCH_STALL_NS, _EPOCH_STALL_STEPS * known.usual):
+            self._happened("stall", "first batch", epoch, 0, wait, self._step)
+
+    def _happened(self, change: str, what: str, epoch: int, batch: int, took: int, usual: Usual) -> None:
+        self.tally.stalls += change == "stall"
+        middle = 0.0 if usual.range is None else usual.range.usual
+        self.owner.happened(Event(change, what, self.number, epoch, batch, took, middle, self.length))
+
+    def built(self, facts: Facts) -> None:
+        """A worker's batch has come in; perhaps in torch's pinning thread."""
+        tally, before = self.tally, self._finished.get(facts.pid)
+        self.pids.add(facts.pid)
+        if facts.started:
+            tally.built += 1
+            tally.build_ns += facts.finished - facts.started
+            if before is not None:
+                tally.starved_ns += max(0, facts.started - before)
+        self._finished[facts.pid] = facts.finished
+        while len(self._finished) > 1024:
+            del self._finished[next(iter(self._finished))]
+
+    def measured(self, stages: dict[str, int]) -> None:
+        tally = self.tally
+        tally.measured += 1
+        for name, time in stages.items():
+            tally.stage_ns[name] += time
+
+
+class RunEpoch:
+    """One epoch of a series, as it listens to its batches; a `batches.Listener`."""
+
+    def __init__(self, series: Series, iteration: Iteration) -> None:
+        self.iteration: Final = iteration
+        self.is_measured = False
+        """Without workers: this moment."""
+        self.size = 0
+        """Of the batch that was handed out last, in samples."""
+        self.ready = 0
+        """Batches that have arrived, or whose worker finished them, and that were not handed out."""
+        self._series: Final = series
+        self._sizes: Final[dict[int, int]] = {}
+
+    def drawn(self, batch: Batch, indices: object) -> str | None:
+        size = len(indices) if isinstance(indices, (list, tuple)) else self._series.batch_size
+        if not self.iteration.has_workers:
+            self.size = size
+            return None
+        self._sizes[batch.batch] = size
+        period, place = divmod(self._series.drawn, _EVERY)
+        self._series.drawn += 1
+        return sums_content.NAME if place == int((period + 1) * _GOLDEN % 1 * _EVERY) else None
+
+    def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
+        self.ready += 1
+        series = self._series
+        series.built(facts)
+        measured = payload.get(sums_content.NAME)
+        if measured is not None:
+            series.measured(measured.stages)
+        if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
+            series.tally.serialised += 1
+            series.tally.serialise_ns += facts.serialised - facts.serialise
+            series.tally.deserialise_ns += max(0, (batch.arrived or 0) - facts.deserialise)
+
+    def consumed(self, batch: Batch) -> None:
+        self.ready -= 1
+        self.size = self._sizes.pop(batch.batch, self._series.batch_size)
+
+
+class RunIterator:
+    """One iterator of a series: stands around its ``next()``."""
+
+    def __init__(
+        self, series: Series, epoch: RunEpoch | None, hooks: Callable[[], AbstractContextManager[object]], began: int
+    ) -> None:
+        """
+        Args:
+            epoch: None where its batches cannot be followed.
+            hooks: everything that a measured batch needs in this process.
+            began: when the making of the iterator began.
+        """
+        self.series: Final = series
+        self.epoch: Final = epoch
+        self._hooks: Final = hooks
+        self._began: Final = began
+        self._number: Final = series.epochs
+        self._batches = 0
+        self._previous = 0
+        """When its last batch was handed out; 0: the time since then says nothing."""
+        self._measure_at = began
+
+    def next_of(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
+        begin = clock()
+        epoch = self.epoch
+        ready = epoch.ready if epoch is not None and epoch.iteration.has_workers else -1
+        if epoch is not None and ready < 0 and begin >= self._measure_at and not _is_recorded():
+            data = self._measured(epoch, iterator, method)
+        else:
+            data = method(iterator)
+        try:
+            self._came(begin, clock(), ready)
+        except Exception as error:  # a fault of ours costs a record, never a batch
+            report_error(_LOST, error)
+        return data
+
+    def _came(self, begin: int, now: int, ready: int) -> None:
+        series, owner, batch = self.series, self.series.owner, self._batches
+        tally, previous = series.tally, self._previous
+        series.batches += 1
+        self._batches += 1
+        tally.samples += series.batch_size if self.epoch is None else self.epoch.size
+        if ready >= 0:
+            tally.asked += 1
+            tally.ready += ready
+        if owner.trouble is not None:
+            owner.tell_trouble()
+        is_alone = owner.latest is self and not switch.CAPTURING
+        owner.latest = self
+        self._previous = 0 if switch.CAPTURING else now
+        if not batch and not switch.CAPTURING:
+            series.first_came(self._number, now - self._began)
+        elif previous and is_alone:
+            series.stepped(self._number, batch, now - previous, now - begin)
+        else:
+            tally.unused_steps += 1
+
+    def _measured(self, epoch: RunEpoch, iterator: Any, method: Callable[[Any], Any]) -> Any:
+        """The next batch, made in this thread."""
+        if not one_at_a_time.acquire(blocking=False):
+            return method(iterator)
+        hooks = ExitStack()
+        try:
+            with guard(_LOST):
+                hooks.enter_context(self._hooks())
+                sums.start()
+                epoch.is_measured = True
+            begin = clock()
+            try:
+                return method(iterator)
+            finally:
+                self._note(epoch, hooks, clock() - begin)
+        finally:
+            one_at_a_time.release()
+
+    def _note(self, epoch: RunEpoch, hooks: ExitStack, took: int) -> None:
+        was_measured, epoch.is_measured = epoch.is_measured, False
+        with guard(_LOST):
+            sums.stop(took)
+        with guard(_LOST):
+            hooks.close()
+        self._measure_at = clock() + _BETWEEN_NS
+        if was_measured:
+            with guard(_LOST):
+                self.series.measured(sums.stages())

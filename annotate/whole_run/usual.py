@@ -1,0 +1,111 @@
+"""The usual range of a loop's step time and data wait, and when they leave it.
+
+Robust: the range is about the median of the latest steps, as wide as their median absolute deviation says. What is
+outside of it is not taken for usual, until it has gone on for so long that it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from statistics import median
+from typing import Final, Literal, NamedTuple
+
+KEPT: Final = 200
+"""Steps that the range is made of."""
+FEWEST: Final = 50
+_EACH: Final = 50
+"""Steps between two looks at the range: a median of 200 takes 30 us."""
+_RECENT: Final = 20
+_SLOW_FROM, _SLOW_UNTIL = 14, 6
+"""Of `_RECENT` steps that are above the range: from so many on the loop is slow, until so few."""
+_NEW_USUAL: Final = 400
+"""Steps after which slow is what is usual."""
+_SIGMA: Final = 1.4826
+_SLOW_SIGMAS, _SLOW_SHARE, _SLOW_NS = 4, 0.5, 2_000_000
+_STALL_SIGMAS, _STALL_TIMES, _STALL_NS = 20, 5, 250_000_000
+
+Change = Literal["stall", "slow", "usual"]
+"""One step took very long; most of the latest steps are above the range; they no longer are."""
+
+
+class Range(NamedTuple):
+    """Nanoseconds."""
+
+    usual: float
+    slow: float
+    """Above it, a step is slow."""
+    stall: float
+    """Above it, one step is an event of its own."""
+
+
+class Usual:
+    """Of one quantity."""
+
+    def __init__(self) -> None:
+        self.range: Range | None = None
+        """None: not known yet."""
+        self.is_slow = False
+        self._values: Final[deque[int]] = deque(maxlen=KEPT)
+        self._above: Final[deque[bool]] = deque(maxlen=_RECENT)
+        self._count = 0
+        """Of those, above the range."""
+        self._since_look = 0
+        self._slow_steps = 0
+
+    def add(self, value: int, scale: float = 0.0) -> Change | None:
+        """A step has ended.
+
+        Args:
+            value: nanoseconds.
+            scale: what a change is measured by besides the value's own median: a data wait, by the step time.
+        """
+        known = self.range
+        if known is None:
+            self._learn(value, scale)
+            return None
+        is_above = value > known.slow
+        self._count += is_above - (self._above[0] if len(self._above) == _RECENT else False)
+        self._above.append(is_above)
+        if not self.is_slow and not is_above:
+            self._learn(value, scale)
+        change = self._change()
+        if change is None and value > known.stall and not self.is_slow:
+            return "stall"
+        return change
+
+    def _change(self) -> Change | None:
+        above = self._count
+        if not self.is_slow and above >= _SLOW_FROM:
+            self.is_slow, self._slow_steps = True, 0
+            return "slow"
+        if self.is_slow:
+            self._slow_steps += 1
+            is_new_usual = self._slow_steps >= _NEW_USUAL
+            if above <= _SLOW_UNTIL or is_new_usual:
+                self._begin_again(is_new_usual)
+                return "usual"
+        return None
+
+    def _begin_again(self, forgets: bool) -> None:
+        self.is_slow = False
+        self._above.clear()
+        self._count = 0
+        if forgets:
+            self._values.clear()
+            self.range = None
+
+    def _learn(self, value: int, scale: float) -> None:
+        self._values.append(value)
+        self._since_look += 1
+        if self._since_look >= _EACH and len(self._values) >= FEWEST:
+            self._since_look = 0
+            self.range = range_of(list(self._values), scale)
+
+
+def range_of(values: list[int], scale: float = 0.0) -> Range:
+    """The usual range of some values, see `Usual.add`."""
+    middle = float(median(values))
+    sigma = _SIGMA * median(abs(value - middle) for value in values)
+    by = max(middle, scale)
+    slow = middle + max(_SLOW_SIGMAS * sigma, _SLOW_SHARE * by, _SLOW_NS)
+    return Range(middle, slow, middle + max(_STALL_SIGMAS * sigma, _STALL_TIMES * by, _STALL_NS))

@@ -1,0 +1,106 @@
+"""A whole run in a few lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Final
+
+from tb_dataplugin.export.terminal import PLAIN, Style
+from tb_dataplugin.export.width import as_wide_as, columns
+from tb_dataplugin.shown import shown
+from tb_dataplugin.units import data_size, duration, percent, plural, significant
+from tb_dataplugin.watchfile.reading import Run
+from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
+
+_STAGES: Final = 4
+_HAPPENINGS: Final = 10
+
+
+def runs_text(runs: list[Run], style: Style = PLAIN) -> str:
+    """All runs, one below the other; empty for none."""
+    with as_wide_as(style.width):
+        lines = [line for run in runs for line in (*_run(run, style), "")]
+        lines = [part for line in lines for part in _wrapped(line)]
+    return style.legible("\n".join(lines))
+
+
+def _wrapped(line: str) -> list[str]:
+    """Under the notes of a line of numbers, or under an event."""
+    indent = " " * (24 if line[2:3].islower() and line.startswith("  ") else 4)
+    return textwrap.wrap(line, columns(), subsequent_indent=indent, break_on_hyphens=False) or [""]
+
+
+def _run(run: Run, style: Style) -> Iterator[str]:
+    rank = "" if run.rank is None else f" · rank {run.rank}"
+    yield style.bold(shown(f"Whole run {run.folder}{rank}"))
+    summary = summary_of(run)
+    if summary is None:
+        yield "  no step was recorded"
+        return
+    yield _line("run", duration(summary.seconds * 1e6), plural(summary.steps, "step"), _processes(summary))
+    longest = f"longest {duration(summary.longest_us)}"
+    yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
+    yield _line("data wait", percent(summary.wait_share), f"of the step time{_epochs(summary)}")
+    yield _line("samples/s", significant(summary.samples_per_s))
+    if summary.busy_share is not None:
+        ready = "" if summary.ready is None else f"{significant(summary.ready)} batches ready on average"
+        yield _line("DataLoader workers", percent(summary.busy_share), "busy", ready)
+    if summary.stages:
+        slowest = ", ".join(f"{shown(name)} {duration(time)}" for name, time in summary.stages[:_STAGES])
+        yield f"  {'stages per batch':<22}{slowest}"
+    for growth in summary.growth:
+        yield f"  {'memory grows':<22}{_growth(growth)}"
+    for happening in summary.happenings[:_HAPPENINGS]:
+        yield f"  {_happening(happening)}"
+    left = len(summary.happenings) - _HAPPENINGS
+    if left > 0:
+        yield f"  and {plural(left, 'later event')}"
+    if summary.bad_lines:
+        yield f"  {plural(summary.bad_lines, 'line')} of its files could not be read"
+
+
+def _line(name: str, value: str, *notes: str) -> str:
+    return f"  {name:<22}{value:>10}   {', '.join(filter(None, notes))}".rstrip()
+
+
+def _processes(summary: Summary) -> str:
+    if summary.processes == 1:
+        return ""
+    killed = f", {summary.killed} of them killed" if summary.killed else ""
+    return f"{plural(summary.processes, 'process')}{killed}"
+
+
+def _epochs(summary: Summary) -> str:
+    if not summary.epochs:
+        return ""
+    first = duration(summary.first_wait_us / summary.epochs)
+    return f"; first batches (epochs begun: {summary.epochs}) took {first} on average"
+
+
+def _growth(growth: Growth) -> str:
+    each = ""
+    if growth.epochs > 1:
+        each = f", about {data_size((growth.after - growth.before) / growth.epochs)} per epoch"
+    return f"{growth.what}: from {data_size(growth.before)} to {data_size(growth.after)}{each}"
+
+
+def _happening(happening: Happening) -> str:
+    event = happening.event
+    when = datetime.fromtimestamp(happening.time, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    place = f"epoch {event.epoch}, batch {event.batch}"
+    usual = f"{shown(event.what)} {duration(event.took_us)}, usually {duration(event.usual_us)}"
+    if event.change == "slow":
+        lasted = "" if happening.until is None else f" for {duration(1e6 * max(0.0, happening.until - happening.time))}"
+        usual = f"slow{lasted}: {usual}"
+    return f"{when} (after {duration(happening.after_s * 1e6)}), {place}: {usual}{_capture(happening)}"
+
+
+def _capture(happening: Happening) -> str:
+    capture = happening.capture
+    if capture is None:
+        return ""
+    if capture.capture:
+        return f"; recorded in {shown(capture.capture)}"
+    return f"; not recorded: {shown(capture.missed)}"

@@ -1,0 +1,96 @@
+"""The lines of a run's file (``docs/watch.md``), checked as they are decoded."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e18)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
+Moment = Annotated[float, msgspec.Meta(ge=0, le=2**36)]
+"""Seconds since 1970."""
+Name = Annotated[str, msgspec.Meta(max_length=4096)]
+Bucket = Annotated[str, msgspec.Meta(pattern=r"^\d{1,3}$")]
+
+
+class RunLine(msgspec.Struct, frozen=True, tag_field="kind", tag="run"):
+    """The first of a file: one process."""
+
+    t: Moment
+    version: Count
+    host: Name = ""
+    pid: Count = 0
+    rank: Count | None = None
+    world_size: Count | None = None
+
+
+class LoaderLine(msgspec.Struct, frozen=True, tag_field="kind", tag="loader"):
+    loader: Count
+    dataset: Name = ""
+    num_workers: Count = 0
+
+
+class LoaderNumbers(msgspec.Struct, frozen=True):
+    """Of one loader in one interval, as annotate's `Tally.facts` has them; times in microseconds."""
+
+    loader: Count
+    steps: Count = 0
+    samples: Count = 0
+    epochs: Count = 0
+    step_us: Amount = 0
+    wait_us: Amount = 0
+    first_wait_us: Amount = 0
+    longest_step_us: Amount = 0
+    longest_wait_us: Amount = 0
+    ready: Amount = 0
+    asked: Count = 0
+    built: Count = 0
+    build_us: Amount = 0
+    starved_us: Amount = 0
+    measured: Count = 0
+    stage_us: dict[Name, Amount] = {}
+    step_times: dict[Bucket, Count] = {}
+    wait_times: dict[Bucket, Count] = {}
+
+
+class IntervalLine(
+    msgspec.Struct, frozen=True, tag_field="kind", tag="interval", rename={"begin": "from", "end": "to"}
+):
+    begin: Moment
+    end: Moment
+    loaders: list[LoaderNumbers] = []
+    machine: dict[Name, Amount] = {}
+
+
+class EventLine(msgspec.Struct, frozen=True, tag_field="kind", tag="event"):
+    """Step time or data wait left its usual range (stall, slow), or was in it again (usual)."""
+
+    t: Moment
+    number: Count
+    change: Name
+    what: Name
+    loader: Count = 0
+    epoch: Count = 0
+    batch: Count = 0
+    took_us: Amount = 0
+    usual_us: Amount = 0
+
+
+class CaptureLine(msgspec.Struct, frozen=True, tag_field="kind", tag="capture"):
+    """What was recorded of an event: a file, or why there is none."""
+
+    t: Moment
+    event: Count
+    capture: Name = ""
+    missed: Name = ""
+
+
+class EndLine(msgspec.Struct, frozen=True, tag_field="kind", tag="end"):
+    t: Moment
+
+
+Line = RunLine | LoaderLine | IntervalLine | EventLine | CaptureLine | EndLine
+
+decode = msgspec.json.Decoder(Line).decode
+"""One line. Raises msgspec.MsgspecError."""

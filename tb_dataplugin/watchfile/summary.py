@@ -1,0 +1,202 @@
+"""What a whole run comes to: its steps, its stalls with what was recorded of them, and memory that grows."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Final
+
+from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.reading import Part, Run
+
+_PER_OCTAVE: Final = 4
+"""Buckets of a histogram while the time doubles, as in annotate's `tally`."""
+_QUARTERS: Final = 4
+_FEWEST_INTERVALS: Final = 12
+_GROWTH_BYTES, _GROWTH_SHARE = 64e6, 0.1
+"""Memory that grew by less, from the first quarter of a process to its last, is not named."""
+MEMORY: Final = {
+    "rss_bytes": "training process",
+    "workers_rss_bytes": "DataLoader workers",
+    "shm_bytes": "/dev/shm",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """A stall, or a time in which the loop was slow."""
+
+    time: float
+    """Seconds since 1970."""
+    after_s: float
+    """Since the run began."""
+    event: EventLine
+    until: float | None
+    """When a slow time was over; None: it was not, or the event is a single step."""
+    capture: CaptureLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Memory that was higher in each quarter of a process's life than in the one before."""
+
+    what: str
+    before: float
+    after: float
+    """Bytes, the medians of the first and the last quarter."""
+    epochs: int
+    """That began meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Of the loader that most steps were made with; times in microseconds."""
+
+    seconds: float
+    """From its beginning to its last interval, over all processes."""
+    processes: int
+    killed: int
+    """Processes before the last one that did not come to their end."""
+    steps: int
+    step_us: float
+    p95_us: float
+    longest_us: float
+    wait_share: float
+    samples_per_s: float
+    epochs: int
+    first_wait_us: float
+    ready: float | None
+    busy_share: float | None
+    stages: tuple[tuple[str, float], ...]
+    """Stage and microseconds for each batch, the slowest first."""
+    happenings: tuple[Happening, ...]
+    growth: tuple[Growth, ...]
+    bad_lines: int
+
+
+def summary_of(run: Run) -> Summary | None:
+    """None: it made no step."""
+    numbers = [each for part in run.parts for each in _main_numbers(part)]
+    steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
+    if not steps or not time:
+        return None
+    asked, built = sum(each.asked for each in numbers), sum(each.build_us + each.starved_us for each in numbers)
+    begin = run.parts[0].head.t
+    return Summary(
+        seconds=max((interval.end for interval in run.intervals), default=begin) - begin,
+        processes=len(run.parts),
+        killed=sum(not part.has_ended for part in run.parts[:-1]),
+        steps=steps,
+        step_us=time / steps,
+        p95_us=min(percentile(_total(each.step_times for each in numbers), 0.95), _longest(numbers)),
+        longest_us=_longest(numbers),
+        wait_share=min(1.0, sum(each.wait_us for each in numbers) / time),
+        samples_per_s=_samples_per_s(run),
+        epochs=sum(each.epochs for each in numbers),
+        first_wait_us=sum(each.first_wait_us for each in numbers),
+        ready=sum(each.ready for each in numbers) / asked if asked else None,
+        busy_share=sum(each.build_us for each in numbers) / built if built and asked else None,
+        stages=_stages(numbers),
+        happenings=tuple(happening for part in run.parts for happening in happenings(part, begin)),
+        growth=tuple(growth for part in run.parts for growth in growing(part)),
+        bad_lines=sum(part.bad_lines for part in run.parts),
+    )
+
+
+def _main_numbers(part: Part) -> list[LoaderNumbers]:
+    """Of the loader with most steps."""
+    steps: Counter[int] = Counter()
+    for interval in part.intervals:
+        for each in interval.loaders:
+            steps[each.loader] += each.steps
+    main = max(steps, key=lambda loader: (steps[loader], -loader), default=0)
+    return [each for interval in part.intervals for each in interval.loaders if each.loader == main]
+
+
+def _samples_per_s(run: Run) -> float:
+    """In the intervals in which a loader gave batches, of all loaders."""
+    used = [interval for interval in run.intervals if any(each.samples for each in interval.loaders)]
+    seconds = sum(interval.end - interval.begin for interval in used)
+    samples = sum(each.samples for interval in used for each in interval.loaders)
+    return samples / seconds if seconds > 0 else 0.0
+
+
+def _longest(numbers: list[LoaderNumbers]) -> float:
+    return max((each.longest_step_us for each in numbers), default=0.0)
+
+
+def _stages(numbers: list[LoaderNumbers]) -> tuple[tuple[str, float], ...]:
+    measured = sum(each.measured for each in numbers)
+    total: defaultdict[str, float] = defaultdict(float)
+    for each in numbers:
+        for name, time in each.stage_us.items():
+            total[name] += time
+    ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))
+    return tuple((name, time / measured) for name, time in ordered) if measured else ()
+
+
+def _total(histograms: Iterable[dict[str, int]]) -> dict[int, int]:
+    total: Counter[int] = Counter()
+    for histogram in histograms:
+        for bucket, count in histogram.items():
+            total[int(bucket)] += count
+    return total
+
+
+def percentile(histogram: dict[int, int], share: float) -> float:
+    """Microseconds, within 9%: the middle of the bucket that it falls into. 0 for none."""
+    left = share * sum(histogram.values())
+    for bucket, count in sorted(histogram.items()):
+        left -= count
+        if left <= 0:
+            return float(2 ** ((bucket - 0.5) / _PER_OCTAVE))
+    return 0.0
+
+
+def happenings(part: Part, begin: float) -> list[Happening]:
+    """In the order in which they began."""
+    captures = {line.event: line for line in part.captures}
+    found: list[Happening] = []
+    for number, event in enumerate(part.events):
+        if event.change == "usual":
+            continue
+        until = None
+        if event.change == "slow":
+            until = next((later.t for later in part.events[number:] if _ends(event, later)), None)
+        found.append(Happening(event.t, max(0.0, event.t - begin), event, until, captures.get(event.number)))
+    return found
+
+
+def _ends(event: EventLine, later: EventLine) -> bool:
+    return later.change == "usual" and (later.what, later.loader) == (event.what, event.loader)
+
+
+def growing(part: Part) -> list[Growth]:
+    """By the medians of four quarters, so that a worker's short life or one interval decide nothing."""
+    found = []
+    for name, what in MEMORY.items():
+        known = [interval for interval in part.intervals if name in interval.machine]
+        if len(known) < _FEWEST_INTERVALS:
+            continue
+        quarters = [median(interval.machine[name] for interval in quarter) for quarter in _quarters(known)]
+        before, after = quarters[0], quarters[-1]
+        grows = all(earlier < later for earlier, later in pairwise(quarters))
+        if grows and after - before > max(_GROWTH_BYTES, _GROWTH_SHARE * before):
+            found.append(Growth(what, before, after, _epochs(known)))
+    return found
+
+
+def _quarters(known: list[IntervalLine]) -> list[list[IntervalLine]]:
+    edges = [round(len(known) * quarter / _QUARTERS) for quarter in range(_QUARTERS + 1)]
+    return [known[begin:end] for begin, end in pairwise(edges)]
+
+
+def _epochs(known: list[IntervalLine]) -> int:
+    by_loader: Counter[int] = Counter()
+    for interval in known:
+        for each in interval.loaders:
+            by_loader[each.loader] += each.epochs
+    return max(by_loader.values(), default=0)

@@ -1,0 +1,293 @@
+"""`annotate.watch`: what it sums up, when it calls a step unusual, and what it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+from torch.utils.data import DataLoader, Dataset
+
+import annotate
+from annotate.launch import on_alarm
+from annotate.launch.watch import watch_by_environment
+from annotate.monitoring import next_calls
+from annotate.whole_run import current
+from annotate.whole_run.points import values_of
+from annotate.whole_run.recorder import Recorder
+from annotate.whole_run.run_file import RunFile
+from annotate.whole_run.scalars import EventFile, crc32c
+from annotate.whole_run.series import Event
+from annotate.whole_run.tally import Tally, merged
+from annotate.whole_run.usual import Usual
+from annotate.workers import following
+
+MS = 1_000_000
+
+
+class Numbers(Dataset[torch.Tensor]):
+    def __len__(self) -> int:
+        return 24
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        with annotate.stage("read", "table"):
+            return torch.tensor([index])
+
+
+@pytest.fixture(autouse=True)
+def no_run_is_left() -> Iterator[None]:
+    yield
+    annotate.off()
+    assert current.current() is None
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    (path,) = folder.glob("*.watch.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def running() -> Recorder:
+    recorder = current.current()
+    assert recorder is not None
+    return recorder
+
+
+def test_two_intervals_merge_into_what_one_would_have_been() -> None:
+    numbers = random.Random(0)
+    tallies = Tally(), Tally(), Tally()
+    for turn in range(60):
+        step = numbers.randrange(1000, 10**9)
+        for tally in (tallies[0] if turn < 30 else tallies[1], tallies[2]):
+            tally.add_step(step, step // 3)
+            tally.samples += 4
+    made: list[dict[str, Any]] = [
+        {"kind": "interval", "from": begin, "to": end, "loaders": [tally.facts(0)], "machine": {}}
+        for tally, begin, end in zip(tallies, (0, 10, 0), (10, 20, 20), strict=True)
+    ]
+    first, second, both = made
+    found = merged(first, second)
+    assert (found["from"], found["to"]) == (0, 20)
+    for name, value in both["loaders"][0].items():
+        assert found["loaders"][0][name] == pytest.approx(value, abs=0.2)
+
+
+def steady(usual: Usual, steps: int, value: int = 20 * MS) -> list[str | None]:
+    return [usual.add(value + turn % 5 * 100_000) for turn in range(steps)]
+
+
+def test_a_steady_loop_is_usual() -> None:
+    assert set(steady(Usual(), 1000)) == {None}
+
+
+def test_one_very_long_step_is_a_stall_and_changes_nothing_else() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    assert usual.add(25_000 * MS) == "stall"
+    assert set(steady(usual, 200)) == {None}
+
+
+def test_slow_begins_when_most_steps_are_and_ends_when_few_are() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    changes = steady(usual, 60, 60 * MS) + steady(usual, 60)
+    assert [change for change in changes if change] == ["slow", "usual"]
+    assert usual.range is not None and usual.range.usual < 21 * MS, "what was slow was not learnt"
+
+
+def test_every_second_step_slow_does_not_make_events_come_and_go() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    assert {usual.add(60 * MS if turn % 2 else 20 * MS) for turn in range(300)} == {None}
+
+
+def test_slow_for_very_long_is_what_is_usual_then() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    assert [change for change in steady(usual, 1000, 60 * MS) if change] == ["slow", "usual"]
+    assert usual.range is not None and usual.range.usual > 59 * MS
+
+
+def test_the_file_of_a_long_run_stays_small_and_loses_no_step(tmp_path: Path) -> None:
+    file = RunFile(tmp_path / "run.watch.jsonl", limit=40_000)
+    file.add({"kind": "run", "t": 0, "version": 1})
+    tally = Tally()
+    tally.add_step(20 * MS, 5 * MS)
+    for number in range(2000):
+        if number % 500 == 7:
+            file.add({"kind": "event", "number": number, "t": number})
+        file.add({"kind": "interval", "from": number, "to": number + 1, "loaders": [tally.facts(0)], "machine": {}})
+    file.close()
+    assert file.path.stat().st_size <= 41_000
+    lines = [json.loads(line) for line in file.path.read_text().splitlines()]
+    intervals = [line for line in lines if line["kind"] == "interval"]
+    assert sum(line["loaders"][0]["steps"] for line in intervals) == 2000
+    assert sum(line["to"] - line["from"] for line in intervals) == 2000
+    assert sum(line["kind"] == "event" for line in lines) == 4
+    assert lines[0]["kind"] == "run"
+
+
+def test_tensorboard_reads_the_scalars_and_histograms(tmp_path: Path) -> None:
+    assert crc32c(b"123456789") == 0xE3069283, "the check value of RFC 3720"
+    tally = Tally()
+    for step in (10, 20, 30):
+        tally.add_step(step * MS, 5 * MS)
+    file = EventFile(tmp_path)
+    file.add(1000.5, 70_000, values_of(tally, 10.0))
+    file.close()
+    (path,) = tmp_path.iterdir()
+    _, event = EventFileLoader(str(path)).Load()
+    assert (event.wall_time, event.step) == (1000.5, 70_000)
+    values = {value.tag: value for value in event.summary.value}
+    assert values["data_pipeline/data_wait_share"].tensor.float_val[0] == pytest.approx(0.25)
+    assert values["data_pipeline/step_time_ms"].tensor.float_val[0] == pytest.approx(20)
+    assert "data_pipeline/step_times_ms" in values
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_are_as_without_it_and_the_file_tells_of_them(tmp_path: Path, workers: int) -> None:
+    def batches(loader: Any) -> list[list[int]]:
+        torch.manual_seed(3)
+        return [batch.flatten().tolist() for _ in range(2) for batch in loader]
+
+    loader = DataLoader(Numbers(), batch_size=4, num_workers=workers, shuffle=True)
+    plain = batches(loader)
+    state = torch.get_rng_state()
+    assert annotate.watch(loader, logdir=tmp_path) is loader
+    assert batches(loader) == plain
+    assert torch.equal(torch.get_rng_state(), state)
+    annotate.off()
+    lines = lines_of(tmp_path)
+    assert [line["kind"] for line in lines] == ["run", "loader", "interval", "end"]
+    (numbers,) = lines[2]["loaders"]
+    assert (numbers["steps"], numbers["samples"], numbers["epochs"]) == (10, 48, 2)
+    assert numbers["wait_us"] <= numbers["step_us"]
+    assert "read::table" in numbers["stage_us"]
+    assert lines[2]["machine"]["rss_bytes"] > 1e7
+    assert list(tmp_path.glob("data_pipeline/events.out.tfevents.*"))
+    assert not following._followers and not list(next_calls._calls)
+
+
+def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    loader = DataLoader(Numbers(), batch_size=4)
+    with pytest.warns(RuntimeWarning, match=r"annotate.watch does not record: cannot write") as warned:
+        annotate.watch(loader, logdir=tmp_path / "file" / "run")
+    assert len(warned) == 1
+    assert len(list(loader)) == 6
+
+
+def test_a_disk_that_is_full_later_is_one_warning_at_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = DataLoader(Numbers(), batch_size=4)
+    annotate.watch(loader, logdir=tmp_path)
+    recorder, batches = running(), iter(loader)
+    next(batches)
+
+    def full(self: RunFile, facts: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(RunFile, "add", full)
+    recorder.note({"kind": "event"})
+    recorder._thread.join(60)
+    with pytest.warns(RuntimeWarning, match="stopped recording the run: cannot write") as warned:
+        assert len(list(batches)) == 5
+        assert len(list(loader)) == 6
+    assert len(warned) == 1 and warned[0].filename == __file__
+
+
+def alarm(recorder: Recorder, what: str = "data wait", length: int | None = None) -> None:
+    recorder.loaders.happened(Event("slow", what, 0, 0, 9, 60 * MS, 20.0 * MS, length))
+
+
+def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=1)
+    annotate.watch(loader, logdir=tmp_path)
+    alarm(running())
+    for _ in loader:
+        pass
+    alarm(running())
+    annotate.off()
+    (trace,) = tmp_path.glob("*.pt.trace.json.gz")
+    first, second = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
+    assert (first["event"], first["capture"]) == (1, trace.name)
+    assert second["event"] == 2 and "less than 300 s ago" in second["missed"]
+
+
+def test_no_window_is_recorded_beside_the_programs_profiler(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=4)
+    annotate.watch(loader, logdir=tmp_path)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        alarm(running())
+        assert len(list(loader)) == 6
+    annotate.off()
+    (said,) = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
+    assert said["missed"] == "the program's own profiler was at work"
+    assert not list(tmp_path.glob("*.pt.trace.json.gz"))
+
+
+def test_a_window_that_waits_gives_way_to_the_programs_profiler(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=4)
+    annotate.watch(loader, logdir=tmp_path)
+    alarm(running())
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        assert len(list(loader)) == 6
+    assert profiler.events() is not None
+    annotate.off()
+    (said,) = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
+    assert said["missed"] == "the program's own profiler was at work"
+
+
+def test_a_slow_beginning_is_recorded_with_the_next_epochs(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=1)
+    annotate.watch(loader, logdir=tmp_path)
+    list(loader)
+    windows = running().windows
+    assert isinstance(windows, on_alarm.AlarmWindows)
+    alarm(running(), "first batch", 24)
+    assert windows._recording is not None
+    assert 0 < windows._recording._order.wait < 24  # type: ignore[operator]
+
+
+def test_a_capture_can_ask_for_the_run_as_well(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    with annotate.profile(tmp_path, wait=1, warmup=1, active=2, watch=True) as prof:
+        for _ in prof.steps(loader):
+            pass
+    annotate.off()
+    (interval,) = (line for line in lines_of(tmp_path) if line["kind"] == "interval")
+    assert interval["loaders"][0]["samples"] == 24
+    assert list(tmp_path.glob("*.pt.trace.json.gz"))
+
+
+def test_a_forked_child_writes_nothing(tmp_path: Path) -> None:
+    annotate.watch(DataLoader(Numbers()), logdir=tmp_path)
+    child = os.fork()
+    if not child:
+        os._exit(current.current() is not None)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_the_environment_asks_for_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANNOTATE_WATCH", str(tmp_path))
+    watch_by_environment()
+    assert running().logdir == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("keywords", "says"),
+    [
+        ({}, "needs a folder"),
+        ({"logdir": "x", "interval_s": 0}, "interval_s must be"),
+        ({"logdir": "x", "captures": -1}, "captures must be"),
+    ],
+)
+def test_wrong_arguments_are_refused(keywords: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        annotate.watch(DataLoader(Numbers()), **keywords)
+    with pytest.raises(TypeError, match=r"Did you mean annotate.watch\(logdir='runs'\)"):
+        annotate.watch("runs")

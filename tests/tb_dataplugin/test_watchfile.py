@@ -1,0 +1,143 @@
+"""Files of `annotate.watch`, read: restarts, cut-off lines, stalls and their captures, memory that grows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_dataplugin.cli import main
+from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.export.run_text import runs_text
+from tb_dataplugin.watchfile.reading import read_part, runs_of
+from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
+
+BEGIN = 1_700_000_000.0
+RUN = {"kind": "run", "t": BEGIN, "version": 1, "host": "node", "pid": 7, "rank": None}
+
+
+def interval(number: int, begin: float = BEGIN, **machine: float) -> dict[str, Any]:
+    numbers = {
+        "loader": 0, "steps": 100, "samples": 800, "epochs": 1, "step_us": 1e7, "wait_us": 2.5e6, "first_wait_us": 5e5,
+        "longest_step_us": 3e5, "step_times": {"66": 90, "73": 10}, "asked": 100, "ready": 150, "built": 100,
+        "build_us": 3e6, "starved_us": 1e6, "measured": 10, "stage_us": {"read::a": 1e4, "decode::b": 4e4},
+    }  # fmt: skip
+    at = begin + 10 * number
+    return {"kind": "interval", "from": at, "to": at + 10, "loaders": [numbers], "machine": machine}
+
+
+def event(number: int, change: str, after: float, what: str = "data wait") -> dict[str, Any]:
+    facts = {"loader": 0, "epoch": 2, "batch": 9, "took_us": 25e6, "usual_us": 2e4}
+    return {"kind": "event", "t": BEGIN + after, "number": number, "change": change, "what": what, **facts}
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def summary(*paths: Path) -> Summary:
+    (run,) = runs_of(map(read_part, paths))
+    found = summary_of(run)
+    assert found is not None
+    return found
+
+
+def test_the_numbers_of_a_run(tmp_path: Path) -> None:
+    found = summary(write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(6)), {"kind": "end", "t": BEGIN + 60}))
+    assert (found.seconds, found.steps, found.step_us, found.wait_share) == (60, 600, 1e5, 0.25)
+    assert (found.samples_per_s, found.epochs, found.first_wait_us) == (80, 6, 3e6)
+    assert (found.ready, found.busy_share) == (1.5, 0.75)
+    assert found.stages == (("decode::b", 4e3), ("read::a", 1e3))
+    assert found.p95_us == pytest.approx(2**18.25, rel=0.1)
+
+
+def test_a_percentile_is_read_from_a_histogram() -> None:
+    assert percentile({0: 1, 40: 98, 80: 1}, 0.5) == pytest.approx(2**9.875)
+    assert percentile({}, 0.5) == 0
+
+
+def test_a_line_that_a_kill_cut_off_costs_itself_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0), interval(1))
+    path.write_bytes(path.read_bytes()[:-30])
+    found = summary(path)
+    assert (found.steps, found.bad_lines) == (100, 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind":"interval","from":1,"to":NaN}',
+        '{"kind":"interval","from":-1,"to":2}',
+        '{"kind":"interval","from":1,"to":1e999}',
+        '{"kind":"interval","from":1,"to":2,"loaders":[{"loader":0,"step_us":"x"}]}',
+        '{"kind":"interval","from":1,"to":2,"loaders":[{"loader":0,"step_times":{"99999999":1}}]}',
+        '{"kind":"unheard of"}',
+        "[" * 100_000,
+    ],
+)
+def test_a_line_that_says_nonsense_costs_itself_alone(tmp_path: Path, line: str) -> None:
+    found = summary(write(tmp_path / "a.watch.jsonl", RUN, line, interval(0)))
+    assert (found.steps, found.bad_lines) == (100, 1)
+
+
+def test_restarts_are_one_run_in_the_order_of_time(tmp_path: Path) -> None:
+    later = write(tmp_path / "a.watch.jsonl", {**RUN, "t": BEGIN + 1000}, interval(0, BEGIN + 1000))
+    first = write(tmp_path / "b.watch.jsonl", RUN, interval(0))
+    found = summary(later, first)
+    assert (found.processes, found.killed, found.steps, found.seconds) == (2, 1, 200, 1010)
+
+
+def test_ranks_are_runs_of_their_own(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{rank}.watch.jsonl", {**RUN, "rank": rank}, interval(0)) for rank in (1, 0)]
+    assert [run.rank for run in runs_of(map(read_part, paths))] == [0, 1]
+
+
+def test_events_know_how_long_they_lasted_and_what_was_recorded(tmp_path: Path) -> None:
+    captures = (
+        {"kind": "capture", "t": BEGIN + 5, "event": 1, "capture": "x.pt.trace.json.gz"},
+        {"kind": "capture", "t": BEGIN + 6, "event": 2, "missed": "another window is being recorded"},
+    )
+    events = event(1, "slow", 4), event(2, "stall", 5, "step time"), event(2, "usual", 34)
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0), *events, *captures)
+    slow, stall = summary(path).happenings
+    assert slow.until == BEGIN + 34 and slow.capture is not None and slow.capture.capture == "x.pt.trace.json.gz"
+    assert stall.until is None and stall.after_s == 5
+    text = runs_text(runs_of([read_part(path)]))
+    assert "slow for 30.0 s: data wait 25.0 s, usually 20.0 ms; recorded in" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_memory_that_grows_is_named_and_memory_that_does_not_is_not(tmp_path: Path) -> None:
+    lines = [
+        interval(number, rss_bytes=2e9 + 5e7 * number, workers_rss_bytes=1e9 + 4e8 * (number % 2), shm_bytes=1e8)
+        for number in range(20)
+    ]
+    (growth,) = summary(write(tmp_path / "a.watch.jsonl", RUN, *lines)).growth
+    assert growth.what == "training process"
+    assert growth.after - growth.before == pytest.approx(15 * 5e7)
+    assert growth.epochs == 20
+
+
+def test_a_file_of_something_else_or_of_a_later_version_is_refused_in_one_line(tmp_path: Path) -> None:
+    for lines, says in (([{"kind": "end", "t": 1}], "does not begin"), ([{**RUN, "version": 2}], "later version")):
+        with pytest.raises(UnreadableTrace, match=says):
+            read_part(write(tmp_path / "a.watch.jsonl", *lines))
+
+
+def test_report_shows_a_run_that_has_no_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "a.watch.jsonl", RUN, interval(0))
+    assert main(["report", str(tmp_path)]) == 0
+    assert "Whole run" in capsys.readouterr().out
+    write(tmp_path / "b.watch.jsonl", "nothing")
+    assert main(["report", str(tmp_path)]) != 0
+    told = capsys.readouterr()
+    assert "b.watch.jsonl" in told.err and "Whole run" in told.out
+
+
+def test_a_name_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    line = interval(0)
+    line["loaders"][0]["stage_us"] = {"read::\x1b[2J": 1e4}
+    assert "\x1b" not in runs_text(runs_of([read_part(write(tmp_path / "a.watch.jsonl", RUN, line))]))
