@@ -9,6 +9,7 @@ from typing import Any, Final
 from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.ranks import OwnerRow, RankRow, RunOfRanks, clock_sentence, verdict_of
+from tb_dataplugin.ranks.clocks import Clock
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import TimeUnit, count, duration, in_unit, percent, plural, unit_for
 
@@ -111,15 +112,11 @@ def as_dict(run: RunOfRanks) -> dict[str, Any]:
         "collectives": {"count": run.collectives, "matched_by": run.joined_by},
         "ranks": [_rank_dict(row) for row in run.rows],
         "owners": [_owner_dict(row) for row in run.owners],
-        "clocks": [
-            {"rank": clock.rank, "ahead_us": clock.ahead_ns / 1e3, "error_us": clock.error_ns / 1e3, "applied": clock.is_applied}
-            for clock in run.clocks
-            if clock.is_known
-        ],
+        "clocks": [_clock_dict(clock) for clock in run.clocks if clock.is_known],
         "waste": [{"kind": waste.kind, "share": waste.share, "sentence": waste.sentence} for waste in run.waste],
         "missing_ranks": list(run.missing),
         "notes": list(run.notes),
-    }  # fmt: skip
+    }
 
 
 def _rank_dict(row: RankRow) -> dict[str, Any]:
@@ -132,6 +129,11 @@ def _rank_dict(row: RankRow) -> dict[str, Any]:
         **{name: value for name, value in known.items() if value is not None},
         "inherited_us": row.inherited_us,
     }
+
+
+def _clock_dict(clock: Clock) -> dict[str, Any]:
+    times = {"ahead_us": clock.ahead_ns / 1e3, "error_us": clock.error_ns / 1e3}
+    return {"rank": clock.rank, **times, "applied": clock.is_applied}
 
 
 def _owner_dict(row: OwnerRow) -> dict[str, Any]:

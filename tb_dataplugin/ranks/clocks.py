@@ -1,4 +1,4 @@
-"""How far the clocks of the ranks' machines are apart, by the collectives that nobody can leave before all have come."""
+"""How far the clocks of ranks are apart, by the collectives that nobody can leave before all have come."""
 
 from __future__ import annotations
 
@@ -41,13 +41,11 @@ def find_clocks(tables: Sequence[RankTable], joined: Joined) -> tuple[Clock, ...
     clocks = {0: Clock(tables[0].rank, 0, 0)}
     waiting = list(range(1, len(tables)))
     while waiting:
-        found = next(
-            ((number, clock) for number in waiting if (clock := _against(tables, joined, clocks, number))), None
-        )
-        if found is None:
+        found = {number: clock for number in waiting if (clock := _against(tables, joined, clocks, number))}
+        if not found:
             break
-        clocks[found[0]] = found[1]
-        waiting.remove(found[0])
+        clocks |= found
+        waiting = [number for number in waiting if number not in found]
     clocks |= {number: Clock(tables[number].rank, 0, 0, is_known=False) for number in waiting}
     return tuple(clocks[number] for number in range(len(tables)))
 

@@ -1,8 +1,8 @@
 """The same collective on every rank: which rows of their tables belong together.
 
 By number and process group where torch writes them. Else by the step that called it, and its place among the step's
-collectives. Else by order alone: then the windows may begin at different collectives, and the shift is taken at which the ranks
-leave them most evenly together.
+collectives. Else by order alone: then the windows may begin at different collectives, and the shift is taken at which
+the ranks leave them most evenly together.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ FARTHEST_NS: Final = 10**18
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Collectives (columns) that all their ranks (rows) recorded, by when they ended. `row` is the row in the rank's own
-    table, `ABSENT` where the rank is not in that process group. Times in ns on one clock, the first rank's.
+    """Collectives (columns) that all their ranks (rows) recorded, by when they ended. `row` is the row in the rank's
+    own table, `ABSENT` where the rank is not in that process group. Times in ns on one clock, the first rank's.
     """
 
     by: Numbered
@@ -43,10 +43,11 @@ class Joined:
 
     @property
     def takes_part(self) -> npt.NDArray[np.bool_]:
-        return self.row != ABSENT
+        takes_part: npt.NDArray[np.bool_] = self.row != ABSENT
+        return takes_part
 
     def __len__(self) -> int:
-        return self.row.shape[1]
+        return int(self.row.shape[1])
 
 
 def join(tables: Sequence[RankTable]) -> Joined:
@@ -128,7 +129,7 @@ def _ranks_of(places: Sequence[dict[Hashable, int]]) -> dict[Hashable, frozenset
 
 
 def _all_there(tables: Sequence[RankTable], key: Hashable, ranks: frozenset[int], by: Numbered) -> bool:
-    """Whether all ranks of the key's process group that were captured have it; a group that is not said is all ranks."""
+    """Whether all captured ranks of the key's process group have it; a group that is not said is all ranks."""
     group = key[0] if isinstance(key, tuple) else ""
     if not group:
         return len(ranks) == len(tables)

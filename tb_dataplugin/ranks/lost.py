@@ -1,8 +1,8 @@
 """Who loses time in collectives, whose doing it is, and why that rank was late.
 
 A rank that has joined a collective loses the time until the last one comes: each moment of each rank counts once, for
-the collective that it joined first. It is owned by the rank that came last. Why it came last: what it did since all had left a
-collective together, and in excess of the other ranks' median.
+the collective that it joined first. It is owned by the rank that came last. Why it came last: what it did since all had
+left a collective together, and in excess of the other ranks' median.
 """
 
 from __future__ import annotations

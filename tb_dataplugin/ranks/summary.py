@@ -22,7 +22,7 @@ LEAST_LOST: Final = 0.005
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """Means per step, and what the rank lost to others in the whole of the common time. `steps`: how many were joined."""
+    """Means per step, and what the rank lost to others in the whole of the common time. `steps`: how many there are."""
 
     rank: int
     host: str
@@ -35,8 +35,8 @@ class RankRow:
 
 @dataclass(frozen=True, slots=True)
 class OwnerRow:
-    """`cause`: a stage, ``host`` or ``compute``. `times_others`: how much longer a span of that stage takes in this rank
-    than in the median of the others, None where it is not known.
+    """`cause`: a stage, ``host`` or ``compute``. `times_others`: how much longer a span of that stage takes in this
+    rank than in the median of the others, None where it is not known.
     """
 
     rank: int
@@ -49,8 +49,8 @@ class OwnerRow:
 
 @dataclass(frozen=True, slots=True)
 class RunOfRanks:
-    """`whole_us`: rank time, the common stretch times the ranks. `missing`: ranks without a capture. `notes`: what could
-    not be known, in sentences. `joined_by`: what tells one collective from another.
+    """`whole_us`: rank time, the common stretch times the ranks. `missing`: ranks without a capture. `notes`: what
+    could not be known, in sentences. `joined_by`: what tells one collective from another.
     """
 
     name: str
@@ -119,25 +119,17 @@ def _mean_us(values: Int64Array) -> float | None:
 
 
 def _owners(tables: Sequence[RankTable], lost: LostTime, patterns: Sequence[Pattern]) -> tuple[OwnerRow, ...]:
-    return tuple(
-        OwnerRow(
-            tables[owner].rank,
-            tables[owner].host,
-            cause,
-            ns / 1e3,
-            patterns[owner],
-            _times_others(tables, owner, cause),
-        )
-        for (owner, cause), ns in lost.by_owner().items()
-        if ns
-    )
+    rows = []
+    for (owner, cause), ns in lost.by_owner().items():
+        own, times = tables[owner], _times_others(tables, owner, cause)
+        rows.append(OwnerRow(own.rank, own.host, cause, ns / 1e3, patterns[owner], times))
+    return tuple(rows)
 
 
 def _times_others(tables: Sequence[RankTable], owner: int, stage: str) -> float | None:
     own = tables[owner].stage_mean_ns.get(stage)
-    others = [
-        table.stage_mean_ns[stage] for table in tables if stage in table.stage_mean_ns and table is not tables[owner]
-    ]
+    means = [table.stage_mean_ns.get(stage) for table in tables]
+    others = [mean for number, mean in enumerate(means) if mean is not None and number != owner]
     usual = float(np.median(others)) if others else 0.0
     return own / usual if own and usual else None
 

@@ -32,9 +32,9 @@ NO_INT64: Final[Int64Array] = np.zeros(0, dtype=np.int64)
 class RankTable:
     """One rank's capture. Times in ns on the trace's clock; `origin_unix_ns` is that clock's 0 on its machine's.
 
-    `spent_at_arrival`, `spent_at_end`: per collective (rows) and part (columns, named by `parts`), how much of the part's
-    time lies before its arrival and before its end: differences say what a stretch between collectives went to. Parts
-    are the data wait by stage, and computing; what is in none of them is the host's own time.
+    `spent_at_arrival`, `spent_at_end`: per collective (rows) and part (columns, named by `parts`), how much of the
+    part's time lies before its arrival and before its end: differences say what a stretch between collectives went to.
+    Parts are the data wait by stage, and computing; what is in none of them is the host's own time.
     `stage_mean_ns`: mean time of a span, by stage name.
     """
 

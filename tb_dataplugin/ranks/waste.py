@@ -52,8 +52,8 @@ def _across(tables: Sequence[RankTable]) -> Waste | None:
         return Waste("no_sharding", share, _unsharded(len(read), len(read[0]), epoch))
     if share >= SOME:
         sentence = (
-            f"{percent(share)} of the samples that {len(read)} ranks read in epoch {epoch} were read by another rank as "
-            "well: their samplers overlap; check num_replicas and rank of each DistributedSampler, and set_epoch."
+            f"{percent(share)} of the samples that {len(read)} ranks read in epoch {epoch} were read by another rank "
+            "as well: their samplers overlap; check num_replicas and rank of each DistributedSampler, and set_epoch."
         )
         return Waste("shared_samples", share, sentence)
     return None
@@ -61,9 +61,9 @@ def _across(tables: Sequence[RankTable]) -> Waste | None:
 
 def _unsharded(ranks: int, samples: int, epoch: int) -> str:
     return (
-        f"All {ranks} ranks read the same samples ({count(samples)} in epoch {epoch}, in the captured windows): the data "
-        f"is not sharded, and each epoch does {ranks} times the work; pass sampler=DistributedSampler(dataset) to the "
-        "DataLoader, and call its set_epoch."
+        f"All {ranks} ranks read the same samples ({count(samples)} in epoch {epoch}, in the captured windows): the "
+        f"data is not sharded, and each epoch does {ranks} times the work; pass sampler=DistributedSampler(dataset) to "
+        "the DataLoader, and call its set_epoch."
     )
 
 
@@ -89,6 +89,7 @@ def _within(table: RankTable) -> Waste | None:
         return None
     sentence = (
         f"Rank {table.rank} read {percent(share)} of its samples again in the same epoch "
-        f"({count(repeated)} of {plural(len(pairs), 'sample')}): its sampler draws with replacement, or repeats indices."
+        f"({count(repeated)} of {plural(len(pairs), 'sample')}): its sampler draws with replacement, or repeats "
+        "indices."
     )
     return Waste("repeated_samples", share, sentence)
