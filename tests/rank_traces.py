@@ -19,6 +19,9 @@ class Spent:
     """What a rank does in a step before it joins."""
 
     decode: float = 1_000
+    read: float = 0
+    samples: int = 1
+    in_time: bool = False  # another thread has read and decoded before
     compute: float = 2_000
     host: float = 500
 
@@ -57,10 +60,17 @@ def _builder(rank: int, ranks: int, host: str) -> TraceBuilder:
 
 def _work(builder: TraceBuilder, start: float, spent: Spent) -> float:
     """When it joins."""
-    if spent.decode:
-        builder.wait(start, spent.decode, "wait::DataLoader").stage("decode::jpeg", start, spent.decode)
-    builder.operator(start + spent.decode, spent.compute)
-    return start + spent.decode + spent.compute + spent.host
+    each = spent.read + spent.decode
+    waited = 0 if spent.in_time else each * spent.samples
+    if waited:
+        builder.wait(start, waited, "wait::DataLoader")
+    for number in range(spent.samples):
+        thread = 5 if spent.in_time else 1
+        if spent.read:
+            builder.stage("read::file", start + number * each, spent.read, tid=thread)
+        builder.stage("decode::jpeg", start + number * each + spent.read, spent.decode, tid=thread)
+    builder.operator(start + waited, spent.compute)
+    return start + waited + spent.compute + spent.host
 
 
 def later(builder: TraceBuilder, seconds: int) -> TraceBuilder:

@@ -2,24 +2,30 @@
 
 A rank that has joined a collective loses the time until the last one comes: each moment of each rank counts once, for
 the collective that it joined first. It is owned by the rank that came last. Why it came last: what it did since all had
-left a collective together, and in excess of the other ranks' median.
+left a collective together, and in excess of the other ranks' median. Excess data wait goes to the stages that take
+longer in that rank than in others, where there are any: whoever waits for data waits for all stages, and most of them
+are as everywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.ranks.joining import Joined
-from tb_dataplugin.ranks.table import HOST, RankTable
+from tb_dataplugin.ranks.table import COMPUTE, HOST, RankTable
 
 Floats = npt.NDArray[np.float64]
 
-OTHER_GROUP = "comm"
+LEAST_EXPLAINED: Final = 0.1
+"""Share of the excess data wait; where slower stages explain less of it, they are not why (but fewer workers, say)."""
+
+OTHER_GROUP: Final = "comm"
 """Waiting for ranks of another process group: passed on to whoever was last there."""
 
 
@@ -110,6 +116,7 @@ class _Causes:
         self._parts = list(dict.fromkeys(part for table in tables for part in table.parts))
         self._at_arrival = [_spread(table.spent_at_arrival, table.parts, self._parts) for table in tables]
         self._at_end = [_spread(table.spent_at_end, table.parts, self._parts) for table in tables]
+        self._slower = [_slower(tables, owner, self._parts) for owner in range(len(tables))]
         self._known: dict[int, dict[tuple[int, str], float]] = {}
 
     def of(self, number: int, owner: int, since: int) -> dict[tuple[int, str], float]:
@@ -122,7 +129,9 @@ class _Causes:
         ranks = np.flatnonzero(self._joined.takes_part[:, number])
         spent = np.stack([self._spent(rank, number, since) for rank in ranks.tolist()])
         is_owner = ranks == owner
-        excess = np.maximum(0.0, spent[is_owner][0] - np.median(spent[~is_owner], axis=0))
+        excess = self._by_slower_stages(
+            owner, np.maximum(0.0, spent[is_owner][0] - np.median(spent[~is_owner], axis=0))
+        )
         if not excess.any():
             return {(owner, HOST): total}
         names = [*self._parts, OTHER_GROUP, HOST]
@@ -132,6 +141,15 @@ class _Causes:
         for key, share in self._passed_on(owner, number, since, passed_on).items():
             found[key] = found.get(key, 0.0) + share
         return found
+
+    def _by_slower_stages(self, owner: int, excess: Floats) -> Floats:
+        """The same, with the sum of what is data wait divided anew."""
+        is_wait = np.array([part != COMPUTE for part in self._parts] + [False, False])
+        weighed = excess * np.concatenate((self._slower[owner], [0.0, 0.0]))
+        whole, explained = float(excess[is_wait].sum()), float(weighed[is_wait].sum())
+        if explained < LEAST_EXPLAINED * whole or not whole:
+            return excess
+        return np.where(is_wait, weighed * (whole / explained), excess)
 
     def _spent(self, rank: int, number: int, since: int) -> Floats:
         """Time of each part, lost in other collectives, and the host's own, between leaving `since` and joining."""
@@ -154,6 +172,20 @@ class _Causes:
     def _shares_at(self, number: int) -> dict[tuple[int, str], float]:
         known = self._known.get(number, {})
         return {key: lost / sum(known.values()) for key, lost in known.items()}
+
+
+def _slower(tables: Sequence[RankTable], owner: int, parts: Sequence[str]) -> Floats:
+    """Per part, the share of its time that it takes longer in the owner than in the others' median; 1 where spans of it
+    are not known in both.
+    """
+    shares = np.ones(len(parts))
+    for place, part in enumerate(parts):
+        own = tables[owner].stage_mean_ns.get(part)
+        means = [table.stage_mean_ns.get(part) for number, table in enumerate(tables) if number != owner]
+        others = [mean for mean in means if mean is not None]
+        if own and others:
+            shares[place] = max(0.0, 1 - float(np.median(others)) / own)
+    return shares
 
 
 def _spread(spent: Int64Array, parts: Sequence[str], names: Sequence[str]) -> Int64Array:

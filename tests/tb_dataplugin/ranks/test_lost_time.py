@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,16 +38,31 @@ def test_the_last_rank_owns_what_all_others_lose(tmp_path: Path, ranks: int, spe
 
 def test_lost_time_is_divided_by_excess(tmp_path: Path) -> None:
     run = run_of(slow(0, Spent(decode=3_000, compute=3_000)), tmp_path)
-    assert [(owner.cause, owner.lost_us) for owner in run.owners] == [
-        ("decode::jpeg", pytest.approx(2_000 * COUNTED)),
-        ("compute", pytest.approx(1_000 * COUNTED)),
-    ]
+    assert [owner.cause for owner in run.owners] == ["decode::jpeg", "compute"]
+    assert [owner.lost_us for owner in run.owners] == pytest.approx([2_000 * COUNTED, 1_000 * COUNTED])
+
+
+def test_data_wait_goes_to_the_stage_that_is_slower_than_elsewhere(tmp_path: Path) -> None:
+    """Whoever waits for data waits for reading too, which takes as long on every rank."""
+    fast, late = Spent(read=800, decode=1_000, in_time=True), Spent(read=800, decode=4_000)
+    run = run_of(lambda rank, step: late if rank == 1 else fast, tmp_path)
+    (owner,) = run.owners
+    assert owner.cause == "decode::jpeg"
+    assert owner.lost_us == pytest.approx(4_800 * COUNTED)
+
+
+def test_data_wait_that_no_slower_stage_explains_goes_to_all(tmp_path: Path) -> None:
+    """All stages are as fast there: the rank has too few workers, say."""
+    run = run_of(lambda rank, step: Spent(read=1_000, decode=2_000, in_time=rank != 1), tmp_path)
+    assert [owner.cause for owner in run.owners] == ["decode::jpeg", "read::file"]
+    assert [owner.lost_us for owner in run.owners] == pytest.approx([2_000 * COUNTED, 1_000 * COUNTED])
 
 
 def test_what_the_owner_did_less_of_does_not_count(tmp_path: Path) -> None:
     run = run_of(slow(0, Spent(decode=5_000, compute=1_000)), tmp_path)
     (owner,) = run.owners
-    assert (owner.cause, owner.lost_us) == ("decode::jpeg", pytest.approx(3_000 * COUNTED))
+    assert owner.cause == "decode::jpeg"
+    assert owner.lost_us == pytest.approx(3_000 * COUNTED)
 
 
 def test_all_lost_time_has_an_owner(tmp_path: Path) -> None:
@@ -182,7 +198,7 @@ def test_loss_in_another_group_is_passed_on_to_its_owner(tmp_path: Path) -> None
             ("all", (0, 1, 2), (9_000, 9_000, 9_000), 9_050),
         ):
             for rank, arrival in zip(members, arrivals, strict=True):
-                named = {"Process Group Name": group, "Seq": number}
+                named: dict[str, Any] = {"Process Group Name": group, "Seq": number}
                 builders[rank].add("cpu_op", "c10d::allreduce_", start + arrival - 10, 10, **named)
                 builders[rank].add("user_annotation", "gloo:all_reduce", start + arrival, end - arrival, tid=2)
             number += 1
