@@ -69,7 +69,7 @@ class Late(torch.autograd.Function):
 def hold_the_lock(stop: threading.Event) -> None:
     """A thread of the program that keeps Python's lock for most of its time."""
     while not stop.is_set():
-        until = time.perf_counter() + DELAY_S / 4
+        until = time.perf_counter() + DELAY_S / 8
         while time.perf_counter() < until:
             pass
         time.sleep(0.0005)

@@ -31,6 +31,7 @@ class RankRow:
     step_us: float | None
     data_wait_us: float | None
     inherited_us: float
+    lock_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ def _row(table: RankTable, joined: Joined, number: int, inherited_ns: int) -> Ra
         step_us=_mean_us(length),
         data_wait_us=None if waits is None else _mean_us(waits),
         inherited_us=inherited_ns / 1e3,
+        lock_share=table.lock_share,
     )
 
 

@@ -25,6 +25,9 @@ HOST: Final = "host"
 UNKNOWN_STAGE: Final = "data wait"
 """Data wait of a capture without stages."""
 
+LEAST_SEEN: Final = 10
+"""Samples of a thread; fewer show nothing."""
+
 NO_INT64: Final[Int64Array] = np.zeros(0, dtype=np.int64)
 
 
@@ -35,7 +38,8 @@ class RankTable:
     `spent_at_arrival`, `spent_at_end`: per collective (rows) and part (columns, named by `parts`), how much of the
     part's time lies before its arrival and before its end: differences say what a stretch between collectives went to.
     Parts are the data wait by stage, and computing; what is in none of them is the host's own time.
-    `stage_mean_ns`: mean time of a span, by stage name.
+    `stage_mean_ns`: mean time of a span, by stage name. `lock_share`: of the window, in which the training thread
+    waited for Python's lock; None where that was not recorded.
     """
 
     rank: int
@@ -55,6 +59,7 @@ class RankTable:
     spent_at_end: Int64Array
     stage_mean_ns: Mapping[str, float] = field(default_factory=dict)
     indices: Indices | None = None
+    lock_share: float | None = None
 
 
 def tabulate_rank(results: Results) -> RankTable | Unavailable:
@@ -71,7 +76,8 @@ def tabulate_rank(results: Results) -> RankTable | Unavailable:
     collectives = find_collectives(trace, steps if numbered and not isinstance(steps, Unavailable) else None)
     if isinstance(collectives, Unavailable):
         return collectives
-    sets = _parts(results)
+    locked = _waits_for_lock(results)
+    sets = _parts(results, locked)
     rows = results.steps.rows if results.steps else ()
     waits = [row.data_wait_ns for row in rows]
     known_waits = [wait for wait in waits if wait is not None]
@@ -93,6 +99,7 @@ def tabulate_rank(results: Results) -> RankTable | Unavailable:
         spent_at_end=_spent(sets, collectives.end_ns),
         stage_mean_ns=_stage_means(results),
         indices=read_indices(results),
+        lock_share=None if locked is None else locked.clip(results.window).total_ns / results.window.duration_ns,
     )
 
 
@@ -105,15 +112,30 @@ def _spent(sets: Mapping[str, Intervals], times: Int64Array) -> Int64Array:
     return np.stack(columns, axis=1) if columns else np.zeros((len(times), 0), dtype=np.int64)
 
 
-def _parts(results: Results) -> dict[str, Intervals]:
-    """Disjoint sets of time by what the training thread was at."""
+def _waits_for_lock(results: Results) -> Intervals | None:
+    """When the training thread was seen to wait for Python's lock."""
+    pipeline = results.trace.info.pipeline
+    thread = pipeline.thread_samples.training if pipeline and pipeline.thread_samples else None
+    if thread is None or not thread.lock_known or len(thread.time_ns) < LEAST_SEEN:
+        return None
+    middle = (thread.time_ns[1:] + thread.time_ns[:-1]) // 2
+    edges = np.concatenate((thread.time_ns[:1], middle, thread.time_ns[-1:]))
+    waits = np.flatnonzero(thread.waits_for_lock)
+    return Intervals.union(edges[waits], edges[waits + 1])
+
+
+def _parts(results: Results, locked: Intervals | None) -> dict[str, Intervals]:
+    """Disjoint sets of time by what the training thread was at. Where it waited for Python's lock, it was at nothing of
+    that: this is the host's, whatever was to be done next.
+    """
     waits = EMPTY if results.loader is None else results.loader.waits
     shares = share_out(results.trace, results.tree, waits, results.workers)
     known: dict[str, Intervals] = {}
     if len(waits):
         known = {UNKNOWN_STAGE: waits} if isinstance(shares, Unavailable) else dict(shares.by_stage)
     computing = _computing(results.trace).minus(waits)
-    return {**known, COMPUTE: computing}
+    parts = {**known, COMPUTE: computing}
+    return parts if locked is None else {name: time.minus(locked) for name, time in parts.items()}
 
 
 def _computing(trace: Trace) -> Intervals:

@@ -14,6 +14,12 @@ LITTLE: Final = 0.02
 CLEARLY_LONGER: Final = 1.2
 """From there on a stage's ratio to the other ranks is said."""
 
+LOCKED: Final = 0.1
+"""Share of the time, from which waiting for the GIL is named as the reason."""
+
+IN_TRAINING_PROCESS: Final = "transfer"
+"""Data wait that the training process may have caused itself, as the host's own time: others have its lock."""
+
 _OTHERS: Final = {
     "starved": "its DataLoader workers were starved",
     "startup": "its DataLoader workers were starting",
@@ -39,7 +45,7 @@ def verdict_of(run: RunOfRanks) -> str:
     share = percent(sum(row.lost_us for row in rows) / run.whole_us)
     return (
         f"Rank {leading} holds up the others: {share} of all rank time is lost waiting for it, because "
-        f"{_reason(rows[0])}{_where(run, rows[0])}."
+        f"{_reason(run, rows[0])}{_where(run, rows[0])}."
     )
 
 
@@ -67,9 +73,23 @@ def _cause(cause: str) -> str:
     return named.get(cause, "data wait" if cause == UNKNOWN_STAGE else f"data wait for {cause}")
 
 
-def _reason(row: OwnerRow) -> str:
+def _lock(run: RunOfRanks, rank: int) -> str:
+    """Where the GIL is why, as the other ranks show."""
+    own = next(row.lock_share for row in run.rows if row.rank == rank)
+    others = [row.lock_share for row in run.rows if row.rank != rank and row.lock_share is not None]
+    if own is None or not others or own < LOCKED or own < 2 * max(others):
+        return ""
+    return (
+        f"its training thread waits for the GIL for {percent(own)} of its time (others: at most {percent(max(others))})"
+    )
+
+
+def _reason(run: RunOfRanks, row: OwnerRow) -> str:
     if row.cause == HOST:
-        return "its training process spends longer outside of operators: Python code, the GIL, or no free CPU"
+        return (
+            _lock(run, row.rank)
+            or "its training process spends longer outside of operators: Python code, the GIL, or no free CPU"
+        )
     if row.cause == COMPUTE:
         return "it computes longer between collectives"
     if row.cause == UNKNOWN_STAGE:
