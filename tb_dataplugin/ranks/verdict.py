@@ -14,7 +14,7 @@ LITTLE: Final = 0.02
 CLEARLY_LONGER: Final = 1.2
 """From there on a stage's ratio to the other ranks is said."""
 
-LOCKED: Final = 0.1
+LOCKED: Final = 0.05
 """Share of the time, from which waiting for the GIL is named as the reason."""
 
 IN_TRAINING_PROCESS: Final = "transfer"
@@ -85,11 +85,11 @@ def _lock(run: RunOfRanks, rank: int) -> str:
 
 
 def _reason(run: RunOfRanks, row: OwnerRow) -> str:
+    lock = _lock(run, row.rank) if row.cause == HOST or row.cause.startswith(IN_TRAINING_PROCESS) else ""
+    if lock:
+        return lock
     if row.cause == HOST:
-        return (
-            _lock(run, row.rank)
-            or "its training process spends longer outside of operators: Python code, the GIL, or no free CPU"
-        )
+        return "its training process spends longer outside of operators: Python code, the GIL, or no free CPU"
     if row.cause == COMPUTE:
         return "it computes longer between collectives"
     if row.cause == UNKNOWN_STAGE:
