@@ -8,9 +8,11 @@ import numpy as np
 
 from tb_dataplugin.analyses.collectives import OPERATIONS, Collectives
 from tb_dataplugin.model.intervals import int64
-from tb_dataplugin.ranks.indices import Indices
+from tb_dataplugin.ranks.indices import Indices, read_indices
 from tb_dataplugin.ranks.table import NO_INT64, RankTable
 from tb_dataplugin.ranks.waste import Waste, find_waste
+from tests.tb_dataplugin.findings.cases import results_of
+from tests.trace_builder import TraceBuilder
 
 NONE = Collectives(OPERATIONS, ("",), NO_INT64, NO_INT64, NO_INT64, NO_INT64, NO_INT64, NO_INT64)
 
@@ -58,3 +60,24 @@ def test_samples_read_again_in_an_epoch_are_said_by_rank() -> None:
     (waste,) = waste_of([*range(30), *range(10)], range(100, 140))
     assert (waste.kind, waste.share) == ("repeated_samples", 10 / 40)
     assert "Rank 0 read 25.0% of its samples again" in waste.sentence
+
+
+def two_samples(loaders: int) -> TraceBuilder:
+    """Of the training process, inside a wait; a dataset inside another one has the same index."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "dataset": "Pets"}] * loaders).step(0, 1000)
+    builder.wait(0, 600, "wait::DataLoader")
+    for number in range(2):
+        start, facts = 100 * number, {"index": 7 + number, "epoch": 0, "batch": 0}
+        builder.add("user_annotation", "sample::Subset", start, 90, **facts)
+        builder.add("user_annotation", "sample::Pets", start + 10, 70, **facts)
+    return builder
+
+
+def test_each_sample_counts_once_with_its_index() -> None:
+    indices = read_indices(results_of(two_samples(loaders=1)))
+    assert indices is not None
+    assert (indices.dataset, indices.index.tolist(), indices.epoch.tolist()) == ("Pets", [7, 8], [0, 0])
+
+
+def test_indices_of_several_loaders_in_one_process_are_not_mixed() -> None:
+    assert read_indices(results_of(two_samples(loaders=2))) is None
