@@ -11,12 +11,13 @@ from typing import ClassVar
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.errors import InternalError, NothingToReport, UnreadableTrace
+from tb_dataplugin.errors import DataPipelineError, InternalError, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.ranks_text import as_json, as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import read_rank
 from tb_dataplugin.ranks import RankTable, summarise
 from tb_dataplugin.reader.discovery import TraceFile
+from tb_dataplugin.reader.opening import leads_out
 
 
 class RanksCommand:
@@ -66,13 +67,11 @@ def _newest_of_each(traces: Iterable[TraceFile]) -> tuple[list[RankTable], list[
     notes, status, older = [], 0, 0
     for trace in traces:
         try:
-            table = read_rank(trace.path, trace.id, trace.roots)
-        except UnreadableTrace as error:
+            table = _read(trace)
+        except (UnreadableTrace, InternalError) as error:
             complain(str(error))
             status = max(status, error.exit_status)
             continue
-        except Exception as error:
-            raise InternalError(f"analyse {trace.path}", error) from error
         if isinstance(table, Unavailable):
             notes.append(f"{trace.path} is left out: {table.message}")
         elif table.rank in tables:
@@ -82,3 +81,15 @@ def _newest_of_each(traces: Iterable[TraceFile]) -> tuple[list[RankTable], list[
     if older:
         notes.append(f"of several captures of a rank the newest is taken; {older} older ones are left out")
     return list(tables.values()), notes, status
+
+
+def _read(trace: TraceFile) -> RankTable | Unavailable:
+    """Raises UnreadableTrace, or InternalError for an unforeseen exception."""
+    if trace.refused:
+        raise leads_out(trace.path)
+    try:
+        return read_rank(trace.path, trace.id, trace.roots)
+    except (DataPipelineError, MemoryError):
+        raise
+    except Exception as error:
+        raise InternalError(f"analyse {trace.path}", error) from error

@@ -62,4 +62,5 @@ def _of_one_loader(results: Results, rows: Rows) -> Rows:
     loader = int64([loader_of.get(track, -1) for track in results.tree.track[rows].tolist()])
     if not (loader >= 0).any():
         return rows[:0]
-    return rows[loader == np.bincount(loader[loader >= 0]).argmax()]
+    most: Rows = rows[loader == np.bincount(loader[loader >= 0]).argmax()]
+    return most

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.model.intervals import Int64Array, int64
-from tb_dataplugin.ranks.joining import Joined
+from tb_dataplugin.ranks.joining import ABSENT, Joined
 from tb_dataplugin.ranks.table import COMPUTE, HOST, RankTable
 
 Floats = npt.NDArray[np.float64]
@@ -114,9 +114,11 @@ class _Causes:
     def __init__(self, tables: Sequence[RankTable], joined: Joined, lost: Int64Array) -> None:
         self._joined, self._lost = joined, lost
         self._parts = list(dict.fromkeys(part for table in tables for part in table.parts))
-        self._at_arrival = [_spread(table.spent_at_arrival, table.parts, self._parts) for table in tables]
-        self._at_end = [_spread(table.spent_at_end, table.parts, self._parts) for table in tables]
-        self._slower = [_slower(tables, owner, self._parts) for owner in range(len(tables))]
+        rows = list(zip(tables, joined.row, strict=True))
+        self._at_arrival = np.stack([_spread(table.spent_at_arrival, table, self._parts, row) for table, row in rows])
+        self._at_end = np.stack([_spread(table.spent_at_end, table, self._parts, row) for table, row in rows])
+        self._means = np.array([[table.stage_mean_ns.get(part, np.nan) for part in self._parts] for table in tables])
+        self._slower: dict[int, Floats] = {}
         self._known: dict[int, dict[tuple[int, str], float]] = {}
 
     def of(self, number: int, owner: int, since: int) -> dict[tuple[int, str], float]:
@@ -127,11 +129,10 @@ class _Causes:
     def _divided(self, number: int, owner: int, since: int) -> dict[tuple[int, str], float]:
         total = float(self._lost[:, number].sum())
         ranks = np.flatnonzero(self._joined.takes_part[:, number])
-        spent = np.stack([self._spent(rank, number, since) for rank in ranks.tolist()])
+        spent = self._spent(ranks, number, since)
         is_owner = ranks == owner
-        excess = self._by_slower_stages(
-            owner, np.maximum(0.0, spent[is_owner][0] - np.median(spent[~is_owner], axis=0))
-        )
+        excess = np.maximum(0.0, spent[is_owner][0] - np.median(spent[~is_owner], axis=0))
+        excess = self._by_slower_stages(owner, excess)
         if not excess.any():
             return {(owner, HOST): total}
         names = [*self._parts, OTHER_GROUP, HOST]
@@ -145,19 +146,23 @@ class _Causes:
     def _by_slower_stages(self, owner: int, excess: Floats) -> Floats:
         """The same, with the sum of what is data wait divided anew."""
         is_wait = np.array([part != COMPUTE for part in self._parts] + [False, False])
-        weighed = excess * np.concatenate((self._slower[owner], [0.0, 0.0]))
+        if owner not in self._slower:
+            self._slower[owner] = np.append(_slower(self._means, owner), [0.0, 0.0])
+        weighed = excess * self._slower[owner]
         whole, explained = float(excess[is_wait].sum()), float(weighed[is_wait].sum())
         if explained < LEAST_EXPLAINED * whole or not whole:
             return excess
         return np.where(is_wait, weighed * (whole / explained), excess)
 
-    def _spent(self, rank: int, number: int, since: int) -> Floats:
-        """Time of each part, lost in other collectives, and the host's own, between leaving `since` and joining."""
-        row, before = self._joined.row[rank, number], self._joined.row[rank, since]
-        parts = (self._at_arrival[rank][row] - self._at_end[rank][before]).astype(np.float64)
-        whole = float(self._joined.arrival_ns[rank, number] - self._joined.end_ns[rank, since])
-        waited = float(self._lost[rank, since + 1 : number].sum())
-        return np.array([*parts, waited, max(0.0, whole - float(parts.sum()) - waited)])
+    def _spent(self, ranks: npt.NDArray[np.intp], number: int, since: int) -> Floats:
+        """Per rank (rows) the time of each part, lost in other collectives, and the host's own, between leaving `since`
+        and joining.
+        """
+        parts = (self._at_arrival[ranks, number] - self._at_end[ranks, since]).astype(np.float64)
+        whole = self._joined.arrival_ns[ranks, number] - self._joined.end_ns[ranks, since]
+        waited = self._lost[ranks, since + 1 : number].sum(axis=1)
+        rest = np.maximum(0.0, whole - parts.sum(axis=1) - waited)
+        return np.concatenate((parts, waited[:, None], rest[:, None]), axis=1)
 
     def _passed_on(self, owner: int, number: int, since: int, total: float) -> dict[tuple[int, str], float]:
         """What the owner itself lost meanwhile, to those who own that."""
@@ -174,23 +179,21 @@ class _Causes:
         return {key: lost / sum(known.values()) for key, lost in known.items()}
 
 
-def _slower(tables: Sequence[RankTable], owner: int, parts: Sequence[str]) -> Floats:
-    """Per part, the share of its time that it takes longer in the owner than in the others' median; 1 where spans of it
-    are not known in both.
+def _slower(means: Floats, owner: int) -> Floats:
+    """Per part (columns), the share of its time that it takes longer in the owner (rows) than in the others' median; 1
+    where spans of it are not known in both.
     """
-    shares = np.ones(len(parts))
-    for place, part in enumerate(parts):
-        own = tables[owner].stage_mean_ns.get(part)
-        means = [table.stage_mean_ns.get(part) for number, table in enumerate(tables) if number != owner]
-        others = [mean for mean in means if mean is not None]
-        if own and others:
-            shares[place] = max(0.0, 1 - float(np.median(others)) / own)
+    shares = np.ones(means.shape[1])
+    others = np.delete(means, owner, axis=0)
+    known = np.flatnonzero((means[owner] > 0) & ~np.isnan(others).all(axis=0))
+    shares[known] = np.maximum(0.0, 1 - np.nanmedian(others[:, known], axis=0) / means[owner, known])
     return shares
 
 
-def _spread(spent: Int64Array, parts: Sequence[str], names: Sequence[str]) -> Int64Array:
-    """The columns of `parts` at their places among `names`."""
-    columns = np.zeros((len(spent), len(names)), dtype=np.int64)
-    for place, part in enumerate(parts):
-        columns[:, names.index(part)] = spent[:, place]
+def _spread(spent: Int64Array, table: RankTable, names: Sequence[str], row: Int64Array) -> Int64Array:
+    """Those of the joined collectives, its columns at their places among `names`; 0 where the rank took no part."""
+    columns = np.zeros((len(row), len(names)), dtype=np.int64)
+    here = np.flatnonzero(row != ABSENT)
+    for place, part in enumerate(table.parts):
+        columns[here, names.index(part)] = spent[row[here], place]
     return columns

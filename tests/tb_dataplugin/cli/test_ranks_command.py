@@ -62,3 +62,16 @@ def test_a_bad_trace_costs_its_own_row(run: Path, capsys: pytest.CaptureFixture[
     assert main(["ranks", str(run)]) == 2
     captured = capsys.readouterr()
     assert "rank2.pt.trace.json" in captured.err and "Rank 1 holds up the others" in captured.out
+
+
+def test_odd_facts_of_collectives_stop_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    builders = captures(lambda rank, step: Spent(decode=4_000 if rank == 1 else 1_000))
+    for builder, group in zip(builders, ({"a": 1}, ["0"]), strict=True):
+        for event in builder.events:
+            if event["name"] == "c10d::allreduce_":
+                event["args"] = {"Process Group Name": group, "Seq": "many"}
+        builder.top_level["baseTimeNanoseconds"] = "yesterday"
+        builder.top_level["distributedInfo"]["pg_config"] = [1, {"ranks": "all"}]
+    write(builders, tmp_path)
+    assert main(["ranks", str(tmp_path)]) == 0
+    assert "Time lost across ranks is unknown" in capsys.readouterr().out
