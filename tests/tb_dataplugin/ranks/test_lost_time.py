@@ -9,6 +9,7 @@ import pytest
 
 from tb_dataplugin.ranks import RunOfRanks, summarise, verdict_of
 from tests.rank_traces import Plan, Spent, captures, later, tables
+from tests.trace_builder import WAIT
 
 STEPS = 8
 COUNTED = STEPS - 1
@@ -206,3 +207,17 @@ def test_loss_in_another_group_is_passed_on_to_its_owner(tmp_path: Path) -> None
     owned = {(owner.rank, owner.cause): owner.lost_us for owner in run.owners}
     assert run.rows[2].inherited_us == pytest.approx(4_100 * 5)
     assert owned[0, "decode::jpeg"] >= 0.95 * run.lost_us
+
+
+def test_plain_captures_name_the_rank_without_a_stage(tmp_path: Path) -> None:
+    """As plain torch.profiler writes them: torch's own wait spans, no stages."""
+    builders = captures(slow(1, Spent(decode=4_000)))
+    for builder in builders:
+        del builder.top_level["dataPipeline"]
+        builder.events = [event for event in builder.events if event["name"] != "decode::jpeg"]
+        for event in builder.events:
+            if event["name"] == "wait::DataLoader":
+                event["name"] = WAIT
+    run = summarise("run", tables(builders, tmp_path))
+    assert [(owner.rank, owner.cause) for owner in run.owners] == [(1, "data wait")]
+    assert "because it waits longer for its data" in verdict_of(run)
