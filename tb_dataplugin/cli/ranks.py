@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from tb_dataplugin.pipeline import read_rank
 from tb_dataplugin.ranks import RankTable, summarise
 from tb_dataplugin.reader.discovery import TraceFile
 from tb_dataplugin.reader.opening import leads_out
+from tb_dataplugin.units import plural
 
 
 class RanksCommand:
@@ -25,7 +26,7 @@ class RanksCommand:
 
     Who waits in a collective loses time to the rank that joins it last. That time is passed on to what kept the last
     rank: a stage of its loader, its host, or computing. Clocks of different hosts are aligned by the collectives
-    themselves. Of several captures of a rank the newest is taken.
+    themselves. Of several runs, and of several captures of a rank, the newest is taken.
     """
 
     name: ClassVar[str] = "ranks"
@@ -48,7 +49,7 @@ class RanksCommand:
     def run(arguments: argparse.Namespace) -> int:
         traces = list(expand(arguments.paths, arguments.follow_links))
         check_output(arguments.output, [trace.path for trace in traces])
-        tables, notes, status = _newest_of_each(sorted(traces, key=lambda trace: (-trace.modified_ns, trace.id)))
+        tables, notes, status = _of_one_run(sorted(traces, key=lambda trace: (-trace.modified_ns, trace.id)))
         if not tables:
             if status:
                 return status
@@ -59,6 +60,19 @@ class RanksCommand:
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
         write_text(as_json(run) if arguments.format == "json" else as_text(run, style), arguments.output)
         return status
+
+
+def _of_one_run(traces: Sequence[TraceFile]) -> tuple[list[RankTable], list[str], int]:
+    """Those of the newest trace's folder where it has several ranks; else of all folders: some write one per rank."""
+    same = [trace for trace in traces if trace.run == traces[0].run]
+    if len(same) in (1, len(traces)):
+        return _newest_of_each(traces)
+    tables, notes, status = _newest_of_each(same)
+    if len(tables) < 2:
+        return _newest_of_each(traces)
+    others = plural(len(traces) - len(same), "capture")
+    notes.append(f"{others} of other folders left out: they are of other runs than the newest, {traces[0].run}")
+    return tables, notes, status
 
 
 def _newest_of_each(traces: Iterable[TraceFile]) -> tuple[list[RankTable], list[str], int]:

@@ -1,18 +1,23 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from tb_dataplugin.cli import main
-from tests.rank_traces import Spent, captures, write
+from tests.rank_traces import Plan, Spent, captures, write
 from tests.trace_builder import TraceBuilder
+
+
+def late_rank(late: int) -> Plan:
+    return lambda rank, step: Spent(decode=4_000 if rank == late else 1_000)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    write(captures(lambda rank, step: Spent(decode=4_000 if rank == 1 else 1_000), ranks=3), tmp_path)
+    write(captures(late_rank(1), ranks=3), tmp_path)
     return tmp_path
 
 
@@ -65,7 +70,7 @@ def test_a_bad_trace_costs_its_own_row(run: Path, capsys: pytest.CaptureFixture[
 
 
 def test_odd_facts_of_collectives_stop_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    builders = captures(lambda rank, step: Spent(decode=4_000 if rank == 1 else 1_000))
+    builders = captures(late_rank(1))
     for builder, group in zip(builders, ({"a": 1}, ["0"]), strict=True):
         for event in builder.events:
             if event["name"] == "c10d::allreduce_":
@@ -75,3 +80,24 @@ def test_odd_facts_of_collectives_stop_nothing(tmp_path: Path, capsys: pytest.Ca
     write(builders, tmp_path)
     assert main(["ranks", str(tmp_path)]) == 0
     assert "Time lost across ranks is unknown" in capsys.readouterr().out
+
+
+def test_of_several_runs_the_newest_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for age, (name, late) in enumerate((("new", 0), ("old", 1))):
+        (tmp_path / name).mkdir()
+        builders = captures(late_rank(late))
+        for path in write(builders, tmp_path / name):
+            os.utime(path, (1_000_000 - age, 1_000_000 - age))
+    assert main(["ranks", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "Rank 0 holds up the others" in said.out
+    assert "2 captures of other folders left out" in said.err
+
+
+def test_a_folder_per_rank_is_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    builders = captures(late_rank(1))
+    for rank, builder in enumerate(builders):
+        (tmp_path / f"rank{rank}").mkdir()
+        write([builder], tmp_path / f"rank{rank}")
+    assert main(["ranks", str(tmp_path)]) == 0
+    assert "Rank 1 holds up the others" in capsys.readouterr().out
