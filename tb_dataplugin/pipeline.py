@@ -16,6 +16,7 @@ from tb_dataplugin.findings import judge
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
+from tb_dataplugin.ranks import RankTable, tabulate_rank
 from tb_dataplugin.reader import read_trace
 from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.reader.opening import Roots
@@ -131,6 +132,11 @@ def read_loop(path: Path, name: str | None = None, roots: Roots = ()) -> tuple[L
     if isinstance(loop, Unavailable):
         raise NothingToReport(f"{path}: {loop.message}")
     return loop, tuple(doubt.sentence for doubt in results.doubts)
+
+
+def read_rank(path: Path, name: str | None = None, roots: Roots = ()) -> RankTable | Unavailable:
+    """What is joined with other ranks, of the capture in `path`. Raises UnreadableTrace."""
+    return tabulate_rank(_results(read_trace(path, name, roots), DEFAULT_OPTIONS))
 
 
 def as_report(captures: Sequence[Capture], beside: Sequence[Capture] = ()) -> Report:

@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "report": ("tb_dataplugin.cli.report", "ReportCommand"),
     "compare": ("tb_dataplugin.cli.compare", "CompareCommand"),
     "whatif": ("tb_dataplugin.cli.whatif", "WhatIfCommand"),
+    "ranks": ("tb_dataplugin.cli.ranks", "RanksCommand"),
     "export": ("tb_dataplugin.cli.export", "ExportCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),

@@ -212,7 +212,8 @@ def _product(each: float | None, count: int | None) -> float | None:
 class TraceInfo:
     """What the trace says about itself. None or "": it does not say.
 
-    `single_process_loader`: torch's own spans name its iterator for zero workers.
+    `single_process_loader`: torch's own spans name its iterator for zero workers. `origin_unix_ns`: what time the
+    machine's clock showed when the trace's times are 0.
     """
 
     file: str
@@ -222,6 +223,8 @@ class TraceInfo:
     host: str = ""
     devices: tuple[DeviceInfo, ...] = ()
     single_process_loader: bool = False
+    origin_unix_ns: int = 0
+    groups: tuple[ProcessGroup, ...] = ()
     pipeline: PipelineInfo | None = None
 
     @property
@@ -282,6 +285,26 @@ class CopyFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectiveFacts:
+    """Rows of the event table (ascending) that say which collective of which process group they belong to: `group` is
+    an index into `groups`, `number` counts collectives of that group, -1 where the trace does not say.
+    """
+
+    row: npt.NDArray[np.intp]
+    group: Int64Array
+    number: Int64Array
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroup:
+    """A process group as torch describes it. Empty `ranks`: not said."""
+
+    name: str
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CounterSeries:
     """One series of a counter, named as in `trace_format.COUNTERS`: ``host::cpu``, ``core 0``."""
 
@@ -308,6 +331,7 @@ class Trace:
     span_facts: SpanFacts  # row by row with `stage_spans`
     training_track: int | None
     copies: CopyFacts
+    collectives: CollectiveFacts
     counters: tuple[CounterSeries, ...]
     diagnostics: tuple[Diagnostic, ...]
 

@@ -14,7 +14,7 @@ from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_NAME, over
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category, EventTable
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
-from tb_dataplugin.model.trace import CopyFacts, CounterSeries, SpanFacts, Track
+from tb_dataplugin.model.trace import CollectiveFacts, CopyFacts, CounterSeries, SpanFacts, Track
 from tb_dataplugin.reader.categories import (
     LINKED,
     MTIA_COPY,
@@ -25,6 +25,7 @@ from tb_dataplugin.reader.categories import (
     selector,
     text,
 )
+from tb_dataplugin.reader.collectives import CollectiveNotes, is_collective
 from tb_dataplugin.reader.counters import CounterBuilder
 from tb_dataplugin.reader.decimals import LONGEST_NS, nanoseconds
 from tb_dataplugin.reader.decoding import RawEvent
@@ -56,6 +57,7 @@ class Columns:
     names: tuple[str, ...]
     tracks: tuple[Track, ...]
     copies: CopyFacts
+    collectives: CollectiveFacts
     counters: tuple[CounterSeries, ...]
     extent: Window | None
     origin_ns: int
@@ -101,6 +103,8 @@ class ColumnBuilder:
         self._category = _Lookup(self._cats, category_of)
         self._is_stage = _Lookup(self._names, lambda name: parse_span_name(text(name)) is not None)
         self._is_dma = _Lookup(self._names, lambda name: text(name).startswith(MTIA_COPY))
+        self._is_collective = _Lookup(self._names, lambda name: is_collective(text(name)))
+        self._collectives = CollectiveNotes()
         self._chunks: list[EventTable] = []
         self._row_count = 0
         self._facts, self._counters, self._pairs = FactTable(), CounterBuilder(diagnostics), PairMaker(diagnostics)
@@ -166,6 +170,8 @@ class ColumnBuilder:
         rows = np.flatnonzero((self._is_stage[name] > 0) | (category == Category.MEMCPY))
         if len(rows):
             self._facts.add(rows + self._row_count, [spans[row] for row in rows.tolist()])
+        noted = np.flatnonzero(self._is_collective[name] > 0).tolist()
+        self._collectives.add([row + self._row_count for row in noted], [spans[row] for row in noted])
         chunk = EventTable(
             start_ns=start,
             end_ns=start + length,
@@ -183,7 +189,7 @@ class ColumnBuilder:
         self._pairs.close()
         events = _joined(self._chunks)
         keep = self._plausible(events.start_ns)
-        facts = self._facts.close(keep)
+        facts, collectives = self._facts.close(keep), self._collectives.close(keep)
         if not keep.all():
             events = events.take(keep)
         first, last = self._extent(events)
@@ -197,6 +203,7 @@ class ColumnBuilder:
             names=names,
             tracks=tuple(self._track(pid, tid) for pid, tid in tracks),
             copies=CopyFacts(copies, facts(copies).bytes),
+            collectives=collectives,
             counters=self._counters.series(first),
             extent=Window(0, last - first) if len(events) or self._reach else None,
             origin_ns=first,

@@ -16,7 +16,7 @@ from tb_dataplugin.reader.mending import mended, mended_further
 NO_NUMBER = msgspec.Raw(b"")
 
 
-class RawArgs(msgspec.Struct, gc=False):
+class RawArgs(msgspec.Struct, gc=False, rename={"group": "Process Group Name", "seq": "Seq"}):
     """The `args` that the reader understands; all of them may have any JSON type."""
 
     device: Any = None
@@ -28,6 +28,12 @@ class RawArgs(msgspec.Struct, gc=False):
     batch: Any = None
     epoch: Any = None
     files: Any = None
+    group: Any = None
+    seq: Any = None
+
+
+_KEY_OF = dict(zip(RawArgs.__struct_fields__, RawArgs.__struct_encode_fields__, strict=True))
+"""Fields of `RawArgs`, and what traces call them."""
 
 
 class RawEvent(msgspec.Struct, gc=False):
@@ -158,7 +164,7 @@ def decode_value(text: bytes) -> Any:
 
 def _loose_event(event: dict[str, Any]) -> RawEvent:
     args = event.get("args")
-    known = {key: args.get(key) for key in RawArgs.__struct_fields__} if isinstance(args, dict) else {}
+    known = {field: args.get(key) for field, key in _KEY_OF.items()} if isinstance(args, dict) else {}
 
     def scalar(key: str) -> str | int | float | None:
         value = event.get(key)

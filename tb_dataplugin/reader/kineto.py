@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.errors import UnreadableTrace
-from tb_dataplugin.model.trace import DeviceInfo, Trace, TraceInfo
+from tb_dataplugin.limits import MOST_SETTINGS
+from tb_dataplugin.model.trace import DeviceInfo, ProcessGroup, Trace, TraceInfo
 from tb_dataplugin.reader import discovery, source
 from tb_dataplugin.reader.annotations import find_meanings
 from tb_dataplugin.reader.bounds import bound_depth, bound_events
@@ -54,6 +55,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         devices=_devices(reader.member("deviceProperties")),
         pipeline=read_pipeline_info(reader.member("dataPipeline"), columns.origin_ns, diagnostics),
         single_process_loader=meanings.single_process,
+        origin_unix_ns=integer(reader.member("baseTimeNanoseconds"), 0) + columns.origin_ns,
         **_whereabouts(reader),
     )
     if columns.extent is None:
@@ -71,6 +73,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         span_facts=columns.facts(stage_spans.row),
         training_track=meanings.training_track,
         copies=columns.copies,
+        collectives=columns.collectives,
         counters=columns.counters,
         diagnostics=diagnostics.result(),
     )
@@ -93,4 +96,16 @@ def _whereabouts(reader: ChromeReader) -> dict[str, Any]:
         "rank": rank if 0 <= rank < MOST_RANKS else None,
         "world_size": world if 0 < world <= MOST_RANKS else None,
         "host": text(reader.member("host_name")),
+        "groups": _groups(rank_info.get("pg_config")),
     }
+
+
+def _groups(config: object) -> tuple[ProcessGroup, ...]:
+    entries = [entry for entry in config if isinstance(entry, dict)] if isinstance(config, list) else []
+    return tuple(_group(entry) for entry in entries[:MOST_SETTINGS])
+
+
+def _group(entry: dict[str, Any]) -> ProcessGroup:
+    ranks = entry.get("ranks")
+    known = [integer(rank, -1) for rank in ranks] if isinstance(ranks, list) else []
+    return ProcessGroup(text(entry.get("pg_name")), tuple(rank for rank in known if 0 <= rank < MOST_RANKS))

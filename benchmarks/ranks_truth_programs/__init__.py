@@ -1,0 +1,1 @@
+"""Programs of `benchmarks/ranks_truth.py`."""

@@ -1,0 +1,157 @@
+"""The same collective on every rank: which rows of their tables belong together.
+
+By number and process group where torch writes them. Else by the step that called it, and its place among the step's
+collectives. Else by order alone: then the windows may begin at different collectives, and the shift is taken at which
+the ranks leave them most evenly together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.collectives import OPERATIONS, SYMMETRIC, Collectives, Numbered
+from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.ranks.table import RankTable
+
+ABSENT: Final = -1
+MOST_SHIFT: Final = 256
+"""Collectives by which windows that are joined by order alone may differ."""
+
+LEAST_OVERLAP: Final = 4
+FARTHEST_NS: Final = 10**18
+"""Clocks that differ by more (30 years) show no time at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Collectives (columns) that all their ranks (rows) recorded, by when they ended. `row` is the row in the rank's
+    own table, `ABSENT` where the rank is not in that process group. Times in ns on one clock, the first rank's.
+    """
+
+    by: Numbered
+    row: Int64Array
+    arrival_ns: Int64Array
+    end_ns: Int64Array
+    step: Int64Array
+    is_symmetric: npt.NDArray[np.bool_]
+
+    @property
+    def takes_part(self) -> npt.NDArray[np.bool_]:
+        takes_part: npt.NDArray[np.bool_] = self.row != ABSENT
+        return takes_part
+
+    def __len__(self) -> int:
+        return int(self.row.shape[1])
+
+
+def join(tables: Sequence[RankTable]) -> Joined:
+    """`tables`: one per rank. Times are still on the clocks of their machines."""
+    by = _how(tables)
+    keyed = [_keys(table, by) for table in tables]
+    if by == "order":
+        keyed = _shifted(tables, keyed)
+    places = [{key: place for place, key in enumerate(keys) if key is not None} for keys in keyed]
+    common = [key for key, ranks in _ranks_of(places).items() if len(ranks) > 1 and _all_there(tables, key, ranks, by)]
+    row = int64([[place.get(key, ABSENT) for key in common] for place in places]).reshape(len(tables), len(common))
+    return _ordered(tables, row, by)
+
+
+def _how(tables: Sequence[RankTable]) -> Numbered:
+    if all((table.collectives.number >= 0).all() for table in tables):
+        return "number"
+    numbered = all(table.has_numbered_steps and (table.collectives.step >= 0).any() for table in tables)
+    return "step" if numbered else "order"
+
+
+def _keys(table: RankTable, by: Numbered) -> list[Hashable | None]:
+    """Of each collective, the same on all ranks; None for one that cannot be joined."""
+    rows = table.collectives
+    names = [(rows.groups[group], int(kind)) for group, kind in zip(rows.group.tolist(), rows.operation, strict=True)]
+    if by == "number":
+        return [(*name, number) for name, number in zip(names, rows.number.tolist(), strict=True)]
+    if by == "order":
+        return [(*name, place) for place, name in enumerate(names)]
+    seen: Counter[Hashable] = Counter()
+    keys: list[Hashable | None] = []
+    for name, step in zip(names, rows.step.tolist(), strict=True):
+        keys.append((*name, step, seen[name, step]) if step >= 0 else None)
+        seen[name, step] += 1
+    return _without_torn_steps(rows, keys)
+
+
+def _without_torn_steps(rows: Collectives, keys: list[Hashable | None]) -> list[Hashable | None]:
+    """Without the first and the last step where they have fewer collectives than others: the window cut them."""
+    steps, count = np.unique(rows.step[rows.step >= 0], return_counts=True)
+    usual = int(np.median(count)) if len(count) else 0
+    torn = {int(steps[place]) for place in (0, -1) if len(steps) > 2 and count[place] < usual}
+    return [None if step in torn else key for key, step in zip(keys, rows.step.tolist(), strict=True)]
+
+
+def _shifted(tables: Sequence[RankTable], keyed: list[list[Hashable | None]]) -> list[list[Hashable | None]]:
+    """Keys by order, counted from the same collective."""
+    first = tables[0].collectives
+    shifts = [0, *(_best_shift(first, table.collectives) for table in tables[1:])]
+    return [
+        [(key[0], key[1], key[2] + shift) if isinstance(key, tuple) else None for key in keys]
+        for keys, shift in zip(keyed, shifts, strict=True)
+    ]
+
+
+def _best_shift(first: Collectives, other: Collectives) -> int:
+    """How many collectives later `other` begins."""
+    best, least = 0, np.inf
+    for shift in sorted(range(-MOST_SHIFT, MOST_SHIFT + 1), key=abs):
+        mine, theirs = slice(max(0, shift), None), slice(max(0, -shift), None)
+        count = min(len(first.end_ns[mine]), len(other.end_ns[theirs]))
+        if count < min(LEAST_OVERLAP, len(first), len(other)):
+            continue
+        if (first.operation[mine][:count] != other.operation[theirs][:count]).any():
+            continue
+        apart = first.end_ns[mine][:count] - other.end_ns[theirs][:count]
+        spread = float(np.median(np.abs(apart - np.median(apart))))
+        if spread < least * 0.9:
+            best, least = shift, spread
+    return best
+
+
+def _ranks_of(places: Sequence[dict[Hashable, int]]) -> dict[Hashable, frozenset[int]]:
+    ranks: dict[Hashable, set[int]] = {}
+    for number, place in enumerate(places):
+        for key in place:
+            ranks.setdefault(key, set()).add(number)
+    return {key: frozenset(numbers) for key, numbers in ranks.items()}
+
+
+def _all_there(tables: Sequence[RankTable], key: Hashable, ranks: frozenset[int], by: Numbered) -> bool:
+    """Whether all captured ranks of the key's process group have it; a group that is not said is all ranks."""
+    group = key[0] if isinstance(key, tuple) else ""
+    if not group:
+        return len(ranks) == len(tables)
+    members = next((one.ranks for one in tables[min(ranks)].groups if one.name == group and one.ranks), ())
+    if not members:
+        return len(ranks) == sum(group in table.collectives.groups for table in tables)
+    return all(table.rank not in members or number in ranks for number, table in enumerate(tables))
+
+
+def _ordered(tables: Sequence[RankTable], row: Int64Array, by: Numbered) -> Joined:
+    origin = tables[0].origin_unix_ns
+    shape = row.shape
+    arrival, end = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    step, symmetric = np.full(shape[1], -1, dtype=np.int64), np.zeros(shape[1], dtype=np.bool_)
+    is_symmetric = np.array([operation in SYMMETRIC for operation in OPERATIONS], dtype=np.bool_)
+    for number, table in enumerate(tables):
+        here, rows, apart = row[number] != ABSENT, table.collectives, table.origin_unix_ns - origin
+        mine = row[number][here]
+        apart = apart if abs(apart) < FARTHEST_NS else 0
+        arrival[number][here], end[number][here] = rows.arrival_ns[mine] + apart, rows.end_ns[mine] + apart
+        step[here] = np.maximum(step[here], rows.step[mine])
+        symmetric[here] = is_symmetric[rows.operation[mine]]
+    last = np.where(row != ABSENT, end, np.iinfo(np.int64).min).max(axis=0, initial=np.iinfo(np.int64).min)
+    order = np.argsort(last, kind="stable")
+    return Joined(by, row[:, order], arrival[:, order], end[:, order], step[order], symmetric[order])
