@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "compare": ("tb_dataplugin.cli.compare", "CompareCommand"),
     "whatif": ("tb_dataplugin.cli.whatif", "WhatIfCommand"),
     "export": ("tb_dataplugin.cli.export", "ExportCommand"),
+    "prune": ("tb_dataplugin.cli.prune", "PruneCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }
