@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "whatif": ("tb_dataplugin.cli.whatif", "WhatIfCommand"),
     "export": ("tb_dataplugin.cli.export", "ExportCommand"),
     "prune": ("tb_dataplugin.cli.prune", "PruneCommand"),
+    "anonymise": ("tb_dataplugin.cli.anonymise", "AnonymiseCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }

@@ -17,8 +17,8 @@ from tests.trace_builder import TraceBuilder
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 PATH = Path("a.pt.trace.json")
-TRACES = sorted(path for path in GOLDEN.glob("*/*") if path.suffix in (".gz", ".json") and "v100" not in path.name)
-"""But for the two of 31 MB, which `benchmarks/prune.py` compares: they would be most of the time."""
+TRACES = sorted(path for path in GOLDEN.glob("[qt]*/*") if path.suffix in (".gz", ".json") and "v100" not in path.name)
+"""Quirks and real ones, but for the two of 31 MB, which `benchmarks/prune.py` compares: they would be most of the time."""
 
 
 def reports(parts: TraceParts, path: Path = PATH, options: AnalysisOptions | None = None) -> tuple[Capture, Capture]:
@@ -39,7 +39,7 @@ def test_the_report_is_the_same_to_the_last_digit() -> None:
         whole, pruned = reports(parts, path)
         assert pruned == whole, path.name
         compared += 1
-    assert compared > 50
+    assert compared > 40
 
 
 @pytest.mark.parametrize("steps", ["2..3", "3..3", "2..4"])
