@@ -26,6 +26,7 @@ from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
+from tb_dataplugin.remote import Place, place
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tb_dataplugin.units import magnitude
 
@@ -51,7 +52,7 @@ class CompareCommand:
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         for side in ("before", "after"):
             help_side = "a trace file, or a folder with the traces of one or more runs"
-            parser.add_argument(side, type=Path, metavar=side.upper(), help=help_side)
+            parser.add_argument(side, type=place, metavar=side.upper(), help=help_side)
         parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
         add_cache_argument(parser)
         add_links_argument(parser)
@@ -97,7 +98,7 @@ def _share(text: str) -> float:
     return value
 
 
-def _side(path: Path, stores: Sequence[Store], follow_links: bool) -> tuple[list[Capture], int]:
+def _side(path: Place, stores: Sequence[Store], follow_links: bool) -> tuple[list[Capture], int]:
     """Its captures; what cannot be read costs a line and the exit status. Raises an error where nothing can be."""
     try:
         traces = list(expand([path], follow_links))
@@ -107,7 +108,7 @@ def _side(path: Path, stores: Sequence[Store], follow_links: bool) -> tuple[list
         return [open_one(trace, stores).capture for trace in traces], FINE
     captures, status = analyse_all(traces, stores)
     if not captures:
-        complain(str(UnreadableTrace(path, "none of its traces can be read", "name another trace or folder")))
+        complain(str(UnreadableTrace(str(path), "none of its traces can be read", "name another trace or folder")))
     return captures, status
 
 

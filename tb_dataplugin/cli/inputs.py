@@ -23,14 +23,16 @@ from tb_dataplugin.errors import (
 )
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, open_capture
-from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
+from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces, strip_suffix
 from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
+from tb_dataplugin.remote import Place, Storage, Url, place, user_mirror
 from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.shown import encodable
 
 
 def add_path_arguments(parser: argparse.ArgumentParser, paths: str) -> None:
     """The traces that a command is about; `paths` is their help."""
-    parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=paths)
+    parser.add_argument("paths", nargs="+", type=place, metavar="LOGDIR|TRACE|URL", help=paths)
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, output: str) -> None:
@@ -83,9 +85,15 @@ def add_links_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow-links", action="store_true", help=help_links)
 
 
-def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceFile]:
-    """Files as they are, folders as the traces below them by name. Raises NothingToReport for a folder without any."""
+def expand(paths: Iterable[Place], follow_links: bool = False) -> Iterator[TraceFile]:
+    """Files as they are, folders as the traces below them by name; what is remote is fetched, one at a time.
+
+    Raises NothingToReport for a folder without any, BadRequest and UnreadableTrace for a URL.
+    """
     for path in paths:
+        if isinstance(path, Url):
+            yield from _fetched(path)
+            continue
         if not is_folder(path):
             yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
             continue
@@ -101,8 +109,29 @@ def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceF
         yield from traces_below
 
 
-def is_folder(path: Path) -> bool:
+def _fetched(url: Url) -> Iterator[TraceFile]:
+    """One that cannot be fetched costs a line, where it is not the only one."""
+    storage, mirror = Storage(url), user_mirror()
+    traces = sorted(storage.traces(), key=lambda trace: trace.path)
+    if not traces:
+        raise NothingToReport(f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {url}: name a trace file")
+    for trace in traces:
+        try:
+            file = mirror.fetch(storage, trace)
+        except UnreadableTrace as error:
+            if len(traces) == 1:
+                raise
+            complain(str(error))
+            continue
+        facts = file.stat()
+        name = strip_suffix(trace.url.name)
+        yield TraceFile(file, trace.run, name, facts.st_size, facts.st_mtime_ns, url=str(trace.url))
+
+
+def is_folder(path: Place) -> bool:
     """Raises UnreadableTrace for a path that cannot be examined."""
+    if isinstance(path, Url):
+        return not path.name.endswith(READABLE_SUFFIXES)
     try:
         return path.is_dir()
     except OSError as error:
@@ -128,11 +157,14 @@ def open_one(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions
     if trace.refused:
         raise leads_out(trace.path)
     try:
-        return open_capture(trace.path, trace.id, options, stores, trace.roots)
+        kept = open_capture(trace.path, trace.id, options, stores, trace.roots)
     except (DataPipelineError, MemoryError):
         raise
     except Exception as error:
         raise InternalError(f"analyse {trace.path}", error) from error
+    if trace.url:
+        kept.capture.file = encodable(trace.url)
+    return kept
 
 
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:

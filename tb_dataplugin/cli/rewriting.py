@@ -17,6 +17,7 @@ from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, U
 from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile
 from tb_dataplugin.reader.kineto import DAMAGE, TraceParts, read_parts
 from tb_dataplugin.reader.opening import leads_out
+from tb_dataplugin.remote import place
 from tb_dataplugin.units import data_size
 
 SUFFIX: Final = TRACE_SUFFIXES[0]
@@ -27,7 +28,7 @@ Rewrite = Callable[[TraceParts], Iterable[bytes]]
 
 
 def add_rewriting_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
-    parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help="folders to search, or trace files")
+    parser.add_argument("paths", nargs="+", type=place, metavar="LOGDIR|TRACE|URL", help="folders, or trace files")
     add_links_argument(parser)
     help_output = f"a file for one trace (*{SUFFIX}), else a folder"
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help_output)

@@ -18,7 +18,7 @@ from tests.trace_builder import TraceBuilder
 GOLDEN = Path(__file__).parents[2] / "golden"
 PATH = Path("a.pt.trace.json")
 TRACES = sorted(path for path in GOLDEN.glob("[qt]*/*") if path.suffix in (".gz", ".json") and "v100" not in path.name)
-"""Quirks and real ones, but for the two of 31 MB, which `benchmarks/prune.py` compares: they would be most of the time."""
+"""Quirks and real ones, but for the two of 31 MB, which `benchmarks/prune.py` compares."""
 
 
 def reports(parts: TraceParts, path: Path = PATH, options: AnalysisOptions | None = None) -> tuple[Capture, Capture]:
