@@ -6,11 +6,14 @@ import argparse
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
+from tb_dataplugin.cli.many import MOST_JOBS, Outcome, analyse_many
 from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.drive.outcome import note_in
 from tb_dataplugin.errors import (
@@ -46,7 +49,8 @@ def open_paths(
     arguments: argparse.Namespace, options: AnalysisOptions = DEFAULT_OPTIONS
 ) -> tuple[list[KeptCapture], int]:
     """The captures that `add_path_arguments` names, and the exit status: nothing is written in place of one of them."""
-    kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments), options)
+    traces, jobs = expand(arguments.paths, arguments.follow_links), getattr(arguments, "jobs", 1)
+    kept, status = open_all(traces, stores_for(arguments), options, jobs)
     check_output(arguments.output, [one.path for one in kept])
     return kept, status
 
@@ -54,6 +58,17 @@ def open_paths(
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
     help_cache = "do not use the cache (TB_DATAPLUGIN_CACHE=FOLDER moves it, TB_DATAPLUGIN_CACHE=off disables it)"
     parser.add_argument("--no-cache", action="store_true", help=help_cache)
+
+
+def add_jobs_argument(parser: argparse.ArgumentParser) -> None:
+    help_jobs = "how many traces are analysed at once, each in a process (default: 1)"
+    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help=help_jobs)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes; write 1 to {MOST_JOBS}")
+    return int(text)
 
 
 def add_steps_argument(parser: argparse.ArgumentParser) -> None:
@@ -139,17 +154,38 @@ def is_folder(path: Place) -> bool:
 
 
 def open_all(
-    traces: Iterable[TraceFile], stores: Sequence[Store] = (), options: AnalysisOptions = DEFAULT_OPTIONS
+    traces: Iterable[TraceFile], stores: Sequence[Store] = (), options: AnalysisOptions = DEFAULT_OPTIONS, jobs: int = 1
 ) -> tuple[list[KeptCapture], int]:
-    """All captures that can be read; a bad one costs a line and the exit status, never the others."""
+    """All captures that can be read; a bad one costs a line and the exit status, never the others.
+
+    `jobs`: how many processes share the work; one of them is this one, where there is one only.
+    """
+    work = partial(_outcome, stores=stores, options=options)
+    outcomes: Iterable[Outcome] = map(work, traces)
+    if jobs > 1:
+        listed = list(traces)
+        outcomes = analyse_many(listed, work, jobs, progress=partial(_show_progress, len(listed)))
     captures, status = [], 0
-    for trace in traces:
-        try:
-            captures.append(open_one(trace, stores, options))
-        except (NoSuchSteps, UnreadableTrace, InternalError) as error:
-            complain(str(error))
-            status = max(status, error.exit_status)
+    for kept, complaint, failed in outcomes:
+        if kept is not None:
+            captures.append(kept)
+        else:
+            complain(complaint)
+        status = max(status, failed)
     return captures, status
+
+
+def _outcome(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions) -> Outcome:
+    try:
+        return Outcome(open_one(trace, stores, options))
+    except (NoSuchSteps, UnreadableTrace, InternalError) as error:
+        return Outcome(None, str(error), error.exit_status)
+
+
+def _show_progress(count: int, done: int) -> None:
+    """On a terminal, in one line that overwrites itself."""
+    if sys.stderr.isatty():
+        print(f"\r{done} of {count} traces", end="\n" if done == count else "", file=sys.stderr, flush=True)
 
 
 def open_one(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions = DEFAULT_OPTIONS) -> KeptCapture:
