@@ -24,6 +24,7 @@ from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
+from tb_dataplugin.export.compare_markdown import compare_markdown
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.remote import Place, place
@@ -53,7 +54,8 @@ class CompareCommand:
         for side in ("before", "after"):
             help_side = "a trace file, or a folder with the traces of one or more runs"
             parser.add_argument(side, type=place, metavar=side.upper(), help=help_side)
-        parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+        help_format = "default: text; markdown is for a CI job's summary"
+        parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help=help_format)
         add_cache_argument(parser)
         add_links_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
@@ -78,10 +80,16 @@ class CompareCommand:
             check_output(arguments.output, [Path(capture.file) for capture in captures])
         comparison = compare(*(captures for captures, _ in sides))
         status = unread or _judge(comparison, arguments)
-        style = style_for(sys.stdout) if arguments.output is None else PLAIN
-        text = as_json(comparison, indent=2) if arguments.format == "json" else compare_text(comparison, style)
-        write_text(text, arguments.output)
+        write_text(_as_text(comparison, arguments), arguments.output)
         return status
+
+
+def _as_text(comparison: Comparison, arguments: argparse.Namespace) -> str:
+    if arguments.format == "json":
+        return as_json(comparison, indent=2)
+    if arguments.format == "markdown":
+        return compare_markdown(comparison)
+    return compare_text(comparison, style_for(sys.stdout) if arguments.output is None else PLAIN)
 
 
 _INSTEAD: Final = {"pass": FINE, "fail": TOO_SLOW}
