@@ -48,7 +48,8 @@ class Server(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", str(len(self._data)))
         self.end_headers()
-        for at in range(0, len(data) // 2 if manner == "breaks" else len(data), 64_000):
+        data = data[: len(data) // 2] if manner == "breaks" else data
+        for at in range(0, len(data), 64_000):
             if manner == "slow":
                 time.sleep(0.05)
             self.wfile.write(data[at : at + 64_000])
