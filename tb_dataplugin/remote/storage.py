@@ -144,7 +144,10 @@ def patiently(question: Callable[[], _T], patience_s: float) -> _T:
 def _why(error: Exception) -> tuple[str, str]:
     """Reason and remedy."""
     if isinstance(error, FileNotFoundError):
-        return "there is no such file or folder", "check the URL and your credentials; it may have been deleted meanwhile"
+        return (
+            "there is no such file or folder",
+            "check the URL and your credentials; it may have been deleted meanwhile",
+        )
     if isinstance(error, PermissionError):
         return "permission denied", "check your credentials for this storage"
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:

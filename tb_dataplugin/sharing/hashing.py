@@ -8,7 +8,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from annotate.trace_format import FIRST_BATCH, parse_span_name, span_name
+from annotate.trace_format import FIRST_BATCH, RECORDERS_OWN, parse_span_name, span_name
 from tb_dataplugin.sharing import vocabulary
 
 _LETTERS: Final = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
@@ -65,8 +65,13 @@ class Hasher:
         return name if all(map(vocabulary.DEVICE_WORD.fullmatch, words)) else self.of(name)
 
     def function(self, name: str) -> str:
-        """Of a qualified name each part, so that methods of one class are still seen to be that."""
-        return ".".join(self.unless(vocabulary.PUBLIC_FUNCTIONS, part) for part in name.split("."))
+        """Of a qualified name each part, so that methods of one class are still seen to be that.
+
+        The recorder's own functions keep their names: time in them is no stage's.
+        """
+        parts = name.split(".")
+        kept = (part if part in RECORDERS_OWN else self.unless(vocabulary.PUBLIC_FUNCTIONS, part) for part in parts)
+        return ".".join(kept)
 
     def path(self, path: str) -> str:
         """Folder by folder, so that what lies in one folder still does. Known libraries are kept as they are."""

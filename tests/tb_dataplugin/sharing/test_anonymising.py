@@ -106,3 +106,9 @@ def test_the_command_hides_names_of_files_too(tmp_path: Path) -> None:
     assert "secret" not in str(written.relative_to(tmp_path))
     with gzip.open(written) as file:
         assert b"RandomMask" not in file.read()
+
+
+def test_functions_of_the_recorder_keep_their_names_and_methods_their_class() -> None:
+    hasher = Hasher()
+    assert hasher.function("SpanRecorder.close_span").endswith(".close_span")
+    assert hasher.function("Photos.__getitem__") == f"{hasher.of('Photos')}.__getitem__"
