@@ -72,6 +72,10 @@ MOST_ROWS: Final = 4000
 """Rows of the whole timeline: each costs every picture some microseconds, whether it has boxes in it or not."""
 
 
+LIMIT_PREFIX: Final = "limit_"
+"""Begins the code of every diagnostic that says a limit was hit."""
+
+
 def over(diagnostics: DiagnosticsCollector, what: str, count: int, message: str) -> None:
     """Notes that the limit on `what` was hit by `count` too many; `message` says what became of them."""
-    diagnostics.add(f"limit_{what}", message, count)
+    diagnostics.add(f"{LIMIT_PREFIX}{what}", message, count)

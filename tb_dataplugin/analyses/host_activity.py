@@ -181,6 +181,11 @@ def _operators(trace: Trace) -> Mask:
     return operators
 
 
+def operator_rows(trace: Trace) -> Rows:
+    """Operators of which only the union of their times and the outermost ones matter: not collectives."""
+    return np.flatnonzero(_operators(trace) & ~matching(trace, _COLLECTIVE))
+
+
 def outermost_rows(trace: Trace, rows: Rows) -> Rows:
     """Those spans of one thread that stand in no other, by start."""
     events = trace.events

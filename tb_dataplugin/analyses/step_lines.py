@@ -40,7 +40,7 @@ FEWEST_STEPS: Final = 4
 FEWEST_OF_ONE: Final = 5
 """Samples of a line, for the same."""
 
-_READBACK: Final = re.compile(r"aten::(item|_local_scalar_dense|is_nonzero)")
+READBACK: Final = re.compile(r"aten::(item|_local_scalar_dense|is_nonzero)")
 _COMPUTING: Final = 1 / 3
 """Part of a line's time in operators, from which the line is the model's work."""
 
@@ -151,7 +151,7 @@ class _SortedOut:
         self.caller = np.where(outside, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1)
         """Per sample: the number of the innermost caller that runs; -1: none."""
         step = outside & (self.caller < 0)
-        reads = _during(trace, matching(trace, _READBACK) | synchronising_calls(trace), hits)
+        reads = _during(trace, matching(trace, READBACK) | synchronising_calls(trace), hits)
         operates = _during(trace, trace.events.is_category(Category.CPU_OP), hits)
         by_stack = np.array([_computes(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         users = np.array([frames[-1].origin == "user" for frames in self.frames], dtype=np.bool_)[self.stack]

@@ -24,8 +24,10 @@ from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.compare import compare
 from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
+from tb_dataplugin.export.compare_markdown import compare_markdown
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
+from tb_dataplugin.remote import Place, place
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tb_dataplugin.units import magnitude
 
@@ -51,8 +53,9 @@ class CompareCommand:
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         for side in ("before", "after"):
             help_side = "a trace file, or a folder with the traces of one or more runs"
-            parser.add_argument(side, type=Path, metavar=side.upper(), help=help_side)
-        parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+            parser.add_argument(side, type=place, metavar=side.upper(), help=help_side)
+        help_format = "default: text; markdown is for a CI job's summary"
+        parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help=help_format)
         add_cache_argument(parser)
         add_links_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
@@ -77,10 +80,16 @@ class CompareCommand:
             check_output(arguments.output, [Path(capture.file) for capture in captures])
         comparison = compare(*(captures for captures, _ in sides))
         status = unread or _judge(comparison, arguments)
-        style = style_for(sys.stdout) if arguments.output is None else PLAIN
-        text = as_json(comparison, indent=2) if arguments.format == "json" else compare_text(comparison, style)
-        write_text(text, arguments.output)
+        write_text(_as_text(comparison, arguments), arguments.output)
         return status
+
+
+def _as_text(comparison: Comparison, arguments: argparse.Namespace) -> str:
+    if arguments.format == "json":
+        return as_json(comparison, indent=2)
+    if arguments.format == "markdown":
+        return compare_markdown(comparison)
+    return compare_text(comparison, style_for(sys.stdout) if arguments.output is None else PLAIN)
 
 
 _INSTEAD: Final = {"pass": FINE, "fail": TOO_SLOW}
@@ -97,7 +106,7 @@ def _share(text: str) -> float:
     return value
 
 
-def _side(path: Path, stores: Sequence[Store], follow_links: bool) -> tuple[list[Capture], int]:
+def _side(path: Place, stores: Sequence[Store], follow_links: bool) -> tuple[list[Capture], int]:
     """Its captures; what cannot be read costs a line and the exit status. Raises an error where nothing can be."""
     try:
         traces = list(expand([path], follow_links))
@@ -107,7 +116,7 @@ def _side(path: Path, stores: Sequence[Store], follow_links: bool) -> tuple[list
         return [open_one(trace, stores).capture for trace in traces], FINE
     captures, status = analyse_all(traces, stores)
     if not captures:
-        complain(str(UnreadableTrace(path, "none of its traces can be read", "name another trace or folder")))
+        complain(str(UnreadableTrace(str(path), "none of its traces can be read", "name another trace or folder")))
     return captures, status
 
 

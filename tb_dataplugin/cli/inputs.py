@@ -6,11 +6,14 @@ import argparse
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
+from tb_dataplugin.cli.many import MOST_JOBS, Outcome, analyse_many
 from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.drive.outcome import note_in
 from tb_dataplugin.errors import (
@@ -23,14 +26,16 @@ from tb_dataplugin.errors import (
 )
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, open_capture
-from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
+from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces, strip_suffix
 from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
+from tb_dataplugin.remote import Place, Storage, Url, place, user_mirror
 from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.shown import encodable
 
 
 def add_path_arguments(parser: argparse.ArgumentParser, paths: str) -> None:
     """The traces that a command is about; `paths` is their help."""
-    parser.add_argument("paths", nargs="+", type=Path, metavar="LOGDIR|TRACE", help=paths)
+    parser.add_argument("paths", nargs="+", type=place, metavar="LOGDIR|TRACE|URL", help=paths)
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, output: str) -> None:
@@ -44,7 +49,8 @@ def open_paths(
     arguments: argparse.Namespace, options: AnalysisOptions = DEFAULT_OPTIONS
 ) -> tuple[list[KeptCapture], int]:
     """The captures that `add_path_arguments` names, and the exit status: nothing is written in place of one of them."""
-    kept, status = open_all(expand(arguments.paths, arguments.follow_links), stores_for(arguments), options)
+    traces, jobs = expand(arguments.paths, arguments.follow_links), getattr(arguments, "jobs", 1)
+    kept, status = open_all(traces, stores_for(arguments), options, jobs)
     check_output(arguments.output, [one.path for one in kept])
     return kept, status
 
@@ -52,6 +58,17 @@ def open_paths(
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
     help_cache = "do not use the cache (TB_DATAPLUGIN_CACHE=FOLDER moves it, TB_DATAPLUGIN_CACHE=off disables it)"
     parser.add_argument("--no-cache", action="store_true", help=help_cache)
+
+
+def add_jobs_argument(parser: argparse.ArgumentParser) -> None:
+    help_jobs = "how many traces are analysed at once, each in a process (default: 1)"
+    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help=help_jobs)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes; write 1 to {MOST_JOBS}")
+    return int(text)
 
 
 def add_steps_argument(parser: argparse.ArgumentParser) -> None:
@@ -83,9 +100,15 @@ def add_links_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow-links", action="store_true", help=help_links)
 
 
-def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceFile]:
-    """Files as they are, folders as the traces below them by name. Raises NothingToReport for a folder without any."""
+def expand(paths: Iterable[Place], follow_links: bool = False) -> Iterator[TraceFile]:
+    """Files as they are, folders as the traces below them by name; what is remote is fetched, one at a time.
+
+    Raises NothingToReport for a folder without any, BadRequest and UnreadableTrace for a URL.
+    """
     for path in paths:
+        if isinstance(path, Url):
+            yield from _fetched(path)
+            continue
         if not is_folder(path):
             yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
             continue
@@ -101,8 +124,29 @@ def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceF
         yield from traces_below
 
 
-def is_folder(path: Path) -> bool:
+def _fetched(url: Url) -> Iterator[TraceFile]:
+    """One that cannot be fetched costs a line, where it is not the only one."""
+    storage, mirror = Storage(url), user_mirror()
+    traces = sorted(storage.traces(), key=lambda trace: trace.path)
+    if not traces:
+        raise NothingToReport(f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {url}: name a trace file")
+    for trace in traces:
+        try:
+            file = mirror.fetch(storage, trace)
+        except UnreadableTrace as error:
+            if len(traces) == 1:
+                raise
+            complain(str(error))
+            continue
+        facts = file.stat()
+        name = strip_suffix(trace.url.name)
+        yield TraceFile(file, trace.run, name, facts.st_size, facts.st_mtime_ns, url=str(trace.url))
+
+
+def is_folder(path: Place) -> bool:
     """Raises UnreadableTrace for a path that cannot be examined."""
+    if isinstance(path, Url):
+        return not path.name.endswith(READABLE_SUFFIXES)
     try:
         return path.is_dir()
     except OSError as error:
@@ -110,17 +154,38 @@ def is_folder(path: Path) -> bool:
 
 
 def open_all(
-    traces: Iterable[TraceFile], stores: Sequence[Store] = (), options: AnalysisOptions = DEFAULT_OPTIONS
+    traces: Iterable[TraceFile], stores: Sequence[Store] = (), options: AnalysisOptions = DEFAULT_OPTIONS, jobs: int = 1
 ) -> tuple[list[KeptCapture], int]:
-    """All captures that can be read; a bad one costs a line and the exit status, never the others."""
+    """All captures that can be read; a bad one costs a line and the exit status, never the others.
+
+    `jobs`: how many processes share the work; one of them is this one, where there is one only.
+    """
+    work = partial(_outcome, stores=stores, options=options)
+    outcomes: Iterable[Outcome] = map(work, traces)
+    if jobs > 1:
+        listed = list(traces)
+        outcomes = analyse_many(listed, work, jobs, progress=partial(_show_progress, len(listed)))
     captures, status = [], 0
-    for trace in traces:
-        try:
-            captures.append(open_one(trace, stores, options))
-        except (NoSuchSteps, UnreadableTrace, InternalError) as error:
-            complain(str(error))
-            status = max(status, error.exit_status)
+    for kept, complaint, failed in outcomes:
+        if kept is not None:
+            captures.append(kept)
+        else:
+            complain(complaint)
+        status = max(status, failed)
     return captures, status
+
+
+def _outcome(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions) -> Outcome:
+    try:
+        return Outcome(open_one(trace, stores, options))
+    except (NoSuchSteps, UnreadableTrace, InternalError) as error:
+        return Outcome(None, str(error), error.exit_status)
+
+
+def _show_progress(count: int, done: int) -> None:
+    """On a terminal, in one line that overwrites itself."""
+    if sys.stderr.isatty():
+        print(f"\r{done} of {count} traces", end="\n" if done == count else "", file=sys.stderr, flush=True)
 
 
 def open_one(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions = DEFAULT_OPTIONS) -> KeptCapture:
@@ -128,11 +193,14 @@ def open_one(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions
     if trace.refused:
         raise leads_out(trace.path)
     try:
-        return open_capture(trace.path, trace.id, options, stores, trace.roots)
+        kept = open_capture(trace.path, trace.id, options, stores, trace.roots)
     except (DataPipelineError, MemoryError):
         raise
     except Exception as error:
         raise InternalError(f"analyse {trace.path}", error) from error
+    if trace.url:
+        kept.capture.file = encodable(trace.url)
+    return kept
 
 
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:

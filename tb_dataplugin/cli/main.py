@@ -33,6 +33,8 @@ COMMANDS: Final = {
     "whatif": ("tb_dataplugin.cli.whatif", "WhatIfCommand"),
     "ranks": ("tb_dataplugin.cli.ranks", "RanksCommand"),
     "export": ("tb_dataplugin.cli.export", "ExportCommand"),
+    "prune": ("tb_dataplugin.cli.prune", "PruneCommand"),
+    "anonymise": ("tb_dataplugin.cli.anonymise", "AnonymiseCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from tb_dataplugin.cli.inputs import (
+    add_jobs_argument,
     add_output_arguments,
     add_path_arguments,
     add_steps_argument,
@@ -44,6 +45,7 @@ class ReportCommand:
         help_format = "default: text; html is the tab's page as one self-contained file"
         parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
         add_steps_argument(parser)
+        add_jobs_argument(parser)
         help_summary = "one line for each capture, worst first, and nothing else (text)"
         parser.add_argument("--summary", action="store_true", help=help_summary)
         help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"

@@ -13,6 +13,7 @@ from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.reader.discovery import TraceFile
+from tb_dataplugin.remote import Place, place
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
 
 
@@ -29,7 +30,7 @@ class WhatIfCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("capture", type=Path, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
+        add("capture", type=place, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
         add("--workers", type=_numbers, metavar="N|A..B", help="DataLoader workers: 4, or 0..8, or 2,4,8")
         add("--prefetch", type=int, metavar="N", help="prefetch_factor: batches per DataLoader worker")
         help_stage = "a stage, or all stages of a kind, that takes so much of its time; may be repeated"
@@ -56,7 +57,7 @@ class WhatIfCommand:
         return 0
 
 
-def _newest(path: Path, follow_links: bool) -> TraceFile:
+def _newest(path: Place, follow_links: bool) -> TraceFile:
     traces = list(expand([path], follow_links))
     newest = max(traces, key=lambda trace: (trace.modified_ns, trace.id))
     if is_folder(path) and len(traces) > 1:

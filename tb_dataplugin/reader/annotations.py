@@ -72,6 +72,11 @@ def _stage_of(name: str) -> Stage | None:
     return None if stage is None else Stage(stage.kind, stage.label[:MOST_LABEL])
 
 
+def has_meaning(name: str) -> bool:
+    """Whether a host span of this name is a step, a wait or a stage."""
+    return _STEP.fullmatch(name) is not None or _stage_of(name) is not None
+
+
 def _find_named_stages(events: EventTable, names: tuple[str, ...], host: npt.NDArray[np.bool_]) -> StageSpans:
     by_name = {name: stage for name in names if (stage := _stage_of(name))}
     return _collect(events, names, host, by_name)

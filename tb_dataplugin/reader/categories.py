@@ -32,6 +32,20 @@ _SPELLINGS: Final[dict[Category, tuple[str, ...]]] = {
 }  # fmt: skip
 _CATEGORIES: Final = {spelling: category for category, spellings in _SPELLINGS.items() for spelling in spellings}
 
+SPELLED: Final[dict[Category, str]] = {
+    Category.CPU_OP: "cpu_op",
+    Category.USER_ANNOTATION: "user_annotation",
+    Category.RUNTIME: "cuda_runtime",
+    Category.KERNEL: "kernel",
+    Category.MEMCPY: "gpu_memcpy",
+    Category.MEMSET: "gpu_memset",
+    Category.DEVICE_ANNOTATION: "gpu_user_annotation",
+    Category.DEVICE_SYNC: "cuda_sync",
+    Category.PYTHON: "python_function",
+    Category.OVERHEAD: "overhead",
+}
+"""How a trace that we write spells them."""
+
 MTIA_COPY: Final = "dma"
 """Names of MTIA's copies, which are filed with its kernels, begin with this."""
 

@@ -24,7 +24,8 @@ MAX_DEPTH = 8
 class TraceFile:
     """One trace file. `run` is its folder relative to where the search began ("." for that folder itself).
 
-    `roots`: where the file must lie, see `opening`. `refused`: why it may not be read, as one line.
+    `roots`: where the file must lie, see `opening`. `refused`: why it may not be read, as one line. `url`: what it was
+    fetched from, "" for a local file.
     """
 
     path: Path
@@ -34,6 +35,7 @@ class TraceFile:
     modified_ns: int
     roots: Roots = ()
     refused: str = ""
+    url: str = ""
 
     @property
     def id(self) -> str:

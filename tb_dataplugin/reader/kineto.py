@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from tb_dataplugin.model.trace import DeviceInfo, ProcessGroup, Trace, TraceInfo
 from tb_dataplugin.reader import discovery, source
 from tb_dataplugin.reader.annotations import find_meanings
 from tb_dataplugin.reader.bounds import bound_depth, bound_events
+from tb_dataplugin.reader.carried import PRUNED_KEY, with_carried
 from tb_dataplugin.reader.categories import integer, text
 from tb_dataplugin.reader.chrome import WAIT_OR_RECAPTURE, ChromeReader
 from tb_dataplugin.reader.columns import ColumnBuilder
@@ -24,21 +26,43 @@ MOST_RANKS: Final = 2**31 - 1
 DAMAGE: Final = ("damaged_gzip", "truncated_gzip", "truncated", "bad_event")
 
 
+@dataclass(frozen=True, slots=True)
+class TraceParts:
+    """A trace, and what a file of it needs besides.
+
+    `origin_ns`: the file's own time of what is 0 in the columns. `member`: the value beside the events under a key.
+    """
+
+    trace: Trace
+    origin_ns: int
+    member: Callable[[str], Any]
+
+
 def read_trace(path: Path, name: str | None = None, roots: Roots = ()) -> Trace:
     """Read and name the trace in `path`, which must lie in one of `roots`. `name` is what the report calls it.
 
     Raises UnreadableTrace.
     """
+    return read_parts(path, name, roots).trace
+
+
+def read_parts(path: Path, name: str | None = None, roots: Roots = ()) -> TraceParts:
+    """The same, with what is needed to write the trace again. Raises UnreadableTrace."""
     diagnostics = DiagnosticsCollector()
     return _read(source.blocks(path, diagnostics, roots), path, name, diagnostics)
 
 
 def trace_from_json(json: bytes, path: Path, name: str | None = None) -> Trace:
     """The trace in `json`; `path` is where it came from. Raises UnreadableTrace."""
+    return parts_from_json(json, path, name).trace
+
+
+def parts_from_json(json: bytes, path: Path, name: str | None = None) -> TraceParts:
+    """The same, with what is needed to write the trace again. Raises UnreadableTrace."""
     return _read(iter((json,)), path, name, DiagnosticsCollector())
 
 
-def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: DiagnosticsCollector) -> Trace:
+def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: DiagnosticsCollector) -> TraceParts:
     reader, builder = ChromeReader(blocks, path, diagnostics), ColumnBuilder(diagnostics)
     for window in reader.windows():
         builder.add(window)
@@ -62,7 +86,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         diagnostics.add(
             "no_events", "The trace has no timed events: the profiler recorded nothing; was a step run in it?"
         )
-    return Trace(
+    trace = Trace(
         info=info,
         events=events,
         extent=columns.extent,
@@ -75,8 +99,9 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         copies=columns.copies,
         collectives=columns.collectives,
         counters=columns.counters,
-        diagnostics=diagnostics.result(),
+        diagnostics=with_carried(reader.member(PRUNED_KEY), diagnostics.result()),
     )
+    return TraceParts(trace, columns.origin_ns, reader.member)
 
 
 def _devices(properties: object) -> tuple[DeviceInfo, ...]:

@@ -1,0 +1,189 @@
+"""Traces behind URLs, by fsspec's file system in memory; failing ones are made of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from tb_dataplugin.cli import main
+from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.remote import Mirror, Storage, Url, place
+from tests.trace_builder import TraceBuilder
+
+TRACE = TraceBuilder().step(0, 100).wait(10, 30).kernel(50, 40).json()
+NAME = "a.pt.trace.json"
+
+
+@pytest.fixture(autouse=True)
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryFileSystem]:
+    monkeypatch.setenv("TB_DATAPLUGIN_CACHE", str(tmp_path / "cache"))
+    files = fsspec.filesystem("memory")
+    files.pipe({f"/runs/one/{NAME}": TRACE, "/runs/two/b.pt.trace.json": TRACE, "/runs/two/notes.txt": b"-"})
+    yield files
+    files.store.clear()
+    files.pseudo_dirs[:] = [""]
+
+
+def test_a_path_stays_a_path() -> None:
+    assert place("runs/one") == Path("runs/one")
+    assert place("C:/runs") == Path("C:/runs")
+    assert place("s3://runs/one") == Url("s3://runs/one")
+
+
+def test_a_password_is_never_shown() -> None:
+    assert str(Url("http://me:secret@host/a.json?signature=secret")) == "http://host/a.json"
+
+
+def test_a_url_gives_the_report_of_the_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    local = tmp_path / NAME
+    local.write_bytes(TRACE)
+    assert main(["report", str(local), "--format", "json"]) == 0
+    expected = json.loads(capsys.readouterr().out)["captures"][0]
+    assert main(["report", f"memory://runs/one/{NAME}", "--format", "json"]) == 0
+    capture = json.loads(capsys.readouterr().out)["captures"][0]
+    assert capture["file"] == f"memory://runs/one/{NAME}"
+    assert capture | {"file": "", "name": ""} == expected | {"file": "", "name": ""}
+
+
+def test_a_folder_is_searched_as_a_local_one_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "memory://runs", "--format", "json"]) == 0
+    names = [capture["name"] for capture in json.loads(capsys.readouterr().out)["captures"]]
+    assert names == ["one/a", "two/b"]
+
+
+@pytest.mark.parametrize("words", [["compare", "memory://runs/one", "memory://runs/two"], ["report", "memory://runs"]])
+def test_commands_take_urls(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    assert capsys.readouterr().out
+
+
+def test_prune_writes_here_what_lies_there(tmp_path: Path) -> None:
+    out = tmp_path / "out.pt.trace.json.gz"
+    assert main(["prune", f"memory://runs/one/{NAME}", "-o", str(out)]) == 0
+    assert out.is_file()
+
+
+def test_a_file_is_fetched_once_for_each_state_of_it(bucket: MemoryFileSystem, tmp_path: Path) -> None:
+    mirror, opened = Mirror(tmp_path / "mirror"), []
+    storage = Storage(Url(f"memory://runs/one/{NAME}"))
+
+    def fetch() -> Path:
+        (trace,) = storage.traces()
+        opened.append(mirror.fetch(storage, trace))
+        return opened[-1]
+
+    first = fetch()
+    before = first.stat().st_ino
+    assert fetch() == first
+    assert first.stat().st_ino == before
+    bucket.pipe(f"/runs/one/{NAME}", TRACE + b"\n")
+    assert fetch() != first
+    assert opened[-1].read_bytes() == TRACE + b"\n"
+
+
+def test_the_mirror_is_bounded(tmp_path: Path) -> None:
+    mirror = Mirror(tmp_path / "mirror", limit_bytes=len(TRACE) + 10)
+    storage = Storage(Url("memory://runs"))
+    places = [mirror.fetch(storage, trace) for trace in storage.traces()]
+    assert [path.exists() for path in places] == [False, True]
+
+
+class Failing(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """Opening a file does what the test says."""
+
+    protocol = "failing"
+    cachable = False
+    opening: Callable[[bytes], Any]
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(super()._strip_protocol(path.replace("failing://", "memory://")))
+
+    def open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+        return type(self).opening(super().open(path, mode).read())
+
+
+class Cut:
+    """A connection that ends early."""
+
+    def __init__(self, data: bytes) -> None:
+        self._blocks = [data[:100], b""]
+
+    def read(self, _: int) -> bytes:
+        return self._blocks.pop(0)
+
+    def close(self) -> None:
+        pass
+
+
+def raising(error: Exception) -> Callable[[bytes], Any]:
+    def fail(_: bytes) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("opening", "reason"),
+    [
+        (raising(PermissionError("Access Denied")), "permission denied; check your credentials"),
+        (raising(FileNotFoundError("gone")), "there is no such file or folder; check the URL"),
+        (raising(TimeoutError("read timed out")), "the server does not answer (read timed out); try again later"),
+        (raising(OSError("SSL\nbroken")), "SSL broken; check the URL"),
+        (raising(KeyError("x")), "'x'; check the URL"),
+        (Cut, f"100 of its {len(TRACE):,} bytes came; try again"),
+    ],
+)
+def test_what_goes_wrong_is_one_line_and_leaves_nothing(
+    opening: Callable[[bytes], Any],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    fsspec.register_implementation("failing", Failing, clobber=True)
+    monkeypatch.setattr(Failing, "opening", staticmethod(opening), raising=False)
+    assert main(["report", f"failing://runs/one/{NAME}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"tb-dataplugin: cannot read failing://runs/one/{NAME}: {reason}")
+    assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
+
+
+def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answer = threading.Event()
+    fsspec.register_implementation("failing", Failing, clobber=True)
+    monkeypatch.setattr(Failing, "opening", staticmethod(lambda _: answer.wait()), raising=False)
+    storage = Storage(Url(f"failing://runs/one/{NAME}"), patience_s=0.01)
+    trace = next(Storage(storage.url).traces())
+    with pytest.raises(UnreadableTrace, match=r"does not answer \(no answer for 0.01 s\)"):
+        Mirror(tmp_path).fetch(storage, trace)
+    answer.set()
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("memory://runs/none", "there is no such file or folder"),
+        (f"memory://runs/{NAME}", "there is no such file or folder"),
+        ("nosuch://runs", "check how it begins"),
+    ],
+)
+def test_a_wrong_url_is_one_line(url: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", url]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert reason in line
+
+
+def test_a_folder_without_traces_is_nothing_to_report(
+    bucket: MemoryFileSystem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bucket.pipe("/empty/notes.txt", b"-")
+    assert main(["report", "memory://empty"]) == 1
+    assert "no traces" in capsys.readouterr().err

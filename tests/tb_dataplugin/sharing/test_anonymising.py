@@ -1,0 +1,114 @@
+"""An anonymous trace has the same numbers, and no name of the program, machine or data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tb_dataplugin.cli import main
+from tb_dataplugin.pipeline import analyse
+from tb_dataplugin.reader.kineto import parts_from_json, read_parts, trace_from_json
+from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.sharing.anonymising import anonymise
+from tb_dataplugin.sharing.hashing import Hasher
+from tests.trace_builder import TraceBuilder
+
+TRACE = Path(__file__).parents[2] / "golden" / "traces" / "annotate_workers2.pt.trace.json.gz"
+PATH = Path("a.pt.trace.json")
+
+SECRET = "Q7Secret"
+SHAPES = (
+    "{}", "transform::{}", "wait::{} (first batch)", "decode::{}.Image", "aten::{}", "{}::mul", "{}Backward0",
+    "nccl:{}", "autograd::engine::evaluate_function: {}Backward0",
+    "Optimizer.step#{}.step", "enumerate(DataLoader)#{}.__next__",
+    "enumerate({})#it", "Memcpy HtoD ({} -> Device)", "Memcpy HtoD {}", "cuda_{}", "void at::native::kernel<{}>(int)",
+    "nccl{}", "ampere_{}_tn", "ProfilerStep#{}", "{}_", "stream {}", "/home/{}/train.py", "annotate: {}",
+)  # fmt: skip
+"""Names that look like public ones, with a secret in them."""
+
+
+def anonymous(json_text: bytes) -> bytes:
+    return b"".join(anonymise(parts_from_json(json_text, PATH), Hasher()))
+
+
+def record(secret: str) -> dict[str, Any]:
+    """One with the secret wherever a text may stand, and as a key of its own."""
+    return {
+        "version": 2, "mode": "train", secret: 1, "notes": [secret],
+        "loaders": [{"name": secret, "dataset": f"a.{secret}", "batch_size": 4, "start_method": secret}],
+        "host": {"name": secret, "cores": 4, secret: secret}, "versions": {secret: secret, "torch": f"2.4.1+{secret}"},
+        "stages_at": {f"transform::{secret}": f"/home/{secret}/a.py:12"},
+        "thread_samples": {"threads": [], "holders": [secret], "why_not": secret},
+        "callers": [{"function": f"{secret}.__iter__", "file": f"/{secret}/b.py", "first": 3, "generator": True,
+                     "batches": 1, "steps_inside": 0, "steps": 1}],
+        "replayed": {"index": [1], "captured_us": [1.0], "cold": [True], "files": [[f"s3://{secret}/1.jpg"]]},
+        "lines": {"version": 1, "sampler": "outside", "names": [secret, f"/lib/{secret}.py", f"x = {secret}"],
+                  "frames": {"function": [0], "file": [1], "line": [3], "first": [1], "source": [2]},
+                  "stacks": {"parent": [-1], "frame": [0]}, "threads": [], "libraries": [f"/lib/{secret}"],
+                  "recorder": f"/{secret}", "unseen": [secret], "why_not": secret},
+    }  # fmt: skip
+
+
+@settings(max_examples=20, deadline=None)
+@given(names=st.lists(st.sampled_from(SHAPES), min_size=1, max_size=6, unique=True), category=st.sampled_from(
+    ("cpu_op", "user_annotation", "cuda_runtime", "kernel", "gpu_memcpy")))  # fmt: skip
+def test_no_secret_is_found_in_what_is_written(names: list[str], category: str) -> None:
+    trace = TraceBuilder(
+        dataPipeline=record(SECRET), host_name=SECRET, traceName=SECRET, distributedInfo={"rank": 0, "backend": SECRET},
+        deviceProperties=[{"id": 0, "name": f"NVIDIA {SECRET}", SECRET: SECRET}],
+    )  # fmt: skip
+    trace.step(0, 100).wait(1, 30)
+    for place, name in enumerate(names):
+        trace.add(category, name.format(SECRET), 2 + place, 5, 1, SECRET, files=[f"/data/{SECRET}.jpg"], path=SECRET)
+    trace.events += [
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": SECRET}},
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": SECRET, "args": {"name": f"stream {SECRET}"}},
+        {"ph": "C", "name": "host::disk_busy", "pid": 1, "ts": 5, "args": {SECRET: 3.0}},
+    ]
+    text = anonymous(trace.json())
+    assert SECRET.encode() not in text
+    json.loads(text)
+
+
+def numbers(capture: Capture) -> list[object]:
+    stages = sorted((one.count, one.total_us, one.self_us, one.cpu_us, one.p95_us) for one in capture.stages)
+    waits = sorted(capture.loader.wait_by_stage_us.values())
+    return [stages, waits, capture.window_us, capture.steps, capture.workers, capture.throughput, capture.verdict.bound]
+
+
+def test_the_numbers_of_the_report_are_the_same() -> None:
+    parts = read_parts(TRACE)
+    trace = trace_from_json(b"".join(anonymise(parts, Hasher())), PATH)
+    before, after = analyse(parts.trace).capture, analyse(trace).capture
+    assert numbers(after) == numbers(before)
+    assert [finding.rule for finding in after.findings] == [finding.rule for finding in before.findings]
+    assert after.devices == before.devices
+
+
+def test_one_name_has_one_hash_in_one_call_and_another_in_the_next() -> None:
+    first, second = Hasher(), Hasher()
+    assert first.name("transform::Crop") == f"transform::{first.label('Crop')}"
+    assert first.of("Crop") != second.of("Crop")
+    assert first.path("/a/b/c").startswith(first.path("/a/b") + "/")
+
+
+def test_the_command_hides_names_of_files_too(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "secretproject"
+    folder.mkdir(parents=True)
+    (folder / "secrethost_12.3.pt.trace.json.gz").write_bytes(TRACE.read_bytes())
+    assert main(["anonymise", str(tmp_path / "runs"), "-o", str(tmp_path / "out")]) == 0
+    (written,) = (tmp_path / "out").rglob("*.gz")
+    assert "secret" not in str(written.relative_to(tmp_path))
+    with gzip.open(written) as file:
+        assert b"RandomMask" not in file.read()
+
+
+def test_functions_of_the_recorder_keep_their_names_and_methods_their_class() -> None:
+    hasher = Hasher()
+    assert hasher.function("SpanRecorder.close_span").endswith(".close_span")
+    assert hasher.function("Photos.__getitem__") == f"{hasher.of('Photos')}.__getitem__"
