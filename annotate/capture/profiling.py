@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture import guest, sentences, standing
+from annotate.capture.serving import Serving
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
 
 B = TypeVar("B")
-_END: Final = object()
 
 
 def profile(
@@ -42,6 +42,7 @@ def profile(
     host_sample_ms: int = 100,
     lines: bool = True,
     workers: WorkerLimits | None = None,
+    headspace: int = 0,
     **torch_profiler_keywords: Any,
 ) -> Profile:
     """Record some steps of a training loop, and write one trace file per window into `logdir`.
@@ -62,12 +63,14 @@ def profile(
         lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
             while a window is open, so that the report names the lines that take the time. Linux only.
         workers: what each DataLoader worker may use while it records.
+        headspace: after the last window, serve so many steps from copies of batches, to measure what the loop could do
+            if its loader cost nothing. Those steps repeat batches, beside the epoch's own. `prof.steps` only.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
             after the trace file has been written.
 
     Raises:
-        ValueError: a count is out of range.
+        ValueError: a count is out of range, or no window is known to be the last, after which `headspace` comes.
         OSError: (on entering) the folder cannot be written.
         RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
 
@@ -84,7 +87,12 @@ def profile(
         host_sample_ms=host_sample_ms,
         lines=lines,
         workers=workers or WorkerLimits(),
+        headspace=headspace,
     )
+    if headspace and torch_profiler_keywords.get("schedule") is not None:
+        raise ValueError(
+            "headspace follows the last window, and a schedule does not say which that is: give one of both"
+        )
     return Profile(options, **torch_profiler_keywords)
 
 
@@ -136,6 +144,7 @@ class Profile:
             further=further,
         )
         self._has_failed = False
+        self.headspace: Final = Serving(options.headspace)
         self._steps = 0
         self._windows = 0
         self._window_began = 0
@@ -191,6 +200,7 @@ class Profile:
         cut_to = self._recorded_so_far()
         self._entered = False
         atexit.unregister(self._close_at_exit)
+        self.headspace.end(is_wanted=exc is None and not self._has_failed)
         try:
             if not self._has_failed:
                 self._close_window()
@@ -380,6 +390,8 @@ class Profile:
         paused = sentences.stood_still(perf_counter() - profiler.stopped_at)
         if paused:
             tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={self.options.active})")
+        if self._own_schedule and self._windows == self.options.repeat:
+            self.headspace.begin(path, self._session.loop().prefetched)
         return Export(Path(path))
 
     def window_lost(self) -> None:
