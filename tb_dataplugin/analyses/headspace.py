@@ -1,4 +1,4 @@
-"""What the loop did on copies of batches, beside what it does with its loader: measured in one run, without a profiler."""
+"""What the loop did on copies of batches, beside what it does with its loader: in one run, no profiler on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Headspace:
     """Mean steps in ns, each with a 95% interval: `step_ns` on copies, `own_ns` with the loader, right before.
 
     `times_faster`: the one over the other. `device_idle`: share of a step on copies in which the first device would be
-    idle if it were as busy per step as in the window; None without a device, or samples where their number is not known.
+    idle if it were as busy per step as in the window; None without a device. Rates are None without a batch size.
     """
 
     recorded: HeadspaceSteps

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.lifetimes import known

@@ -165,7 +165,7 @@ class Replayed:
 class HeadspaceSteps:
     """Steps on copies of batches, and steps with the loader right before: their durations, in order.
 
-    `clock`: "device" where they are between events on it. `asked`: steps that were asked for, `memory_bytes`: of copies.
+    `clock`: "device" where they are between events on it. `memory_bytes`: of the copies.
     """
 
     own_ns: tuple[int, ...]
