@@ -2,7 +2,7 @@ import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
 import { httpSource, useSource } from "../../src/data/source";
 import { whatIfChange } from "../../src/state/atoms";
-import { all, find, open } from "../page";
+import { all, find, open, plain } from "../page";
 
 const between = (value: number) => ({ value, low: value / 2, high: value * 2 });
 const answer = {
@@ -58,7 +58,7 @@ it("shows the predictions that a link names", async () => {
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   expect(asked.some((url) => url.includes("what_if") && url.endsWith("&workers=4"))).toBe(true);
-  const text = find("what-if-table").textContent;
+  const text = plain(find("what-if-table").textContent);
   for (const part of ["4 DataLoader workers", "4.00 ms", "2.00 ms to 8.00 ms", "800", "10.0%", "the rest of the step"])
     expect(text).toContain(part);
   expect(find("what-if").textContent).toContain("No CPU was free.");
