@@ -63,8 +63,8 @@ def profile(
         lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
             while a window is open, so that the report names the lines that take the time. Linux only.
         workers: what each DataLoader worker may use while it records.
-        headspace: after the last window, serve so many steps from copies of batches, to measure what the loop could do
-            if its loader cost nothing. Those steps repeat batches, beside the epoch's own. `prof.steps` only.
+        headspace: steps after the last window that get copies of batches, to measure what the loop could do if its
+            loader cost nothing. They repeat batches, beside the epoch's own. `prof.steps` only.
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
             after the trace file has been written.
@@ -90,9 +90,7 @@ def profile(
         headspace=headspace,
     )
     if headspace and torch_profiler_keywords.get("schedule") is not None:
-        raise ValueError(
-            "headspace follows the last window, and a schedule does not say which that is: give one of both"
-        )
+        raise ValueError(sentences.NO_LAST_WINDOW)
     return Profile(options, **torch_profiler_keywords)
 
 

@@ -16,6 +16,7 @@ NO_STAGE: Final = (
     "no stage was recorded: no annotated object ran in the window. Pass the loader that you iterate to "
     "annotate.loader, or loop over prof.steps(loader)"
 )
+NO_LAST_WINDOW: Final = "headspace follows the last window, and a schedule does not say which that is: give one of both"
 USES_OURS: Final = "the program uses annotate itself"
 GAVE_WAY: Final = (
     "annotate.profile stopped recording this window: another torch.profiler began, and torch can run one at a time. "

@@ -16,7 +16,6 @@ from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.reader.discovery import TraceFile
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
 
-
 REFUSED: Final = {
     "--pin": "it does not say what copies to the device take from other memory",
     "--batch": "it does not say how the training step grows with the batch",

@@ -43,7 +43,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, output: bytes) -> loops.Loops:
     def run(*_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
         return subprocess.CompletedProcess([sys.executable], 0, output)
 
-    monkeypatch.setattr(loops.subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", run)
     return loops.Loops(())
 
 
