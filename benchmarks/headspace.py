@@ -33,7 +33,7 @@ T_95: Final = {4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Samples take `sleep_ms` and `cpu` passes over an array; a step takes `step_ms` asleep, or one of a small model."""
+    """Samples take `sleep_ms`, and `cpu` passes over an array; steps take `step_ms` asleep, or train a small model."""
 
     sleep_ms: float = 0.0
     cpu: int = 0

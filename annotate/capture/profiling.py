@@ -63,8 +63,7 @@ def profile(
         lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
             while a window is open, so that the report names the lines that take the time. Linux only.
         workers: what each DataLoader worker may use while it records.
-        headspace: steps after the last window that get copies of batches, to measure what the loop could do if its
-            loader cost nothing. They repeat batches, beside the epoch's own. `prof.steps` only.
+        headspace: steps after the last window that get copies of batches: what could the loop do without its loader?
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
             after the trace file has been written.
@@ -89,8 +88,7 @@ def profile(
         workers=workers or WorkerLimits(),
         headspace=headspace,
     )
-    if headspace and torch_profiler_keywords.get("schedule") is not None:
-        raise ValueError(sentences.NO_LAST_WINDOW)
+    sentences.check_headspace(headspace, torch_profiler_keywords)
     return Profile(options, **torch_profiler_keywords)
 
 
@@ -146,12 +144,9 @@ class Profile:
         self._steps = 0
         self._windows = 0
         self._window_began = 0
-        """The step with which the latest window opened."""
         self._in_window = False
         self.loops = 0
-        """Loops over `steps` that are going on."""
         self.is_broken_off = False
-        """The last of them was left by ``break``: its step ends when the next one begins."""
         self._said: set[str] = set()
         self._renamed: dict[str, str] = {}
 
