@@ -117,8 +117,7 @@ class Profile:
         self._own_schedule = schedule is None
         if schedule is None:
             schedule = schedule_of(options, self._look)
-        self._users_error: BaseException | None = None
-        """What user code has raised that torch's profiler called."""
+        self._users_error: BaseException | None = None  # raised by user code that torch's profiler called
         self._torch: Any = Profiler(
             self,
             schedule=self._users(schedule),
