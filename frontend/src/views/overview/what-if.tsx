@@ -197,12 +197,12 @@ function Predictions({ answer: { stepUs, samplesPerS, workers, predictions } }: 
         <DataTable name="What if" testId="what-if-table">
           <thead>
             <tr>
-              <Th column="change" label="Change" />
+              <Th column="change" label="Change" numeric={false} />
               <Th column="step" label="Step" />
               <Th column="interval" label="90% interval" />
               <Th column="rate" label="samples/s" />
               <Th column="wait" label="Data wait" />
-              <Th column="limit" label="Then limited by" />
+              <Th column="limit" label="Then limited by" numeric={false} />
             </tr>
           </thead>
           <tbody>
