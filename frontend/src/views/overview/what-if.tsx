@@ -35,8 +35,8 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       <h2>What if</h2>
       <p class="muted">
         Predicted from this capture; nothing is run. Each has a 90% interval. In a benchmark half of the predicted steps
-        were off by less than 9.8%, one in ten by more than 48%, most of all for more DataLoader workers on busy CPUs
-        and for the transfer (docs/whatif.md).
+        were off by less than 9.8%, one in ten by more than 48%, most of all for other numbers of DataLoader workers and
+        for the transfer (docs/whatif.md).
       </p>
       <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />
       <Answer state={state.value} />
