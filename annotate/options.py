@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from annotate.trace_format import Mode
 
 Wait = int | Literal["auto"]
+
+
+LEAST_HEADSPACE: Final = 8
+"""Fewer steps do not show how steps differ; the first ones are thrown away."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +60,11 @@ class CaptureOptions:
     watch: bool = False
     """Record the whole run as well."""
     workers: WorkerLimits = field(default_factory=WorkerLimits)
+    headspace: int = 0
+    """Steps after the last window that are served copies of batches; 0: none."""
 
     def __post_init__(self) -> None:
-        for name in ("wait", "warmup", "active", "repeat", "host_sample_ms"):
+        for name in ("wait", "warmup", "active", "repeat", "host_sample_ms", "headspace"):
             value = getattr(self, name)
             if name == "wait" and value == "auto":
                 continue
@@ -73,6 +79,10 @@ class CaptureOptions:
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
         if self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
+        if 0 < self.headspace < LEAST_HEADSPACE:
+            raise ValueError(f"headspace must be 0 or at least {LEAST_HEADSPACE} steps, not {self.headspace}")
+        if self.headspace and not self.repeat:
+            raise ValueError("headspace follows the last window, and repeat=0 has none: give a number of windows")
 
     @property
     def first_recorded_step(self) -> int | None:

@@ -346,6 +346,16 @@ class CallerMetadata(TypedDict):
     steps: int  # that ended at all; 0 where nobody told of any
 
 
+class HeadspaceRecord(TypedDict):
+    """Steps that were served copies of batches, and steps of the loop's own before them; no profiler was on."""
+
+    asked: int  # steps
+    own_us: list[float]  # duration of each step with the loader's batches, in order
+    step_us: list[float]  # the same with copies
+    memory_bytes: int  # of the copies
+    clock: Literal["host", "device"]  # device: between events on the training thread's current stream
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -367,4 +377,5 @@ class PipelineMetadata(TypedDict, total=False):
     collections: Collections
     callers: list[CallerMetadata]  # around the loaders, the innermost first
     replayed: ReplayedSamples
+    headspace: HeadspaceRecord  # added to the file of the last window, some steps after it
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture import guest, sentences, standing
+from annotate.capture.serving import Serving
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
 from annotate.capture.steps import Steps
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from torch.profiler import ProfilerAction
 
 B = TypeVar("B")
-_END: Final = object()
 
 
 def profile(
@@ -44,6 +44,7 @@ def profile(
     lines: bool = True,
     watch: bool = False,
     workers: WorkerLimits | None = None,
+    headspace: int = 0,
     **torch_profiler_keywords: Any,
 ) -> Profile:
     """Record some steps of a training loop, and write one trace file per window into `logdir`.
@@ -65,12 +66,13 @@ def profile(
             while a window is open, so that the report names the lines that take the time. Linux only.
         watch: from entering on also record the whole run, as `annotate.watch` does.
         workers: what each DataLoader worker may use while it records.
+        headspace: steps after the last window that get copies of batches: what could the loop do without its loader?
         torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
             activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
             after the trace file has been written.
 
     Raises:
-        ValueError: a count is out of range.
+        ValueError: a count is out of range, or no window is known to be the last, after which `headspace` comes.
         OSError: (on entering) the folder cannot be written.
         RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
 
@@ -88,7 +90,9 @@ def profile(
         lines=lines,
         watch=watch,
         workers=workers or WorkerLimits(),
+        headspace=headspace,
     )
+    sentences.check_headspace(headspace, torch_profiler_keywords)
     return Profile(options, **torch_profiler_keywords)
 
 
@@ -117,8 +121,7 @@ class Profile:
         self._own_schedule = schedule is None
         if schedule is None:
             schedule = schedule_of(options, self._look)
-        self._users_error: BaseException | None = None
-        """What user code has raised that torch's profiler called."""
+        self._users_error: BaseException | None = None  # raised by user code that torch's profiler called
         self._torch: Any = Profiler(
             self,
             schedule=self._users(schedule),
@@ -141,15 +144,13 @@ class Profile:
             further=further,
         )
         self._has_failed = False
+        self.headspace: Final = Serving(options.headspace)
         self._steps = 0
         self._windows = 0
         self._window_began = 0
-        """The step with which the latest window opened."""
         self._in_window = False
         self.loops = 0
-        """Loops over `steps` that are going on."""
         self.is_broken_off = False
-        """The last of them was left by ``break``: its step ends when the next one begins."""
         self._said: set[str] = set()
         self._renamed: dict[str, str] = {}
 
@@ -197,6 +198,7 @@ class Profile:
         cut_to = self._recorded_so_far()
         self._entered = False
         atexit.unregister(self._close_at_exit)
+        self.headspace.end(is_wanted=exc is None and not self._has_failed)
         try:
             if not self._has_failed:
                 self._close_window()
@@ -382,6 +384,8 @@ class Profile:
         paused = sentences.stood_still(perf_counter() - profiler.stopped_at)
         if paused:
             tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={self.options.active})")
+        if self._own_schedule and self._windows == self.options.repeat:
+            self.headspace.begin(path, self._session.loop().prefetched)
         return Export(Path(path))
 
     def window_lost(self) -> None:

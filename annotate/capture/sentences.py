@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,11 +16,18 @@ NO_STAGE: Final = (
     "no stage was recorded: no annotated object ran in the window. Pass the loader that you iterate to "
     "annotate.loader, or loop over prof.steps(loader)"
 )
+NO_LAST_WINDOW: Final = "headspace follows the last window, and a schedule does not say which that is: give one of both"
 USES_OURS: Final = "the program uses annotate itself"
 GAVE_WAY: Final = (
     "annotate.profile stopped recording this window: another torch.profiler began, and torch can run one at a time. "
     "The other's trace is as torch writes it, without stages. Remove one of the two, or let them record different steps"
 )
+
+
+def check_headspace(steps: int, keywords: Mapping[str, object]) -> None:
+    """Raises ValueError where it is asked for beside a schedule."""
+    if steps and keywords.get("schedule") is not None:
+        raise ValueError(NO_LAST_WINDOW)
 
 
 LONG_PAUSE_S: Final = 3.0

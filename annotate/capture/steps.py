@@ -6,6 +6,8 @@ from collections.abc import Generator, Iterable, Sized
 from contextlib import AbstractContextManager
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from annotate.capture.headspace import NO_BATCH
+from annotate.capture.serving import Serving
 from annotate.hooks.wrappers import label_of
 from annotate.recording import switch
 from annotate.saying import guard
@@ -22,6 +24,10 @@ class Stepping(Protocol):
     """Loops over `Steps` that are going on."""
     is_broken_off: bool
     """The last loop over `Steps` was left in the middle of a step, which ends when the next loop begins."""
+
+    @property
+    def headspace(self) -> Serving:
+        """Gives the loop batches in place of the loader's, now and then."""
 
     def advance(self) -> None:
         """A step has ended."""
@@ -44,6 +50,7 @@ class Steps(Generic[B]):
         first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
         if prof.is_broken_off:
             prof.advance()
+        prof.headspace.loop_begins(self._loader)
         with _waiting(first):
             iterator = iter(self._loader)
             batch: Any = next(iterator, _END)
@@ -58,8 +65,12 @@ class Steps(Generic[B]):
                 prof.loops -= 1
             prof.advance()
             del batch  # the loader may reuse its memory
-            with _waiting(later):
-                batch = next(iterator, _END)
+            batch = prof.headspace.stand_in(self._loader)
+            if batch is NO_BATCH:
+                with _waiting(later):
+                    batch = next(iterator, _END)
+                if batch is not _END:
+                    prof.headspace.took(self._loader, batch)
 
 
 class _waiting:  # noqa: N801

@@ -40,6 +40,8 @@ _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
 
 _EVENTS: Final = re.compile(rb'"traceEvents":\s*\[(?=\s*\{)')
 
+_RECORD: Final = re.compile(rb'\s*\{\s*"%b":\s*\{' % METADATA_KEY.encode())
+
 _KINDS: Final = "|".join(STAGE_KINDS).encode()
 _CATEGORY_AND_NAME: Final = re.compile(
     rb'"cat":\s*"(?:cpu_op|user_annotation)",\s*"name":\s*"((?:(?:%b)::|annotate#|ProfilerStep#)(?:[^"\\]|\\.)*)"'
@@ -150,6 +152,29 @@ def pack_trace(save: Callable[[str], object], logdir: Path) -> Path:
         plain.unlink(missing_ok=True)
         packed.unlink(missing_ok=True)
     return final
+
+
+def add_to_record(path: Path, key: str, value: object) -> None:
+    """Put one more member into the `dataPipeline` record of a file that `write_trace` wrote, in one step.
+
+    Raises:
+        OSError: it cannot be read or written; it is as it was.
+        ValueError: it does not begin as our files do.
+    """
+    part = path.with_name(f".{path.name}.part")
+    text = json.dumps({key: value}, allow_nan=False)[1:-1].encode()
+    try:
+        with gzip.open(path) as source, part.open("wb") as sink, _gzip(sink) as out:
+            first = source.read(_CHUNK)
+            begin = _RECORD.match(first)
+            if begin is None:
+                raise ValueError(f"{path} has no record of annotate at its beginning")
+            out.write(first[: begin.end()] + text + b", " + first[begin.end() :])
+            shutil.copyfileobj(source, out, _CHUNK)
+        part.chmod(stat.S_IMODE(path.stat().st_mode))
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def merge_trace(

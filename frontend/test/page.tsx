@@ -48,6 +48,7 @@ function reset(): void {
   atoms.flameMeasure.value = null;
   atoms.flameSearch.value = "";
   atoms.flameZoom.value = null;
+  atoms.whatIfChange.value = null;
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
 }

@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.gaps import Gap
+from tb_dataplugin.analyses.headspace import Headspace
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.loader_wait import LoaderWait
@@ -80,3 +81,4 @@ class Results:
     selection: StepSelection | None = None
     queue_wait: QueueWait | None = None
     profiler_weight: ProfilerWeight | None = None
+    headspace: Headspace | None = None

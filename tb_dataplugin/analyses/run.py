@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.device_idle import find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.flow import find_flow
 from tb_dataplugin.analyses.gaps import list_gaps
+from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
@@ -74,7 +75,7 @@ def run_analyses(
 ) -> Results:
     """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
     reasons = _Reasons()
-    tree = build_stage_tree(trace)
+    tree, pipeline = build_stage_tree(trace), trace.info.pipeline
     settings = main_loader(trace)
     steps = reasons.known("steps", _steps(trace, options))
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
@@ -126,6 +127,7 @@ def run_analyses(
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
         profiler_weight=find_profiler_weight(trace, window, table, loader),
+        headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
         lines=reasons.known("lines", find_hot_lines(trace, whole_tree, window, loader, devices, attribution)),
     )
     results = replace(results, stage_details=find_stage_details(trace, tree, window, results.lines))

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, with_resamples
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import WorkerRow, Workers
 from tb_dataplugin.model.intervals import Window
@@ -44,22 +44,8 @@ LEAST_BATCHES: Final = 4
 ENOUGH_BATCHES: Final = 8
 """Batches of a worker in the window, below which those from before it count as well: few batches are chance."""
 
-RESAMPLES: Final = 400
-"""Enough to know the ends of a 95% interval to a tenth of its width."""
-
 MOST_VALUES: Final = 1000
 """More steps, or batches of a worker, are resampled as so many stretches of successive ones: memory has a bound."""
-
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """With the ends of its 95% interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,15 +169,15 @@ def _estimate(
     """Data wait per step and its share; first as found, then of resampled steps and batches."""
     random = np.random.default_rng(0)
     duration, waited, builds = _thinned(duration), _thinned(waited), [_thinned(each) for each in builds]
-    steps = _blocks(random, len(duration), period=len(builds))
-    means = [_with_resamples(each, _blocks(random, len(each))) if len(each) else each for each in builds]
-    step, measured = _with_resamples(duration, steps), _with_resamples(waited, steps)
+    steps = blocks(random, len(duration), period=len(builds))
+    means = [with_resamples(each, blocks(random, len(each))) if len(each) else each for each in builds]
+    step, measured = with_resamples(duration, steps), with_resamples(waited, steps)
     wait = measured
     if state != "steady":
         needed = per_step / _capacity(means, alive) - (step - measured)
         wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
     whole = step - measured + wait
-    return _interval(wait), _interval(wait / np.maximum(whole, 1))
+    return interval(wait), interval(wait / np.maximum(whole, 1))
 
 
 def _thinned(values: Floats) -> Floats:
@@ -201,26 +187,3 @@ def _thinned(values: Floats) -> Floats:
     edges = np.linspace(0, len(values), MOST_VALUES + 1).astype(np.intp)
     means: Floats = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
     return means
-
-
-def _blocks(random: np.random.Generator, count: int, period: int = 1) -> npt.NDArray[np.intp]:
-    """Row numbers of each resample: circular blocks of successive rows, as long as a round of workers at least."""
-    length = max(1, round(count ** (1 / 3)), min(period, count // 4))
-    starts = random.integers(0, count, (RESAMPLES, -(-count // length)))
-    rows: npt.NDArray[np.intp] = (starts[:, :, None] + np.arange(length)) % count
-    return rows.reshape(RESAMPLES, -1)[:, :count]
-
-
-def _with_resamples(values: Floats, rows: npt.NDArray[np.intp]) -> Floats:
-    """The mean, then those of the resamples. Few values resampled vary too little; they are spread by what Student's t
-    has over the normal distribution, to first order.
-    """
-    mean, freedom = values.mean(), max(1, len(values) - 1)
-    spread = np.sqrt(1 + 1 / freedom) * (1 + 1.21 / freedom)
-    return np.concatenate(([mean], mean + spread * (values[rows].mean(axis=1) - mean)))
-
-
-def _interval(values: Floats) -> Estimate:
-    low, high = np.percentile(values[1:], (2.5, 97.5)).tolist()
-    value = float(values[0])
-    return Estimate(value, min(low, value), max(high, value))

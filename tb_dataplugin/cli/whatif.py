@@ -5,16 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand, is_folder, write_text
 from tb_dataplugin.cli.terminal import complain
+from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.reader.discovery import TraceFile
 from tb_dataplugin.remote import Place, place
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
+
+REFUSED: Final = {
+    "--pin": "it does not say what copies to the device take from other memory",
+    "--batch": "it does not say how the training step grows with the batch",
+    "--move": "it does not say what a stage takes on the device",
+}
 
 
 class WhatIfCommand:
@@ -38,12 +45,15 @@ class WhatIfCommand:
         help_cache = "stages of this kind (read, decode, transform, ...) whose results are cached; may be repeated"
         add("--cache", action="append", default=[], metavar="KIND", help=help_cache)
         add("--in-order", choices=("on", "off"), help="whether batches have to arrive in their order")
+        for option in REFUSED:
+            add(option, nargs="?", const="", help=argparse.SUPPRESS)
         add("--format", choices=("text", "json"), default="text", help="default: text")
         add_links_argument(parser)
         add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
+        _refuse(arguments)
         trace = _newest(arguments.capture, arguments.follow_links)
         check_output(arguments.output, [trace.path])
         changes = _changes(arguments)
@@ -55,6 +65,13 @@ class WhatIfCommand:
         text = as_json(loop, predictions) if arguments.format == "json" else as_text(loop, predictions, trace.id, style)
         write_text(text, arguments.output)
         return 0
+
+
+def _refuse(arguments: argparse.Namespace) -> None:
+    """Raises BadRequest for a change that one capture says nothing of: no number is better than a made-up one."""
+    for option, why in REFUSED.items():
+        if getattr(arguments, option.removeprefix("--")) is not None:
+            raise BadRequest(f"{option} cannot be predicted from one capture: {why}; capture once with it, and compare")
 
 
 def _newest(path: Place, follow_links: bool) -> TraceFile:

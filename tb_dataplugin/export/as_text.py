@@ -84,6 +84,8 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         yield from _loader_numbers(capture, line)
     if capture.HasField("throughput"):
         yield from _rates(capture.throughput, line)
+    if capture.HasField("headspace"):
+        yield from _headspace(capture.headspace, line)
     yield from host_limit_lines(capture, line)
     yield from cost_lines(capture, line)
     yield from _recording_cost(capture, line)
@@ -139,6 +141,20 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
     slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.slowest_part, "")
     notes = (f"alone: {', '.join(known)}" if known else "", f"the limit is {slowest}" if slowest else "")
     yield line("samples per second", significant(rates.samples_per_s), *notes)
+
+
+def _headspace(headspace: pb.Headspace, line: Line) -> Iterator[str]:
+    """What the loop alone could do."""
+    if headspace.HasField("samples_per_s"):
+        rate, own = headspace.samples_per_s, headspace.own_samples_per_s
+        between = f"{significant(rate.low)} to {significant(rate.high)}"
+        yield line(
+            "  without the loader",
+            significant(rate.value),
+            f"95% interval {between}",
+            f"with it {significant(own.value)}",
+        )
+    yield from _wrap(headspace.sentence, "  ")
 
 
 def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
+from tb_dataplugin.findings.headspace_sentence import headspace_evidence
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.sentences import Sentences, say
 from tb_dataplugin.findings.verdict import Verdict, judge_run
@@ -23,5 +24,7 @@ class Judgement:
 def judge(results: Results) -> Judgement:
     signals = read_signals(results)
     verdict = judge_run(signals)
+    if results.headspace is not None:
+        verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
     findings, abstained = run_rules(signals)
     return Judgement(verdict, findings, abstained, say(results, verdict, findings))

@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.findings.finding import NamedFinding
+from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import worker_sentence
@@ -41,6 +42,7 @@ class Sentences:
     devices: tuple[str, ...]
     workers: tuple[str, ...]
     selection: str = ""
+    headspace: str = ""
 
 
 def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) -> Sentences:
@@ -58,6 +60,7 @@ def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) ->
             worker_sentence(summary, results.window, _built_share(results)) for summary in results.worker_summaries
         ),
         selection=_selection(results.selection, results.window) if results.selection else "",
+        headspace=headspace_sentence(results.headspace) if results.headspace else "",
     )
 
 

@@ -163,6 +163,20 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
+class HeadspaceSteps:
+    """Steps on copies of batches, and steps with the loader right before: their durations, in order.
+
+    `clock`: "device" where they are between events on it. `memory_bytes`: of the copies.
+    """
+
+    own_ns: tuple[int, ...]
+    step_ns: tuple[int, ...]
+    asked: int
+    memory_bytes: int
+    clock: str
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread. `stages_at`:
     span name and place in the code, ``file:line``. `callers`: what calls a loader's ``next()``, the innermost first.
@@ -187,6 +201,7 @@ class PipelineInfo:
     lines: LineSamples | None = None
     callers: tuple[Caller, ...] = ()
     replayed: tuple[Replayed, ...] = ()
+    headspace: HeadspaceSteps | None = None
     stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     step_source: StepSource = "profiler"

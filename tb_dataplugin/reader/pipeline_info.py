@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
     BatchCosts,
     BatchTable,
+    HeadspaceSteps,
     HostInfo,
     LoaderInfo,
     PipelineInfo,
@@ -105,6 +106,18 @@ class _Replayed(msgspec.Struct):
     files: list[list[str]] = []
 
 
+Duration = Annotated[float, msgspec.Meta(gt=0, le=MOST_US)]
+Durations = Annotated[list[Duration], msgspec.Meta(min_length=2)]
+
+
+class _Headspace(msgspec.Struct):
+    own_us: Durations
+    step_us: Durations
+    asked: Count = 0
+    memory_bytes: Total = 0
+    clock: Literal["host", "device"] = "host"
+
+
 class _Metadata(msgspec.Struct):
     mode: Mode
     version: int = FORMAT_VERSION
@@ -123,6 +136,7 @@ class _Metadata(msgspec.Struct):
     callers: tuple[CallerRecord, ...] = ()
     stages_at: dict[str, str] = {}
     replayed: _Replayed | None = None
+    headspace: _Headspace | None = None
     notes: tuple[str, ...] = ()
     steps: _Steps | None = None
 
@@ -173,6 +187,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         callers=tuple(map(read_caller, metadata.callers[:MOST_SETTINGS])),
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),
         replayed=_replayed(metadata.replayed, diagnostics) if metadata.replayed else (),
+        headspace=_headspace(metadata.headspace) if metadata.headspace else None,
         notes=metadata.notes,
         step_source=metadata.steps.source if metadata.steps else "profiler",
         step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,
@@ -193,6 +208,13 @@ def _bounded(what: str, count: int, most: int, diagnostics: DiagnosticsCollector
         message = f"The capture lists {count:,} {what}; only the first {most:,} are read"
         over(diagnostics, what, count - most, message)
     return most
+
+
+def _headspace(record: _Headspace) -> HeadspaceSteps:
+    own, served = (
+        tuple(max(1, round(time * 1e3)) for time in times[:MOST_STEPS]) for times in (record.own_us, record.step_us)
+    )
+    return HeadspaceSteps(own, served, record.asked, record.memory_bytes, record.clock)
 
 
 def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Replayed, ...]:

@@ -18,6 +18,7 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_details import detail_reports
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
+from tb_dataplugin.report.build_headspace import headspace_report
 from tb_dataplugin.report.build_limits import limited_by, thread_samples_report
 from tb_dataplugin.report.build_lines import lines_report
 from tb_dataplugin.report.build_replayed import replayed_report
@@ -63,6 +64,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         replayed_samples=(replayed_report(sample, no_cpu_share(results)) for sample in results.replayed_samples),
         stage_details=detail_reports(results.stage_details),
         selection=_selection(results.selection, sentences) if results.selection else None,
+        headspace=headspace_report(results.headspace, sentences.headspace) if results.headspace else None,
     )
 
 

@@ -103,6 +103,7 @@ class Capture(_message.Message):
     REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
     STAGE_DETAILS_FIELD_NUMBER: _builtins.int
     SELECTION_FIELD_NUMBER: _builtins.int
+    HEADSPACE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -228,6 +229,10 @@ class Capture(_message.Message):
     def selection(self) -> Global___StepSelection:
         """the steps that all numbers are about; absent where nobody chose any"""
 
+    @_builtins.property
+    def headspace(self) -> Global___Headspace:
+        """absent where it was not measured (annotate.profile(..., headspace=N))"""
+
     def __init__(
         self,
         *,
@@ -269,10 +274,11 @@ class Capture(_message.Message):
         replay_command: _builtins.str = ...,
         stage_details: _abc.Iterable[Global___StageDetail] | None = ...,
         selection: Global___StepSelection | None = ...,
+        headspace: Global___Headspace | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "headspace", b"headspace", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -292,6 +298,107 @@ class Capture(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___Capture: _TypeAlias = Capture  # noqa: Y015
+
+@_typing.final
+class Headspace(_message.Message):
+    """What the loop could do if its loader cost nothing: some steps after the last window, on copies of batches and before
+    that with the loader; no profiler was on.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEPS_FIELD_NUMBER: _builtins.int
+    OWN_STEPS_FIELD_NUMBER: _builtins.int
+    STEP_US_FIELD_NUMBER: _builtins.int
+    OWN_STEP_US_FIELD_NUMBER: _builtins.int
+    TIMES_FASTER_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
+    OWN_SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
+    DEVICE_IDLE_SHARE_FIELD_NUMBER: _builtins.int
+    MEMORY_BYTES_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    steps: _builtins.int
+    """on copies, without those of the warm-up"""
+    own_steps: _builtins.int
+    """with the loader"""
+    device_idle_share: _builtins.float
+    """of a step on copies, were the first device as busy per step as in the window"""
+    memory_bytes: _builtins.float
+    """of the copies"""
+    clock: _builtins.str
+    """"host" | "device": between events on it"""
+    sentence: _builtins.str
+    """"On copies of batches a step took 4.3 ms (95% interval ...); ..." """
+    @_builtins.property
+    def step_us(self) -> Global___Between:
+        """mean step on copies"""
+
+    @_builtins.property
+    def own_step_us(self) -> Global___Between:
+        """mean step with the loader"""
+
+    @_builtins.property
+    def times_faster(self) -> Global___Between:
+        """own_step_us over step_us"""
+
+    @_builtins.property
+    def samples_per_s(self) -> Global___Between:
+        """absent where the batch size is not known"""
+
+    @_builtins.property
+    def own_samples_per_s(self) -> Global___Between: ...
+    def __init__(
+        self,
+        *,
+        steps: _builtins.int = ...,
+        own_steps: _builtins.int = ...,
+        step_us: Global___Between | None = ...,
+        own_step_us: Global___Between | None = ...,
+        times_faster: Global___Between | None = ...,
+        samples_per_s: Global___Between | None = ...,
+        own_samples_per_s: Global___Between | None = ...,
+        device_idle_share: _builtins.float | None = ...,
+        memory_bytes: _builtins.float = ...,
+        clock: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_device_idle_share", b"_device_idle_share", "device_idle_share", b"device_idle_share", "own_samples_per_s", b"own_samples_per_s", "own_step_us", b"own_step_us", "samples_per_s", b"samples_per_s", "step_us", b"step_us", "times_faster", b"times_faster"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device_idle_share", b"_device_idle_share", "clock", b"clock", "device_idle_share", b"device_idle_share", "memory_bytes", b"memory_bytes", "own_samples_per_s", b"own_samples_per_s", "own_step_us", b"own_step_us", "own_steps", b"own_steps", "samples_per_s", b"samples_per_s", "sentence", b"sentence", "step_us", b"step_us", "steps", b"steps", "times_faster", b"times_faster"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__device_idle_share: _TypeAlias = _typing.Literal["device_idle_share"]  # noqa: Y015
+    _WhichOneofArgType__device_idle_share: _TypeAlias = _typing.Literal["_device_idle_share", b"_device_idle_share"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__device_idle_share) -> _WhichOneofReturnType__device_idle_share | None: ...
+
+Global___Headspace: _TypeAlias = Headspace  # noqa: Y015
+
+@_typing.final
+class Between(_message.Message):
+    """A mean with its 95% interval."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUE_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    value: _builtins.float
+    low: _builtins.float
+    high: _builtins.float
+    def __init__(
+        self,
+        *,
+        value: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["high", b"high", "low", b"low", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Between: _TypeAlias = Between  # noqa: Y015
 
 @_typing.final
 class StepSelection(_message.Message):

@@ -11,6 +11,7 @@ from werkzeug import Request, Response
 from tb_dataplugin.tb import routes
 from tb_dataplugin.tb.logdirs import LogDir, logdirs_of
 from tb_dataplugin.tb.runs import CaptureLibrary
+from tb_dataplugin.tb.what_if import what_if_route
 
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 Route = Callable[[Request, CaptureLibrary], Response]
@@ -21,6 +22,7 @@ ROUTES: dict[str, Route] = {
     "/report": routes.report_route,
     "/compare": routes.compare_route,
     "/suggestion": routes.suggestion_route,
+    "/what_if": what_if_route,
     "/timeline": routes.timeline_route,
     "/trace": routes.trace_route,
     "/index.js": routes.bundle_route,

@@ -79,7 +79,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def captures_route(request: Request, library: CaptureLibrary) -> Response:
-    return _respond(request, as_json(as_rows(map(_row, library.listing().entries))), JSON)
+    return respond(request, as_json(as_rows(map(_row, library.listing().entries))), JSON)
 
 
 def _row(entry: Entry) -> CaptureRow:
@@ -98,10 +98,10 @@ def _row(entry: Entry) -> CaptureRow:
 
 
 def report_route(request: Request, library: CaptureLibrary) -> Response:
-    capture = library.capture(_capture_id(request), _steps(request))
+    capture = library.capture(capture_id(request), _steps(request))
     if isinstance(capture, Entry):
-        return _not_ready(request, capture)
-    return _respond(request, as_json(as_report([capture], library.replays())), JSON)
+        return not_ready(request, capture)
+    return respond(request, as_json(as_report([capture], library.replays())), JSON)
 
 
 def compare_route(request: Request, library: CaptureLibrary) -> Response:
@@ -113,16 +113,16 @@ def compare_route(request: Request, library: CaptureLibrary) -> Response:
         captures = [library.capture(capture_id) for capture_id in ids]
         waiting = next((capture for capture in captures if isinstance(capture, Entry)), None)
         if waiting is not None:
-            return _not_ready(request, waiting)
+            return not_ready(request, waiting)
         sides.append([capture for capture in captures if isinstance(capture, Capture)])
-    return _respond(request, as_json(compare(*sides)), JSON)
+    return respond(request, as_json(compare(*sides)), JSON)
 
 
 def suggestion_route(request: Request, library: CaptureLibrary) -> Response:
-    entry = library.entry(_capture_id(request))
+    entry = library.entry(capture_id(request))
     capture = library.capture(entry.id)
     if isinstance(capture, Entry):
-        return _not_ready(request, capture)
+        return not_ready(request, capture)
     found = suggest_before(library, entry, capture)
     if found.id is None and found.waiting:
         return _json(request, {"state": "loading"}, 202)
@@ -133,21 +133,21 @@ def timeline_route(request: Request, library: CaptureLibrary) -> Response:
     start, end, width = _number(request, "start_us"), _number(request, "end_us"), _number(request, "width")
     if width is None or not MIN_WIDTH <= width <= MAX_WIDTH:
         raise BadRequest(f"width must be a number of pixels between {MIN_WIDTH} and {MAX_WIDTH}")
-    timeline = library.timeline(_capture_id(request), _steps(request))
+    timeline = library.timeline(capture_id(request), _steps(request))
     if isinstance(timeline, Entry):
-        return _not_ready(request, timeline)
+        return not_ready(request, timeline)
     window = timeline.window
     start = window.start_ns / 1e3 if start is None else start
     end = window.end_ns / 1e3 if end is None else end
     if not start < end:
         raise BadRequest(f"start_us {start:g} is not before end_us {end:g}; swap them")
-    return _respond(request, as_compact_json(slice_timeline(timeline, start, end, int(width))), JSON)
+    return respond(request, as_compact_json(slice_timeline(timeline, start, end, int(width))), JSON)
 
 
 def trace_route(request: Request, library: CaptureLibrary) -> Response:
-    entry = library.entry(_capture_id(request))
+    entry = library.entry(capture_id(request))
     if entry.state != "ready":
-        return _not_ready(request, entry)
+        return not_ready(request, entry)
     file = _as_analysed(entry, library)
     head = file.read(2)
     file.seek(0)
@@ -185,17 +185,17 @@ def perfetto_route(request: Request, library: CaptureLibrary) -> Response:
 
 def _asset(request: Request, asset: assets.Asset | None, expires: int) -> Response:
     if asset is None:
-        return _respond(request, "no such file", "text/plain", code=404)
+        return respond(request, "no such file", "text/plain", code=404)
     if asset.content_type == "text/html":
-        return _respond(request, asset.content, asset.content_type, csp_scripts_sha256s=[])
-    return _respond(request, asset.content, asset.content_type, expires=expires)
+        return respond(request, asset.content, asset.content_type, csp_scripts_sha256s=[])
+    return respond(request, asset.content, asset.content_type, expires=expires)
 
 
-def _capture_id(request: Request) -> str:
-    capture_id: str | None = request.args.get("id")
-    if not capture_id:
+def capture_id(request: Request) -> str:
+    found: str | None = request.args.get("id")
+    if not found:
         raise BadRequest("the request names no capture; add ?id=<capture id> as listed by `runs`")
-    return capture_id
+    return found
 
 
 def _steps(request: Request) -> StepRange | None:
@@ -219,17 +219,17 @@ def _number(request: Request, name: str) -> float | None:
     return value
 
 
-def _not_ready(request: Request, entry: Entry) -> Response:
+def not_ready(request: Request, entry: Entry) -> Response:
     if entry.state == "error":
         return _json(request, {"error": entry.error}, 422)
     return _json(request, {"state": entry.state}, 202)
 
 
-def _respond(request: Request, content: str | bytes, content_type: str, **options: Any) -> Response:
+def respond(request: Request, content: str | bytes, content_type: str, **options: Any) -> Response:
     """TensorBoard's own response: compressed, with its content security policy on HTML."""
     response: Response = http_util.Respond(request, content, content_type, **options)
     return response
 
 
 def _json(request: Request, value: dict[str, Any], code: int = 200) -> Response:
-    return _respond(request, json.dumps(value, allow_nan=False), JSON, code=code)
+    return respond(request, json.dumps(value, allow_nan=False), JSON, code=code)

@@ -30,6 +30,7 @@ from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.tb.analyst import Answer
 from tb_dataplugin.tb.logdirs import LogDir, is_bare
 from tb_dataplugin.tb.logs import log_failure
+from tb_dataplugin.tb.loops import Loops
 from tb_dataplugin.tb.processes import Analyst, AnalystProcess
 from tb_dataplugin.tb.shelf import Shelf
 from tb_dataplugin.timeline.lanes import TimelineSource
@@ -116,6 +117,7 @@ class CaptureLibrary:
         self._wanted: Subject = ("", None)
         self._captures: Shelf[Capture] = Shelf(CAPTURE_BYTES)
         self._timelines: Shelf[TimelineSource] = Shelf(TIMELINE_BYTES)
+        self.loops = Loops(self.roots)
 
     def start(self) -> None:
         """Start watching; harmless when already started."""

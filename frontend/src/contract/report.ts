@@ -106,7 +106,56 @@ export interface Capture {
   /** one per stage, wherever it is called; most time first, at most 100 */
   stage_details: StageDetail[];
   /** the steps that all numbers are about; absent where nobody chose any */
-  selection: StepSelection | undefined;
+  selection:
+    | StepSelection
+    | undefined;
+  /** absent where it was not measured (annotate.profile(..., headspace=N)) */
+  headspace: Headspace | undefined;
+}
+
+/**
+ * What the loop could do if its loader cost nothing: some steps after the last window, on copies of batches and before
+ * that with the loader; no profiler was on.
+ */
+export interface Headspace {
+  /** on copies, without those of the warm-up */
+  steps: number;
+  /** with the loader */
+  own_steps: number;
+  /** mean step on copies */
+  step_us:
+    | Between
+    | undefined;
+  /** mean step with the loader */
+  own_step_us:
+    | Between
+    | undefined;
+  /** own_step_us over step_us */
+  times_faster:
+    | Between
+    | undefined;
+  /** absent where the batch size is not known */
+  samples_per_s: Between | undefined;
+  own_samples_per_s:
+    | Between
+    | undefined;
+  /** of a step on copies, were the first device as busy per step as in the window */
+  device_idle_share?:
+    | number
+    | undefined;
+  /** of the copies */
+  memory_bytes: number;
+  /** "host" | "device": between events on it */
+  clock: string;
+  /** "On copies of batches a step took 4.3 ms (95% interval ...); ..." */
+  sentence: string;
+}
+
+/** A mean with its 95% interval. */
+export interface Between {
+  value: number;
+  low: number;
+  high: number;
 }
 
 /** Some of a capture's steps: window, numbers, findings and timeline are of these alone. */
@@ -1750,6 +1799,67 @@ export const Capture: MessageFns<Capture> = {
         ? object.stage_details.map((e: any) => StageDetail.fromJSON(e))
         : [],
       selection: isSet(object.selection) ? StepSelection.fromJSON(object.selection) : undefined,
+      headspace: isSet(object.headspace) ? Headspace.fromJSON(object.headspace) : undefined,
+    };
+  },
+};
+
+export const Headspace: MessageFns<Headspace> = {
+  fromJSON(object: any): Headspace {
+    return {
+      steps: isSet(object.steps) ? globalThis.Number(object.steps) : 0,
+      own_steps: isSet(object.ownSteps)
+        ? globalThis.Number(object.ownSteps)
+        : isSet(object.own_steps)
+        ? globalThis.Number(object.own_steps)
+        : 0,
+      step_us: isSet(object.stepUs)
+        ? Between.fromJSON(object.stepUs)
+        : isSet(object.step_us)
+        ? Between.fromJSON(object.step_us)
+        : undefined,
+      own_step_us: isSet(object.ownStepUs)
+        ? Between.fromJSON(object.ownStepUs)
+        : isSet(object.own_step_us)
+        ? Between.fromJSON(object.own_step_us)
+        : undefined,
+      times_faster: isSet(object.timesFaster)
+        ? Between.fromJSON(object.timesFaster)
+        : isSet(object.times_faster)
+        ? Between.fromJSON(object.times_faster)
+        : undefined,
+      samples_per_s: isSet(object.samplesPerS)
+        ? Between.fromJSON(object.samplesPerS)
+        : isSet(object.samples_per_s)
+        ? Between.fromJSON(object.samples_per_s)
+        : undefined,
+      own_samples_per_s: isSet(object.ownSamplesPerS)
+        ? Between.fromJSON(object.ownSamplesPerS)
+        : isSet(object.own_samples_per_s)
+        ? Between.fromJSON(object.own_samples_per_s)
+        : undefined,
+      device_idle_share: isSet(object.deviceIdleShare)
+        ? globalThis.Number(object.deviceIdleShare)
+        : isSet(object.device_idle_share)
+        ? globalThis.Number(object.device_idle_share)
+        : undefined,
+      memory_bytes: isSet(object.memoryBytes)
+        ? globalThis.Number(object.memoryBytes)
+        : isSet(object.memory_bytes)
+        ? globalThis.Number(object.memory_bytes)
+        : 0,
+      clock: isSet(object.clock) ? globalThis.String(object.clock) : "",
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const Between: MessageFns<Between> = {
+  fromJSON(object: any): Between {
+    return {
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+      low: isSet(object.low) ? globalThis.Number(object.low) : 0,
+      high: isSet(object.high) ? globalThis.Number(object.high) : 0,
     };
   },
 };

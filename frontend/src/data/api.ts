@@ -4,6 +4,7 @@ import type { Capture, CaptureRows, Comparison } from "../contract/report";
 import { readCaptures, readComparison, readRows } from "./report";
 import { decodeRuns, type Runs, textIn } from "./runs";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
+import { decodeWhatIf, type WhatIf } from "./what-if";
 
 export type Answer<T> =
   | { readonly kind: "ready"; readonly value: T }
@@ -105,6 +106,13 @@ export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promi
   if (query.startUs !== undefined) params.start_us = query.startUs;
   if (query.endUs !== undefined) params.end_us = query.endUs;
   return get(routeUrl("timeline", params), decodeTimeline, signal);
+}
+
+/** `change` as `writtenChange` has it; "" for the usual ones. Rejects with an AbortError when `signal` says so. */
+export function fetchWhatIf(id: string, change: string, signal: AbortSignal): Promise<Answer<WhatIf>> {
+  const url = new URL(routeUrl("what_if", { id }));
+  for (const [key, value] of new URLSearchParams(change)) url.searchParams.append(key, value);
+  return get(url.href, decodeWhatIf, signal);
 }
 
 export function traceUrl(id: string): string {

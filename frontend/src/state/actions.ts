@@ -40,6 +40,7 @@ import {
   versionOf,
   view,
   viewsFor,
+  whatIfChange,
 } from "./atoms";
 import type { Place } from "./place";
 
@@ -121,6 +122,7 @@ export function currentPlace(): Place {
     measure: flameMeasure.value,
     search: flameSearch.value || null,
     frame: flameZoom.value,
+    whatIf: whatIfChange.value === "" ? "usual" : whatIfChange.value,
   };
 }
 
@@ -146,6 +148,7 @@ export function showPlace(place: Place): void {
     flameMeasure.value = place.measure;
     flameSearch.value = place.search ?? "";
     flameZoom.value = place.frame;
+    whatIfChange.value = place.whatIf === "usual" ? "" : place.whatIf;
   });
 }
 

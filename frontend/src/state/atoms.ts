@@ -141,6 +141,9 @@ export const flameMeasure = signal<string | null>(null);
 export const flameSearch = signal("");
 export const flameZoom = signal<string | null>(null);
 
+/** The change whose predictions are shown, as `writtenChange` has it: "" the usual ones; null = none were asked for. */
+export const whatIfChange = signal<string | null>(null);
+
 /** Keys of the sides that are compared (model/sides.ts); null = what suggests itself for the selected capture. */
 export const sideBefore = signal<string | null>(null);
 export const sideAfter = signal<string | null>(null);

@@ -34,6 +34,8 @@ export type Place = {
   readonly measure: string | null;
   readonly search: string | null;
   readonly frame: string | null;
+  /** The change whose predictions are shown; "usual" for the usual ones. */
+  readonly whatIf: string | null;
 };
 
 /** A place as it stands in an address: what is null is left out. */
@@ -58,6 +60,7 @@ export const START: Place = {
   measure: null,
   search: null,
   frame: null,
+  whatIf: null,
 };
 
 /** Nanoseconds are the finest that a trace knows. */
@@ -66,7 +69,7 @@ function inUs(us: number): string {
 }
 
 export function fieldsOfPlace(place: Place): Fields {
-  const { view, range, gapUs, device, loader, ...texts } = place;
+  const { view, range, gapUs, device, loader, whatIf, ...texts } = place;
   const all: Readonly<Record<string, string | null>> = {
     view,
     ...texts,
@@ -75,6 +78,7 @@ export function fieldsOfPlace(place: Place): Fields {
     gap_us: gapUs === null ? null : String(gapUs),
     device: device === null ? null : String(device),
     loader: loader === null ? null : String(loader),
+    what_if: whatIf,
   };
   return Object.fromEntries(Object.entries(all).filter((field): field is [string, string] => field[1] !== null));
 }
@@ -102,6 +106,7 @@ export function placeOfFields(fields: Fields): Place | null {
     measure: fields.measure ?? null,
     search: fields.search ?? null,
     frame: fields.frame ?? null,
+    whatIf: fields.what_if ?? null,
   };
 }
 

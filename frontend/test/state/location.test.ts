@@ -27,6 +27,7 @@ const PLACE: Place = {
   measure: "wait",
   search: "train.py & more",
   frame: "12~RandomMask.dilate",
+  whatIf: "workers=4&stage=read::open=0.5x",
 };
 
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import type { Capture, SteadyState, Throughput } from "../../contract/report";
+import type { Capture, Headspace, SteadyState, Throughput } from "../../contract/report";
 import { exactNumber, exactUs, formatDuration, formatPercent, plural, significant } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
@@ -12,6 +12,7 @@ export function OverviewNumbers({ capture }: { capture: Capture }) {
       <ExposedNumber capture={capture} />
       <ThroughputNumber capture={capture} />
       <StepNumber capture={capture} />
+      {capture.headspace !== undefined && <HeadspaceNumber headspace={capture.headspace} capture={capture} />}
     </NumberRow>
   );
 }
@@ -122,6 +123,25 @@ function ThroughputNumber({ capture }: { capture: Capture }) {
       exact={`${exactNumber(rate ?? 0)} samples per second`}
       note={samplesNote(capture.throughput)}
       reason={reasonFor(capture, "throughput")}
+    />
+  );
+}
+
+/** What the loop could do without its loader, as it was measured; the whole sentence on hover. */
+function HeadspaceNumber({ headspace, capture }: { headspace: Headspace; capture: Capture }) {
+  const { samples_per_s: rate, own_samples_per_s: own, step_us: step, own_step_us: ownStep, sentence } = headspace;
+  const isRate = rate !== undefined && own !== undefined;
+  const { value = 0, low = 0, high = 0 } = (isRate ? rate : step) ?? {};
+  const shown = isRate ? significant : formatDuration;
+  return (
+    <BigNumber
+      label="Without the loader"
+      testId="number-headspace"
+      value={value}
+      text={isRate ? `${significant(value)}\u00a0samples/s` : formatDuration(value)}
+      exact={sentence}
+      note={`95% interval ${shown(low)} to ${shown(high)}; with it ${shown((isRate ? own : ownStep)?.value ?? 0)}`}
+      reason={reasonFor(capture, "steps")}
     />
   );
 }

@@ -10,6 +10,7 @@ import { Rates } from "./rates";
 import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
 import { hasWaitPicture, WaitPicture } from "./wait-picture";
+import { WhatIfPanel } from "./what-if";
 
 /** Sentence, numbers, what to change; then the pictures that prove it, and tables. */
 export function Overview({ capture }: { capture: Capture }) {
@@ -37,6 +38,7 @@ export function Overview({ capture }: { capture: Capture }) {
       ) : (
         <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} selection={capture.selection} />
       )}
+      <WhatIfPanel capture={capture} />
       <Divisions capture={capture} />
       <Settings capture={capture} />
     </>

@@ -1,0 +1,76 @@
+"""Between a capture and its `Headspace`: nothing of it is raised into the loop, and what it measured is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from annotate.capture.headspace import NO_BATCH, Headspace
+from annotate.saying import guard, one_line, tell
+from annotate.signals import came_by_a_signal
+from annotate.trace import writer
+
+_FAULT: Final = "annotate.profile does not measure the headspace"
+
+
+class Serving:
+    """What the loop over ``prof.steps`` asks; a flag check each where no headspace is due."""
+
+    def __init__(self, asked: int) -> None:
+        self._asked = asked
+        self._headspace = Headspace(asked)
+        self._trace: Path | None = None
+        """The file that the record goes into; None: it is not due, or written."""
+
+    def begin(self, trace: Path, ahead: int) -> None:
+        """The last window was written to `trace`; `ahead` batches are prefetched at most."""
+        if self._asked:
+            self._trace = trace
+            self._headspace.begin(ahead)
+
+    def loop_begins(self, loader: object) -> None:
+        """`loader` is about to be iterated."""
+        if self._headspace.is_on:
+            with guard(_FAULT):
+                self._headspace.loop_begins(loader)
+
+    def stand_in(self, loader: object) -> Any:
+        """A step has ended. What the loop gets in place of the loader's next batch; `NO_BATCH`: nothing."""
+        batch = NO_BATCH
+        if self._headspace.is_on:
+            with guard(_FAULT):
+                batch = self._headspace.step(loader)
+            self._write()
+        return batch
+
+    def took(self, loader: object, batch: object) -> None:
+        """`loader` gave a batch, which the loop is about to get."""
+        if self._headspace.is_on:
+            with guard(_FAULT):
+                self._headspace.took(loader, batch)
+
+    def end(self, *, is_wanted: bool) -> None:
+        """The capture is left.
+
+        Args:
+            is_wanted: say so where it was asked for, and there is none.
+        """
+        if self._trace is None:
+            return
+        with guard(_FAULT):
+            self._headspace.end()
+        self._write()
+        if is_wanted and self._trace is not None:
+            tell(f"annotate.profile did not measure the headspace: {self._headspace.why_not}", UserWarning)
+
+    def _write(self) -> None:
+        record, trace = self._headspace.record, self._trace
+        if record is None or trace is None:
+            return
+        self._trace = None
+        try:
+            writer.add_to_record(trace, "headspace", record)
+        except Exception as error:
+            if came_by_a_signal(error):
+                raise
+            tell(f"annotate.profile could not add the headspace to {trace}: {one_line(error)}")

@@ -1,0 +1,239 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Capture } from "../../contract/report";
+import { fetchWhatIf } from "../../data/api";
+import { source } from "../../data/source";
+import type { WhatIf } from "../../data/what-if";
+import { exactUs, formatDuration, formatPercent, significant, UNKNOWN } from "../../model/format";
+import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../model/what-if";
+import { captureId, whatIfChange } from "../../state/atoms";
+import { DataTable, Rows, Th } from "../../ui/data-table";
+
+type State =
+  | { readonly kind: "none" }
+  | { readonly kind: "loading" }
+  | { readonly kind: "ready"; readonly value: WhatIf }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
+export function WhatIfPanel({ capture }: { capture: Capture }) {
+  const state = useSignal<State>({ kind: "none" });
+  const change = whatIfChange.value;
+  const id = captureId.value;
+  useEffect(() => {
+    state.value = { kind: change === null ? "none" : "loading" };
+    if (change === null || id === null || !source().live) return;
+    const control = new AbortController();
+    void ask(id, change, control.signal).then((found) => {
+      if (!control.signal.aborted) state.value = found;
+    });
+    return () => control.abort();
+  }, [id, change]);
+  if (!source().live || capture.mode !== "train" || capture.loader === undefined) return null;
+  return (
+    <section data-testid="what-if">
+      <h2>What if</h2>
+      <p class="muted">
+        Predicted from this capture; nothing is run. Each has a 90% interval. In a benchmark half of the predicted steps
+        were off by less than 9.8%, one in ten by more than 48%, most of all for other numbers of DataLoader workers and
+        for the transfer (docs/whatif.md).
+      </p>
+      <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />
+      <Answer state={state.value} />
+    </section>
+  );
+}
+
+async function ask(id: string, change: string, signal: AbortSignal): Promise<State> {
+  try {
+    const answer = await fetchWhatIf(id, change, signal);
+    if (answer.kind === "ready") return { kind: "ready", value: answer.value };
+    return { kind: "failed", message: answer.kind === "failed" ? answer.message : "This capture is not analysed yet." };
+  } catch {
+    return { kind: "none" }; // given up: something else was asked for
+  }
+}
+
+function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
+  const wanted = useSignal(asked);
+  const { num_workers: workers, prefetch_factor: prefetch } = capture.loader ?? {};
+  const names = [...new Set(capture.stages.flatMap(({ path }) => path.slice(-1)))].filter(
+    (name) => !name.startsWith("wait::"),
+  );
+  const problem = problemOf(wanted.value);
+  const set = (part: Partial<Asked>): void => {
+    wanted.value = { ...wanted.value, ...part };
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (problem === null) whatIfChange.value = writtenChange(wanted.value);
+  };
+  return (
+    <form class="step-fields" data-testid="what-if-form" onSubmit={submit}>
+      <NumberField
+        label="DataLoader workers"
+        now={workers}
+        text={wanted.value.workers}
+        set={(text) => set({ workers: text })}
+      />
+      <NumberField
+        label="prefetch_factor"
+        now={prefetch}
+        text={wanted.value.prefetch}
+        set={(text) => set({ prefetch: text })}
+      />
+      <label>
+        in_order{" "}
+        <select value={wanted.value.order} onChange={(event) => set({ order: orderOf(event.currentTarget.value) })}>
+          <option value="">as captured</option>
+          <option value="on">True</option>
+          <option value="off">False</option>
+        </select>
+      </label>
+      <label>
+        Stage{" "}
+        <select
+          data-testid="what-if-stage"
+          value={wanted.value.stage}
+          onChange={(event) => set({ stage: event.currentTarget.value })}>
+          <option value="">none</option>
+          {[...names, "transfer"].map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {wanted.value.stage !== "" && (
+        <label>
+          takes{" "}
+          <input
+            type="range"
+            min="0"
+            max="2"
+            step="0.05"
+            value={wanted.value.factor}
+            onInput={(event) => set({ factor: event.currentTarget.value })}
+          />{" "}
+          <span class="tabular">{formatPercent(Number(wanted.value.factor))}</span> of its time
+        </label>
+      )}
+      <button type="submit" disabled={problem !== null}>
+        Predict
+      </button>
+      {whatIfChange.value !== null && writtenChange(NOTHING_ASKED) !== whatIfChange.value && (
+        <button
+          type="button"
+          onClick={() => {
+            whatIfChange.value = "";
+          }}>
+          The usual changes
+        </button>
+      )}
+      <span class={problem === null ? "muted" : "error-line"} role="status">
+        {problem ?? "with no change chosen: the usual ones"}
+      </span>
+    </form>
+  );
+}
+
+function orderOf(text: string): Asked["order"] {
+  return text === "on" || text === "off" ? text : "";
+}
+
+type FieldProps = {
+  readonly label: string;
+  /** As captured. */
+  readonly now: number | undefined;
+  readonly text: string;
+  readonly set: (text: string) => void;
+};
+
+function NumberField({ label, now, text, set }: FieldProps) {
+  return (
+    <label>
+      {label}{" "}
+      <input
+        type="text"
+        inputMode="numeric"
+        size={6}
+        placeholder={now === undefined ? "" : String(now)}
+        data-testid={`what-if-${label}`}
+        value={text}
+        onInput={(event) => set(event.currentTarget.value.trim())}
+      />
+    </label>
+  );
+}
+
+function Answer({ state }: { state: State }) {
+  if (state.kind === "none") return null;
+  if (state.kind === "loading") {
+    return (
+      <p class="muted" role="status">
+        Predicting; the first time the trace is read once more.
+      </p>
+    );
+  }
+  if (state.kind === "failed") {
+    return (
+      <p class="error-line" role="alert" data-testid="what-if-error">
+        {state.message}
+      </p>
+    );
+  }
+  return <Predictions answer={state.value} />;
+}
+
+function Predictions({ answer: { stepUs, samplesPerS, workers, predictions } }: { answer: WhatIf }) {
+  const notes = [...new Set(predictions.flatMap((one) => one.notes))];
+  const rate = samplesPerS === null ? "" : `, ${significant(samplesPerS)} samples/s`;
+  return (
+    <>
+      <p data-testid="what-if-now">
+        In the steady state of this capture: {formatDuration(stepUs)} per step{rate}, with {workers} DataLoader workers.
+      </p>
+      <div class="scroll-x">
+        <DataTable name="What if" testId="what-if-table">
+          <thead>
+            <tr>
+              <Th column="change" label="Change" numeric={false} />
+              <Th column="step" label="Step" />
+              <Th column="interval" label="90% interval" />
+              <Th column="rate" label="samples/s" />
+              <Th column="wait" label="Data wait" />
+              <Th column="limit" label="Then limited by" numeric={false} />
+            </tr>
+          </thead>
+          <tbody>
+            <Rows>
+              {predictions.map(({ change, stepUs: step, samplesPerS: samples, waitShare, limitedBy }) => (
+                <tr key={change}>
+                  <th scope="row">{change}</th>
+                  <td class="num" data-value={step.value} title={exactUs(step.value)}>
+                    {formatDuration(step.value)}
+                  </td>
+                  <td class="num">
+                    {formatDuration(step.low)} to {formatDuration(step.high)}
+                  </td>
+                  <td class="num" data-value={samples?.value}>
+                    {samples === null ? UNKNOWN : significant(samples.value)}
+                  </td>
+                  <td class="num" data-value={waitShare.value}>
+                    {formatPercent(waitShare.value)}
+                  </td>
+                  <td>{limitedBy === "step" ? "the rest of the step" : limitedBy}</td>
+                </tr>
+              ))}
+            </Rows>
+          </tbody>
+        </DataTable>
+      </div>
+      {notes.map((note) => (
+        <p class="muted" key={note}>
+          {note}
+        </p>
+      ))}
+    </>
+  );
+}

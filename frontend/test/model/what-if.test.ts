@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { decodeWhatIf } from "../../src/data/what-if";
+import { askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../src/model/what-if";
+
+it("writes a change as the route takes it, and reads it back from a link", () => {
+  const asked = { ...NOTHING_ASKED, workers: "4", order: "off", stage: "transform::A=B", factor: "0.25" } as const;
+  const text = writtenChange(asked);
+  expect(new URLSearchParams(text).get("stage")).toBe("transform::A=B=0.25x");
+  expect(askedIn(text)).toEqual(asked);
+  expect(writtenChange(NOTHING_ASKED)).toBe("");
+  expect(askedIn("in_order=maybe&stage=x")).toEqual(NOTHING_ASKED);
+});
+
+it("says in one line what cannot be predicted", () => {
+  expect(problemOf(NOTHING_ASKED)).toBeNull();
+  expect(problemOf({ ...NOTHING_ASKED, workers: "65" })).toContain("0 to 64");
+  expect(problemOf({ ...NOTHING_ASKED, prefetch: "0" })).toContain("1 to 64");
+  expect(problemOf({ ...NOTHING_ASKED, stage: "read::open", factor: "" })).toContain("factor");
+});
+
+it("reads predictions, and refuses one without a step", () => {
+  const range = { value: 2, low: 1, high: 3 };
+  const row = { change: { workers: 4, stages: { "read::open": 0.5 } }, step_us: range, data_wait_share: range };
+  const found = decodeWhatIf({ baseline: { step_us: 5 }, settings: { workers: 2 }, predictions: [row] });
+  expect(found.predictions[0]?.change).toBe("4 DataLoader workers, read::open at 0.5 of its time");
+  expect(found.predictions[0]?.samplesPerS).toBeNull();
+  expect(() => decodeWhatIf({ predictions: [{ change: {} }] })).toThrow("without a step");
+});

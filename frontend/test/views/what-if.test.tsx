@@ -1,0 +1,83 @@
+import { act } from "preact/test-utils";
+import { afterEach, expect, it, vi } from "vitest";
+import { httpSource, useSource } from "../../src/data/source";
+import { whatIfChange } from "../../src/state/atoms";
+import { all, find, open, plain } from "../page";
+
+const between = (value: number) => ({ value, low: value / 2, high: value * 2 });
+const answer = {
+  baseline: { step_us: 8000, samples_per_s: 400 },
+  settings: { workers: 2, prefetch: 2 },
+  predictions: [
+    {
+      change: { workers: 4 },
+      step_us: between(4000),
+      samples_per_s: between(800),
+      data_wait_share: between(0.1),
+      limited_by: "step",
+      notes: ["No CPU was free."],
+    },
+  ],
+};
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  useSource(httpSource);
+});
+
+/** What the route was asked. */
+function served(status: number, body: unknown): string[] {
+  const asked: string[] = [];
+  const respond = (url: string): Promise<Response> => {
+    asked.push(url);
+    return Promise.resolve(new Response(JSON.stringify(body), { status }));
+  };
+  vi.stubGlobal("fetch", respond);
+  return asked;
+}
+
+async function settle(): Promise<void> {
+  await act(async () => {
+    for (let turn = 0; turn < 8; turn += 1) await Promise.resolve();
+    await new Promise((done) => setTimeout(done, 0));
+  });
+}
+
+it("asks for nothing by itself", async () => {
+  const asked = served(200, answer);
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  expect(find("what-if-form")).toBeTruthy();
+  expect(asked.filter((url) => url.includes("what_if"))).toEqual([]);
+  expect(all("what-if-table")).toEqual([]);
+});
+
+it("shows the predictions that a link names", async () => {
+  const asked = served(200, answer);
+  whatIfChange.value = "workers=4";
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  expect(asked.some((url) => url.includes("what_if") && url.endsWith("&workers=4"))).toBe(true);
+  const text = plain(find("what-if-table").textContent);
+  for (const part of ["4 DataLoader workers", "4.00 ms", "2.00 ms to 8.00 ms", "800", "10.0%", "the rest of the step"])
+    expect(text).toContain(part);
+  expect(find("what-if").textContent).toContain("No CPU was free.");
+});
+
+it("shows the server's own line where nothing can be predicted", async () => {
+  served(404, { error: "no stage was recorded" });
+  whatIfChange.value = "";
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  expect(find("what-if-error").textContent).toBe("no stage was recorded");
+});
+
+it("is not there without a server, a training run, or a loader", () => {
+  open({ mode: "replay", loader: { wait_us: 1 } }, "overview");
+  expect(all("what-if")).toEqual([]);
+  open({ mode: "train" }, "overview");
+  expect(all("what-if")).toEqual([]);
+  useSource({ ...httpSource, live: false });
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  expect(all("what-if")).toEqual([]);
+});
