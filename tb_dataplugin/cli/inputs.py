@@ -101,6 +101,15 @@ def expand(paths: Iterable[Path], follow_links: bool = False) -> Iterator[TraceF
         yield from traces_below
 
 
+def newest_trace(path: Path, follow_links: bool) -> TraceFile:
+    """A trace file, or the newest in a folder, which is said where there are others."""
+    traces = list(expand([path], follow_links))
+    newest = max(traces, key=lambda trace: (trace.modified_ns, trace.id))
+    if is_folder(path) and len(traces) > 1:
+        complain(f"{path} has {len(traces)} traces; this is the newest, {newest.id}")
+    return newest
+
+
 def is_folder(path: Path) -> bool:
     """Raises UnreadableTrace for a path that cannot be examined."""
     try:

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "whatif": ("tb_dataplugin.cli.whatif", "WhatIfCommand"),
     "export": ("tb_dataplugin.cli.export", "ExportCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
+    "tune": ("tb_dataplugin.cli.tune", "TuneCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }
 """Module and class, imported when it is asked for: `run` waits beside a training program, and must have no threads of

@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand, is_folder, write_text
+from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import read_loop
-from tb_dataplugin.reader.discovery import TraceFile
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
 
 
@@ -43,7 +42,7 @@ class WhatIfCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        trace = _newest(arguments.capture, arguments.follow_links)
+        trace = newest_trace(arguments.capture, arguments.follow_links)
         check_output(arguments.output, [trace.path])
         changes = _changes(arguments)
         loop, doubts = read_loop(trace.path, trace.id, trace.roots)
@@ -54,14 +53,6 @@ class WhatIfCommand:
         text = as_json(loop, predictions) if arguments.format == "json" else as_text(loop, predictions, trace.id, style)
         write_text(text, arguments.output)
         return 0
-
-
-def _newest(path: Path, follow_links: bool) -> TraceFile:
-    traces = list(expand([path], follow_links))
-    newest = max(traces, key=lambda trace: (trace.modified_ns, trace.id))
-    if is_folder(path) and len(traces) > 1:
-        complain(f"{path} has {len(traces)} traces; this is the newest, {newest.id}")
-    return newest
 
 
 def _changes(arguments: argparse.Namespace) -> list[Change]:
