@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "export": ("tb_dataplugin.cli.export", "ExportCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
     "tune": ("tb_dataplugin.cli.tune", "TuneCommand"),
+    "verify": ("tb_dataplugin.cli.verify", "VerifyCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }
 """Module and class, imported when it is asked for: `run` waits beside a training program, and must have no threads of

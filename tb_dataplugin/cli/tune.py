@@ -99,7 +99,7 @@ def program_of(arguments: argparse.Namespace, capture: Path | None) -> Program:
             check_output(arguments.output, [capture])
         if step_ms is None:
             trace = newest_trace(capture, arguments.follow_links)
-            step_ms, measured = step_from(trace.path, trace.id, trace.roots)
+            step_ms, measured, _ = step_from(trace.path, trace.id, trace.roots)
             step_cpu = measured if step_cpu is None else step_cpu
     step_ms, step_cpu = step_ms or 0.0, step_cpu or 0.0
     if not 0 <= step_ms < 1e6:

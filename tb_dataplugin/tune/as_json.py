@@ -9,7 +9,7 @@ from typing import Any, Final
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.running import Forecast, Window
 from tb_dataplugin.tune.search import Row, step_of
-from tb_dataplugin.tune.setting import Changes, Value, in_effect
+from tb_dataplugin.tune.setting import Changes, in_effect
 from tb_dataplugin.tune.tuning import Tuned
 
 SCHEMA_VERSION: Final = 1
@@ -46,7 +46,7 @@ def as_json(tuned: Tuned) -> str:
 def side(changes: Changes, windows: Sequence[Window], tuned: Tuned) -> dict[str, Any]:
     """All windows of one setting together."""
     step, facts = step_of(windows), tuned.outcome.facts
-    settings: dict[str, Value] = in_effect(changes, facts.made)
+    settings = {name: value for name, value in in_effect(changes, facts.made).items() if value is not None}
     found: dict[str, Any] = {
         "settings": settings,
         "step_us": step * 1e6,

@@ -32,7 +32,7 @@ PROMISING: Final = 1 - SAME
 """Predicted step time over the best's, below which a setting is tried."""
 
 POSSIBLE: Final = 0.9
-"""The same of the low end of the prediction, where nothing promising is left."""
+"""The same of the low end of the prediction, where nothing promising is left; as long as most changes were kept."""
 
 ALIKE: Final = 0.05
 """Predictions within this are alike; fewer DataLoader workers come first."""
@@ -79,6 +79,9 @@ def next_proposal(
     unknown = [one for one in proposals if one.forecast is None]
     if unknown:
         return unknown[0]
+    measured = [one.kept for one in earlier if one.ratio is not None]
+    if measured and 2 * sum(measured) <= len(measured):
+        return None
     possible = [one for one in known if one.forecast is not None and one.forecast.low < POSSIBLE]
     return min(possible, key=lambda one: _rank(one, facts), default=None)
 

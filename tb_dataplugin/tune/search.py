@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tb_dataplugin.tune.alternating import Beside, measure_beside
 from tb_dataplugin.tune.guarding import Free, free_now, refusal
-from tb_dataplugin.tune.pairs import LOOKS, Ratio, is_decided, ratio_of
+from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.proposing import Proposal, Tried, next_proposal
 from tb_dataplugin.tune.running import CannotRun, Facts, Forecast, Limits, Loop, Model, Runner, Window
 from tb_dataplugin.tune.setting import WORKERS, Changes, in_effect, number_of
@@ -141,7 +141,7 @@ class Search:
         try:
             loop = self._runner.start(changes)
             self._window(loop)
-            before, after = self._pairs(self._best_loop, loop, changes)
+            pairs = self._pairs(self._best_loop, loop, changes, beside)
         except (CannotRun, KeyboardInterrupt) as error:
             if loop is not None:
                 loop.close()
@@ -149,17 +149,17 @@ class Search:
                 raise
             self._check_best()
             return Row(changes, beside, proposal.forecast, None, None, False, f"does not run: {error}")
-        ratio = self._ratio(before, after, changes, beside)
+        ratio = pairs.ratio
         if not beside:
-            outcome.unchanged += before
+            outcome.unchanged += pairs.before
         if ratio.is_faster:
             self._best_loop.close()
-            self._best, outcome.best, outcome.windows = loop, changes, after
+            self._best, outcome.best, outcome.windows = loop, changes, list(pairs.after)
         else:
             loop.close()
-            outcome.windows += before
+            outcome.windows += pairs.before
         self._say(f"{changes.text}: {_in_words(ratio)}; {'kept' if ratio.is_faster else 'not kept'}")
-        return Row(changes, beside, proposal.forecast, ratio, step_of(after), ratio.is_faster, _why(ratio))
+        return Row(changes, beside, proposal.forecast, ratio, step_of(pairs.after), ratio.is_faster, _why(ratio))
 
     def _check_best(self) -> None:
         """Whose fault it was that a window failed."""
@@ -173,20 +173,18 @@ class Search:
         assert self._best is not None
         return self._best
 
-    def _pairs(self, best: Loop, other: Loop, changes: Changes) -> tuple[list[Window], list[Window]]:
+    def _pairs(self, best: Loop, other: Loop, changes: Changes, beside: Changes) -> Beside:
         """Windows of both, until they decide."""
-        before: list[Window] = []
-        after: list[Window] = []
-        looks = [look for look in LOOKS if look <= self.outcome.limits.pairs] or [self.outcome.limits.pairs]
-        for number in range(looks[-1]):
-            if number in (0, *looks):
-                self._say(self._progress(changes, number, looks[-1]))
-            for loop, windows in ((best, before), (other, after))[:: 1 if number % 2 else -1]:
-                windows.append(self._window(loop))
-            late = len(before) >= looks[0] and self._clock() >= self._end
-            if late or (number + 1 in looks and is_decided(self._ratio(before, after, changes, self.outcome.best))):
-                break
-        return before, after
+        made, most = self.outcome.facts.made, self.outcome.limits.pairs
+        return measure_beside(
+            best,
+            other,
+            most=most,
+            in_process=any(not number_of(in_effect(side, made), WORKERS) for side in (changes, beside)),
+            window=self._window,
+            is_late=lambda: self._clock() >= self._end,
+            say=lambda number: self._say(self._progress(changes, number, most)),
+        )
 
     def _progress(self, changes: Changes, number: int, most: int) -> str:
         made = sum(row.ratio is not None for row in self.outcome.rows)
@@ -202,12 +200,6 @@ class Search:
             self._largest = window
         return window
 
-    def _ratio(self, before: Sequence[Window], after: Sequence[Window], changes: Changes, beside: Changes) -> Ratio:
-        logs = [math.log(new.step_s / old.step_s) for old, new in zip(before, after, strict=True)]
-        made = self.outcome.facts.made
-        alone = any(not number_of(in_effect(side, made), WORKERS) for side in (changes, beside))
-        return ratio_of(logs, alone)
-
     def _confirm(self) -> None:
         """The best beside the unchanged loop, once more: what was kept may have been lucky."""
         outcome = self.outcome
@@ -216,13 +208,12 @@ class Search:
         first = self._runner.start(Changes())
         try:
             self._window(first)
-            before, after = self._pairs(first, self._best_loop, outcome.best)
+            pairs = self._pairs(first, self._best_loop, outcome.best, Changes())
         except CannotRun:
             return
         finally:
             first.close()
-        outcome.unchanged, outcome.windows = before, after
-        outcome.total = self._ratio(before, after, outcome.best, Changes())
+        outcome.unchanged, outcome.windows, outcome.total = list(pairs.before), list(pairs.after), pairs.ratio
 
 
 def _in_words(ratio: Ratio) -> str:

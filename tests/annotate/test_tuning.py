@@ -1,0 +1,166 @@
+"""What `tb-dataplugin tune` runs beside the user's code: a loader made again, windows of it, and the whole once."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
+
+from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
+from annotate.tuning.windows import LEAST, SETTLING, Epochs, Step, batch_bytes, timed_window
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Numbers(Dataset[int]):
+    def __len__(self) -> int:
+        return 10
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+
+class Stream(IterableDataset[int]):
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(10))
+
+
+def doubled(batch: list[int]) -> list[int]:
+    return [2 * number for number in batch]
+
+
+def loaders() -> dict[str, DataLoader[Any]]:
+    return {
+        "shuffled": DataLoader(Numbers(), 3, shuffle=True, drop_last=True, collate_fn=doubled),
+        "batch sampler": DataLoader(Numbers(), batch_sampler=BatchSampler(SequentialSampler(range(10)), 4, False)),
+        "unbatched": DataLoader(Numbers(), batch_size=None),
+        "iterable": DataLoader(Stream(), batch_size=4),
+        "iterable, unbatched": DataLoader(Stream(), batch_size=None, collate_fn=str),
+    }
+
+
+@pytest.mark.parametrize("name", loaders())
+def test_a_loader_made_again_gives_the_same_batches(name: str) -> None:
+    loader = loaders()[name]
+    again = rebuilt(loader, {"pin_memory": False, "in_order": False})
+    assert again is not loader
+    torch.manual_seed(4)
+    expected = list(map(str, loader))
+    torch.manual_seed(4)
+    assert list(map(str, again)) == expected
+    assert again.in_order is False
+
+
+def test_settings_come_and_go_with_workers() -> None:
+    loader = DataLoader(Numbers(), 2, worker_init_fn=print)
+    four = rebuilt(loader, {"num_workers": 4, "prefetch_factor": 3, "threads_per_worker": 1})
+    assert (four.num_workers, four.prefetch_factor) == (4, 3)
+    assert pickle.loads(pickle.dumps(four.worker_init_fn)) == ThreadsInWorkers(1, print)
+    none = rebuilt(four, {"num_workers": 0})
+    assert (none.num_workers, none.prefetch_factor, none.persistent_workers) == (0, None, False)
+    spawning = DataLoader(Numbers(), 2, num_workers=1, multiprocessing_context="spawn")
+    assert settings_of(spawning)["multiprocessing_context"] == "spawn"
+    assert rebuilt(spawning, {"prefetch_factor": 4}).multiprocessing_context.get_start_method() == "spawn"
+
+
+def test_without_a_change_the_loader_is_the_users_own() -> None:
+    loader = DataLoader(Numbers())
+    assert rebuilt(loader, {}) is loader
+    with pytest.raises(NotTunable, match="list is no torch DataLoader: it has no dataset"):
+        rebuilt([1, 2], {})
+
+
+def test_a_class_with_its_own_init_is_made_again_as_a_plain_loader_and_said() -> None:
+    class Own(DataLoader[int]):
+        def __init__(self) -> None:
+            super().__init__(Numbers(), 2)
+
+    assert "Own has an __init__ of its own" in not_the_same(Own())
+    assert list(rebuilt(Own(), {"in_order": False}).sampler) == list(range(10))
+    assert not_the_same(DataLoader(Numbers())) == ""
+
+
+def test_the_users_init_function_is_called_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[object] = []
+    monkeypatch.setattr(torch, "set_num_threads", called.append)
+    ThreadsInWorkers(3, called.append)(7)
+    assert called == [3, 7]
+
+
+def test_a_window_counts_batches_and_epochs() -> None:
+    window = timed_window(DataLoader(Numbers(), 2), Step(), 0.001)
+    assert window["batches"] >= 1
+    assert window["epochs"] == (SETTLING + window["batches"] - 1) // 5 - (SETTLING - 1) // 5
+    assert 0 < window["wait"] <= window["total"]
+    assert window["batch_bytes"] == 16
+    assert LEAST > 0
+
+
+def test_a_loader_without_batches_is_one_line() -> None:
+    with pytest.raises(NotTunable, match="gives no batch"):
+        next(iter(Epochs(DataLoader(Stream(), batch_size=20, drop_last=True))))
+
+
+def test_bytes_of_a_batch_are_those_of_its_tensors() -> None:
+    batch = {"x": torch.zeros(3, 4), "y": [torch.zeros(2, dtype=torch.int64), b"abc", "no"]}
+    assert batch_bytes(batch) == 48 + 16 + 3
+
+
+PROGRAM = """
+import sys, time
+from torch.utils.data import DataLoader, Dataset
+
+print("printed by the module")
+
+
+class Slow(Dataset):
+    def __len__(self):
+        return 1000
+
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return index
+
+
+def make_loader():
+    return DataLoader(Slow(), batch_size=1)
+
+
+def broken():
+    raise ValueError("no data here")
+"""
+
+
+def tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "pipe.py").write_text(PROGRAM)
+    program = [sys.executable, "-m", "tb_dataplugin", *arguments]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "TB_DATAPLUGIN_CACHE": "off"}
+    return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_real_loader_gets_workers_and_a_diff(tmp_path: Path) -> None:
+    windows = ("--seconds", "0.1", "--pairs", "3", "--runs", "2", "--minutes", "0.02", "--try", "num_workers")
+    ended = tune(tmp_path, "tune", "pipe:make_loader", *windows, "--format", "json")
+    assert ended.returncode == 0, ended.stderr
+    answer = json.loads(ended.stdout)
+    (run,) = answer["runs"]
+    assert run["kept"]
+    assert run["change"]["num_workers"] > 0
+    assert f"+    return DataLoader(Slow(), batch_size=1, num_workers={run['change']['num_workers']})" in answer["diff"]
+    assert answer["code"]["stage"]
+    assert "left" in ended.stderr
+
+
+def test_a_loader_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    ended = tune(tmp_path, "tune", "pipe:broken")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.splitlines()[-1] == "tb-dataplugin: ValueError: no data here"
+    assert "Traceback" not in ended.stderr
