@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tb_dataplugin.tune.pairs import Ratio
+from tb_dataplugin.tune.remainder import Remainder
 from tb_dataplugin.tune.running import Forecast, Window
 from tb_dataplugin.tune.search import Row, step_of
 from tb_dataplugin.tune.setting import Changes, in_effect
@@ -29,18 +30,17 @@ def as_json(tuned: Tuned) -> str:
         "stopped": outcome.stopped,
         "interrupted": outcome.interrupted,
         "diff": tuned.diff or None,
-        "code": None
-        if rest is None
-        else {
-            "data_wait_us": rest.wait_s * 1e6,
-            "data_wait_share": rest.share,
-            "stage": rest.stage or None,
-            "line": rest.where or None,
-            "sentence": rest.sentence,
-        },
+        "code": None if rest is None else _code(rest),
         "notes": list(tuned.notes) or None,
     }
     return json.dumps({name: value for name, value in answer.items() if value is not None}, indent=2)
+
+
+def _code(rest: Remainder) -> dict[str, Any]:
+    known = {"stage": rest.stage, "line": rest.where}
+    named = {name: value for name, value in known.items() if value}
+    wait = {"data_wait_us": rest.wait_s * 1e6, "data_wait_share": rest.share}
+    return {**wait, **named, "sentence": rest.sentence}
 
 
 def side(changes: Changes, windows: Sequence[Window], tuned: Tuned) -> dict[str, Any]:

@@ -96,9 +96,9 @@ def _after(outcome: Outcome) -> str:
     )
     total = outcome.total
     if total is None:
-        return f"{text} It was not measured beside the unchanged loop once more."
+        return f"{text} There was no time to measure it beside the unchanged loop."
     ends = interval(total.low - 1, total.high - 1)
-    sure = "" if total.is_faster else " Measured once more, the difference is within the noise: do not count on it."
+    sure = "" if total.is_faster else " Side by side, the difference is within the noise: do not count on it."
     return f"{text} Step time beside the unchanged loop: {change(total.value - 1)} (95% interval {ends}).{sure}"
 
 

@@ -39,7 +39,7 @@ class Row:
 class Outcome:
     """What a search has found so far; also what is left of one that was interrupted.
 
-    total       best over the unchanged loop, measured once more at the end; None where nothing was kept, or no time
+    total       best over the unchanged loop, side by side; None where nothing was kept, or there was no time
     """
 
     facts: Facts
@@ -91,6 +91,7 @@ class Search:
         try:
             self._best = self._runner.start(Changes())
             self._window(self._best)  # fills the page cache, and is not counted
+            self._end = self._clock() + 60 * outcome.limits.minutes
             outcome.unchanged.append(self._window(self._best))
             outcome.windows = list(outcome.unchanged)
             outcome.stopped = self._try_all()
@@ -190,7 +191,7 @@ class Search:
         made = sum(row.ratio is not None for row in self.outcome.rows)
         left = max(0.0, self._end - self._clock())
         most_runs = self.outcome.limits.runs
-        run = f"run {made + 2} of at most {most_runs}" if made + 2 <= most_runs else "once more"
+        run = f"run {made + 2} of at most {most_runs}" if made + 2 <= most_runs else "beside the unchanged loop"
         return f"{run}: {changes.text}, pair {number + 1} of at most {most}; at most {duration(left * 1e6)} left"
 
     def _window(self, loop: Loop) -> Window:
@@ -201,9 +202,12 @@ class Search:
         return window
 
     def _confirm(self) -> None:
-        """The best beside the unchanged loop, once more: what was kept may have been lucky."""
+        """The best beside the unchanged loop: of several changes that were kept, each may have been lucky."""
         outcome = self.outcome
-        if not outcome.best or self._clock() >= self._end:
+        kept = [row for row in outcome.rows if row.kept]
+        if len(kept) == 1:
+            outcome.total = kept[0].ratio
+        if len(kept) < 2 or self._clock() >= self._end:
             return
         first = self._runner.start(Changes())
         try:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,13 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
 
 from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
-from annotate.tuning.windows import LEAST, SETTLING, Epochs, Step, batch_bytes, timed_window
+from annotate.tuning.serving import _facts
+from annotate.tuning.windows import LEAST, SETTLING, Epochs, Step, batch_bytes, recorded_window, timed_window
+from tb_dataplugin.tune.running import CannotRun, Facts, Limits
+from tb_dataplugin.tune.search import Search
+from tb_dataplugin.tune.server import Program
+from tb_dataplugin.tune.setting import Changes
+from tb_dataplugin.tune.tuning import diff
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -126,7 +129,7 @@ class Slow(Dataset):
         return 1000
 
     def __getitem__(self, index):
-        time.sleep(0.02)
+        time.sleep(0.005)
         return index
 
 
@@ -137,30 +140,43 @@ def make_loader():
 def broken():
     raise ValueError("no data here")
 """
+assert PROGRAM.splitlines()[16] == "def make_loader():"
 
 
-def tune(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "pipe.py").write_text(PROGRAM)
-    program = [sys.executable, "-m", "tb_dataplugin", *arguments]
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "TB_DATAPLUGIN_CACHE": "off"}
-    return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture
+def pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pipe.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
 
 
-def test_a_real_loader_gets_workers_and_a_diff(tmp_path: Path) -> None:
-    windows = ("--seconds", "0.1", "--pairs", "3", "--runs", "2", "--minutes", "0.02", "--try", "num_workers")
-    ended = tune(tmp_path, "tune", "pipe:make_loader", *windows, "--format", "json")
-    assert ended.returncode == 0, ended.stderr
-    answer = json.loads(ended.stdout)
-    (run,) = answer["runs"]
-    assert run["kept"]
-    assert run["change"]["num_workers"] > 0
-    assert f"+    return DataLoader(Slow(), batch_size=1, num_workers={run['change']['num_workers']})" in answer["diff"]
-    assert answer["code"]["stage"]
-    assert "left" in ended.stderr
+def test_a_real_loader_gets_workers_and_a_diff(pipe: Path) -> None:
+    program = Program("pipe:make_loader", seconds=0.05)
+    facts = Facts(made={"num_workers": 0}, cpus=2, file=str(pipe / "pipe.py"), line=17)
+    limits = Limits(runs=2, pairs=3, tried=("num_workers",))
+    outcome = Search(program, facts, None, limits, lambda line: None).run()
+    (row,) = outcome.rows
+    assert row.kept, row
+    assert outcome.total == row.ratio
+    workers = row.changes.get("num_workers")
+    assert f"+    return DataLoader(Slow(), batch_size=1, num_workers={workers})" in diff(facts, outcome.best)
 
 
-def test_a_loader_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    ended = tune(tmp_path, "tune", "pipe:broken")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.splitlines()[-1] == "tb-dataplugin: ValueError: no data here"
-    assert "Traceback" not in ended.stderr
+def test_a_loader_that_cannot_be_made_is_one_line(pipe: Path) -> None:
+    with pytest.raises(CannotRun, match=r"^ValueError: no data here$"):
+        Program("pipe:broken").start(Changes())
+
+
+def test_facts_say_where_the_loader_is_made() -> None:
+    facts = _facts(loaders, loaders()["iterable"], DataLoader(Numbers(), num_workers=2))
+    assert Path(facts["file"]) == Path(__file__)
+    assert facts["line"] == loaders.__code__.co_firstlineno
+    assert facts["settings"]["num_workers"] == 0
+    assert facts["made"]["num_workers"] == 2
+    assert "in_order" in facts["takes"]
+
+
+def test_the_first_window_can_be_captured(tmp_path: Path) -> None:
+    path = recorded_window(DataLoader(Numbers(), 2), Step(), 4, str(tmp_path))
+    assert Path(path).is_file()
