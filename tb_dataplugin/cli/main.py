@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "export": ("tb_dataplugin.cli.export", "ExportCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
     "tune": ("tb_dataplugin.cli.tune", "TuneCommand"),
+    "probe-storage": ("tb_dataplugin.cli.probe_storage", "ProbeStorageCommand"),
     "verify": ("tb_dataplugin.cli.verify", "VerifyCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }

@@ -97,9 +97,7 @@ def _keywords(code: str) -> dict[str, Value]:
 
 def captured_settings(capture: Capture) -> dict[str, Value]:
     """Those of the loader that was captured, as far as they are known."""
-    loader = capture.loader
-    names = (WORKERS, "prefetch_factor", PIN, "persistent_workers", "in_order")
-    return {name: getattr(loader, name) for name in names if loader.HasField(name)}
+    return {field.name: value for field, value in capture.loader.ListFields() if field.name in NAMES}
 
 
 def both_sides(made: Mapping[str, Value], captured: Mapping[str, Value], advice: Changes) -> tuple[Changes, Changes]:

@@ -135,10 +135,6 @@ class Slow(Dataset):
 
 def make_loader():
     return DataLoader(Slow(), batch_size=1)
-
-
-def broken():
-    raise ValueError("no data here")
 """
 assert PROGRAM.splitlines()[16] == "def make_loader():"
 
@@ -164,8 +160,11 @@ def test_a_real_loader_gets_workers_and_a_diff(pipe: Path) -> None:
 
 
 def test_a_loader_that_cannot_be_made_is_one_line(pipe: Path) -> None:
+    (pipe / "broken.py").write_text("def make_loader():\n    raise ValueError('no data here')\n")
     with pytest.raises(CannotRun, match=r"^ValueError: no data here$"):
-        Program("pipe:broken").start(Changes())
+        Program("broken:make_loader").start(Changes())
+    with pytest.raises(CannotRun, match="there is no module 'nowhere'"):
+        Program("nowhere:make_loader").start(Changes())
 
 
 def test_facts_say_where_the_loader_is_made() -> None:
