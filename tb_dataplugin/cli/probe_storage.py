@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, open_one, write_text
-from tb_dataplugin.cli.tune import INTERRUPTED, progress
+from tb_dataplugin.cli.tune import INTERRUPTED, in_place, progress
 from tb_dataplugin.errors import BadRequest, NothingToReport
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.reader.discovery import TRACE_SUFFIXES
@@ -62,7 +62,8 @@ class ProbeStorageCommand:
         paths, need = _files_of(arguments.paths, arguments.follow_links)
         samples = choose(paths, int(arguments.mb * 1e6))
         check_output(arguments.output, [sample.path for sample in samples.chosen])
-        probed = probe(samples, arguments.scratch, arguments.seconds, progress)
+        with in_place():
+            probed = probe(samples, arguments.scratch, arguments.seconds, progress)
         judgements = judge(probed, free_now().memory)
         needs = list(need_sentences(probed, need if arguments.need is None else arguments.need))
         if arguments.format == "json":

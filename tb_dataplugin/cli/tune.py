@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import ClassVar
 
@@ -54,7 +57,8 @@ class TuneCommand:
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
         limits = limits_of(arguments, arguments.runs, arguments.minutes, arguments.tried)
-        tuned = tune(program_of(arguments, arguments.capture), limits, progress)
+        with in_place():
+            tuned = tune(program_of(arguments, arguments.capture), limits, progress)
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
         write_text(as_json(tuned) if arguments.format == "json" else as_text(tuned, style), arguments.output)
         return INTERRUPTED if tuned.outcome.interrupted else 0
@@ -93,6 +97,8 @@ def limits_of(arguments: argparse.Namespace, runs: int, minutes: float, tried: t
 
 def program_of(arguments: argparse.Namespace, capture: Path | None) -> Program:
     """The loop to run, with the step of `capture`, or of --step-ms. Raises BadRequest."""
+    if not hasattr(os, "killpg"):
+        raise BadRequest("loops are run on Linux and macOS only: this system has no process groups")
     step_ms, step_cpu = arguments.step_ms, arguments.step_cpu
     if capture is not None:
         if arguments.output is not None:
@@ -115,6 +121,16 @@ def program_of(arguments: argparse.Namespace, capture: Path | None) -> Program:
         python=arguments.python,
         seconds=arguments.seconds,
     )
+
+
+@contextlib.contextmanager
+def in_place() -> Generator[None, None, None]:
+    """Around what makes `progress`: leaves none of it on a terminal."""
+    try:
+        yield
+    finally:
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def progress(line: str) -> None:

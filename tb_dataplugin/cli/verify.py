@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tb_dataplugin.cli.inputs import check_output, newest_trace, open_one, write_text
-from tb_dataplugin.cli.tune import add_run_arguments, add_step_arguments, limits_of, program_of, progress
+from tb_dataplugin.cli.tune import add_run_arguments, add_step_arguments, in_place, limits_of, program_of, progress
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.tune.training_step import step_from
 from tb_dataplugin.tune.verified_text import as_json, as_text
@@ -44,7 +44,8 @@ class VerifyCommand:
         advised(finding)  # before anything is run
         program = program_of(arguments, arguments.capture or trace.path)
         batches = step_from(trace.path, trace.id, trace.roots).batches
-        verified = verify(program, capture, finding, batches, limits.pairs, progress)
+        with in_place():
+            verified = verify(program, capture, finding, batches, limits.pairs, progress)
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
         text = as_json(verified, program) if arguments.format == "json" else as_text(verified, program, style)
         write_text(text, arguments.output)

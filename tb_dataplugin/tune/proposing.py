@@ -10,6 +10,7 @@ from typing import Final
 from tb_dataplugin.tune.pairs import SAME, Ratio
 from tb_dataplugin.tune.running import Facts, Forecast, Model
 from tb_dataplugin.tune.setting import (
+    CONTEXT,
     IN_ORDER,
     PERSISTENT,
     PIN,
@@ -67,7 +68,7 @@ def next_proposal(
     seen = {one.changes for one in earlier} | {best}
     proposals = [
         Proposal(changes, None if model is None else model.forecast(changes, best))
-        for name, changes in _neighbours(facts, best, epochs_end)
+        for name, changes in (*_neighbours(facts, best, epochs_end), *_by_request(facts, best, allowed))
         if changes not in seen and (not allowed or name in allowed) and not _is_ruled_out(name, changes, facts, earlier)
     ]
     if model is None:
@@ -111,6 +112,15 @@ def _neighbours(facts: Facts, best: Changes, epochs_end: bool) -> Iterator[tuple
         yield IN_ORDER, with_change(best, IN_ORDER, False, facts.made)
     if facts.opencv and settings.get(THREADS) is None:
         yield THREADS, with_change(best, THREADS, 1, facts.made)
+
+
+def _by_request(facts: Facts, best: Changes, names: frozenset[str]) -> Iterator[tuple[str, Changes]]:
+    """How workers start: it costs or saves time at an epoch's start alone, and may break what the user relies on."""
+    settings = in_effect(best, facts.made)
+    if CONTEXT in names and number_of(settings, WORKERS):
+        for method in ("forkserver", "spawn", "fork"):
+            if settings.get(CONTEXT) != method:
+                yield CONTEXT, with_change(best, CONTEXT, method, facts.made)
 
 
 def _worker_numbers(cpus: int, current: int) -> list[int]:

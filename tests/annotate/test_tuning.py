@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,21 @@ def test_a_loader_without_batches_is_one_line() -> None:
 def test_bytes_of_a_batch_are_those_of_its_tensors() -> None:
     batch = {"x": torch.zeros(3, 4), "y": [torch.zeros(2, dtype=torch.int64), b"abc", "no"]}
     assert batch_bytes(batch) == 48 + 16 + 3
+
+
+def test_a_step_takes_its_time_and_copies_what_a_batch_holds() -> None:
+    copied: list[tuple[str, bool]] = []
+
+    class Batch:
+        def to(self, device: str, non_blocking: bool) -> None:
+            copied.append((device, non_blocking))
+
+    step = Step(ms=2.0, cpu=0.5, device="cpu")
+    began = time.perf_counter()
+    step({"x": Batch(), "y": [Batch(), "text", (Batch(),)]})
+    assert time.perf_counter() - began >= 0.002
+    step.finish()
+    assert copied == [("cpu", True)] * 3
 
 
 PROGRAM = """
