@@ -60,7 +60,7 @@ def _run(name: str, options: argparse.Namespace) -> dict[str, Any]:
     began = time.monotonic()
     tuned = tune(program, Limits(), lambda line: print(f"  {line}", file=sys.stderr))
     took, outcome = time.monotonic() - began, tuned.outcome
-    times = _grid(program, dict(outcome.facts.made), options.rounds)
+    times = _grid(program, dict(outcome.facts.made), options)
     best = min(times, key=times.__getitem__)
     values = {"ledger": json.loads(as_json(tuned)), "minutes": took / 60, "load": os.getloadavg()[0]}
     grid = {changes.text: 1e6 * step for changes, step in times.items()}
@@ -68,19 +68,19 @@ def _run(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return {**values, "grid_us": grid, "best": best.text, "beside": beside}
 
 
-def _grid(program: Program, made: dict[str, Any], rounds: int) -> dict[Changes, float]:
+def _grid(program: Program, made: dict[str, Any], options: argparse.Namespace) -> dict[Changes, float]:
     """Seconds per step of each setting."""
     grid: dict[Changes, list[Window]] = {}
-    for workers, (prefetch, in_order) in product(WORKERS, BESIDE):
+    for workers, (prefetch, in_order) in product(options.workers, BESIDE):
         changes = with_change(Changes(), "num_workers", workers, made)
         if workers:
             changes = with_change(changes, "prefetch_factor", prefetch, made)
         if workers > 1:
             changes = with_change(changes, "in_order", in_order, made)
         grid[changes] = []
-    for number in range(rounds):
+    for number in range(options.rounds):
         for changes, windows in grid.items():
-            print(f"  grid, round {number + 1} of {rounds}: {changes.text}", file=sys.stderr)
+            print(f"  grid, round {number + 1} of {options.rounds}: {changes.text}", file=sys.stderr)
             try:
                 server = program.start(changes)
             except CannotRun as error:
@@ -133,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, required=True, help="ledgers and times, JSON")
     add("--only", nargs="+", default=[], choices=PIPELINES, metavar="NAME", help="only these pipelines")
     add("--seconds", type=float, default=2.0, help="that a window is timed")
+    add("--workers", type=int, nargs="+", default=list(WORKERS), metavar="N", help="of the grid")
     add("--rounds", type=int, default=3, help="of the grid")
     add("--minutes", type=float, default=120, help="no further pipeline is begun after these")
     add("--rejudge", action="store_true", help="run nothing")

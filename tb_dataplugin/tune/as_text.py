@@ -60,6 +60,9 @@ def _before(outcome: Outcome) -> str:
 
 
 def _ledger(outcome: Outcome) -> Iterator[str]:
+    if not outcome.rows:
+        yield "  No other setting was measured."
+        return
     unit = unit_for(row.step_s * 1e6 for row in outcome.rows if row.step_s is not None)
     title = f"{f'step, {unit.name}':>9}{'predicted':>11}{'measured':>10}  {'95% interval':<17}"
     yield f"  {'change':<{CHANGES}}{title}  kept"
@@ -88,6 +91,8 @@ def _beside(row: Row) -> str:
 
 
 def _after(outcome: Outcome) -> str:
+    if not any(row.ratio is not None for row in outcome.rows):
+        return "Nothing is known of other settings."
     if not outcome.best:
         return "Nothing beat the loader as it is beyond the noise. Leave it as it is."
     step = step_of(outcome.windows)

@@ -84,7 +84,7 @@ def next_proposal(
     if measured and 2 * sum(measured) <= len(measured):
         return None
     possible = [one for one in known if one.forecast is not None and one.forecast.low < POSSIBLE]
-    return min(possible, key=lambda one: _rank(one, facts), default=None)
+    return min(possible, key=lambda one: one.forecast.low if one.forecast is not None else 1.0, default=None)
 
 
 def _rank(proposal: Proposal, facts: Facts) -> tuple[int, int, int]:
@@ -126,7 +126,7 @@ def _by_request(facts: Facts, best: Changes, names: frozenset[str]) -> Iterator[
 def _worker_numbers(cpus: int, current: int) -> list[int]:
     """The CPUs first, then the others, nearest first."""
     most = max(16, 2 * cpus)
-    numbers = {number for number in (*NUMBERS, cpus, current - 1, current + 1) if 0 <= number <= most} - {current}
+    numbers = {number for number in (*NUMBERS, cpus) if 0 <= number <= most} - {current}
     return sorted(numbers, key=lambda number: (abs(math.log2((number + 0.5) / (cpus + 0.5))), number))
 
 

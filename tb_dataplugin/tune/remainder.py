@@ -33,8 +33,13 @@ class Remainder:
         return f"With these settings {rest}: that needs code instead, first in {self.stage}{place}."
 
 
-def remainder_of(outcome: Outcome, model: WhatIf | None, capture: Capture | None) -> Remainder:
-    """By the model: the stage that brings most where it takes half as long, with the best settings."""
+def remainder_of(outcome: Outcome, model: WhatIf | None, capture: Capture | None) -> Remainder | None:
+    """By the model: the stage that brings most where it takes half as long, with the best settings.
+
+    None where a search was broken off before settings had their chance.
+    """
+    if outcome.interrupted and not any(row.ratio is not None for row in outcome.rows):
+        return None
     share, step = outcome.wait_share, step_of(outcome.windows)
     stage = "" if model is None else model.prediction(outcome.best).limited_by
     stage = "" if stage == "step" else stage

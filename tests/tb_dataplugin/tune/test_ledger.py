@@ -65,6 +65,15 @@ def test_a_search_that_kept_nothing_gives_no_advice() -> None:
     assert "keywords" not in text
 
 
+def test_a_search_that_was_broken_off_at_once_claims_nothing() -> None:
+    outcome = MadeUpRunner(by_workers, interrupted_at=3).search()
+    rest = remainder_of(outcome, None, None)
+    assert rest is None
+    text = as_text(Tuned(Program("a:b"), outcome, "", rest, ()), PLAIN)
+    assert "Nothing is known of other settings" in text
+    assert "code" not in text
+
+
 class Prediction:
     limited_by = "transform::Blur"
 
@@ -79,6 +88,7 @@ def test_what_is_left_names_the_stage_and_its_line(tuned: Tuned) -> None:
     stage = Stage(kind="transform", label="Blur", defined_at="train.py:30")
     for capture, place in ((Capture(lines=line), "train.py:41"), (Capture(stages=[stage]), "train.py:30")):
         rest = remainder_of(tuned.outcome, OneStage(), capture)  # type: ignore[arg-type]
+        assert rest is not None
         assert f"first in transform::Blur ({place})" in rest.sentence
 
 

@@ -35,7 +35,8 @@ def proposals(facts: Facts, *, epochs_end: bool = False, names: tuple[str, ...] 
 
 
 def values_of(facts: Facts, name: str, *, epochs_end: bool = False, names: tuple[str, ...] = ()) -> set[object]:
-    return {changes.get(name) for changes in proposals(facts, epochs_end=epochs_end, names=names)} - {None}
+    found: set[object] = {changes.get(name) for changes in proposals(facts, epochs_end=epochs_end, names=names)}
+    return found - {None}
 
 
 def test_pinning_is_tried_with_a_device_only() -> None:
