@@ -29,8 +29,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.g
 from benchmarks.tuning_pipelines import PIPELINES, STEP_MS  # noqa: E402
 from tb_dataplugin.tune.alternating import measure_beside  # noqa: E402
 from tb_dataplugin.tune.as_json import as_json, ratio_dict  # noqa: E402
-from tb_dataplugin.tune.running import CannotRun, Limits, Window  # noqa: E402
-from tb_dataplugin.tune.search import step_of  # noqa: E402
+from tb_dataplugin.tune.running import CannotRun, Limits  # noqa: E402
 from tb_dataplugin.tune.server import Program, Server  # noqa: E402
 from tb_dataplugin.tune.setting import Changes, with_change  # noqa: E402
 from tb_dataplugin.tune.tuning import tune  # noqa: E402
@@ -46,51 +45,68 @@ def main() -> int:
     began = time.monotonic()
     for name in PIPELINES if not options.rejudge else ():
         is_wanted = not options.only or name in options.only
-        if not is_wanted or name in results or time.monotonic() - began > 60 * options.minutes:
+        if not is_wanted or time.monotonic() - began > 60 * options.minutes:
             continue
-        print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-        results[name] = _run(name, options)
-        options.out.write_text(json.dumps(results, indent=1))
+        for _ in _parts(name, results.setdefault(name, {}), options):
+            options.out.write_text(json.dumps(results, indent=1))
     print("\n".join(_markdown(results)))
     return 0
 
 
-def _run(name: str, options: argparse.Namespace) -> dict[str, Any]:
+def _parts(name: str, result: dict[str, Any], options: argparse.Namespace) -> Iterator[None]:
+    """Measures what `result` lacks; after each yield it has more."""
     program = Program(f"benchmarks.tuning_pipelines:{name}", step_ms=STEP_MS, seconds=options.seconds)
-    began = time.monotonic()
-    tuned = tune(program, Limits(), lambda line: print(f"  {line}", file=sys.stderr))
-    took, outcome = time.monotonic() - began, tuned.outcome
-    times = _grid(program, dict(outcome.facts.made), options)
-    best = min(times, key=times.__getitem__)
-    values = {"ledger": json.loads(as_json(tuned)), "minutes": took / 60, "load": os.getloadavg()[0]}
-    grid = {changes.text: 1e6 * step for changes, step in times.items()}
-    beside = {} if best == outcome.best else _beside(program, outcome.best, best)
-    return {**values, "grid_us": grid, "best": best.text, "beside": beside}
+    if "ledger" not in result:
+        print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+        began = time.monotonic()
+        tuned = tune(program, Limits(), lambda line: print(f"  {line}", file=sys.stderr))
+        made = dict(tuned.outcome.facts.made)
+        result.update(ledger=json.loads(as_json(tuned)), made=made, load=os.getloadavg()[0])
+        result["minutes"] = (time.monotonic() - began) / 60
+        yield
+    grid = {changes.text: changes for changes in _grid(result["made"], options.workers)}
+    windows: dict[str, list[list[float]]] = result.setdefault("grid", {})
+    for number, (text, changes) in product(range(options.rounds), grid.items()):
+        if len(windows.get(text, ())) <= number:
+            print(f"  grid, round {number + 1} of {options.rounds}: {text}", file=sys.stderr)
+            windows.setdefault(text, []).append(_timed(program, changes))
+            yield
+    best = min(grid, key=lambda text: _step(windows[text]))
+    if "best" not in result:
+        tuned_changes = Changes.of(result["ledger"]["best"]["change"])
+        result["beside"] = {} if grid[best] == tuned_changes else _beside(program, tuned_changes, grid[best])
+        result["best"] = best
+        yield
 
 
-def _grid(program: Program, made: dict[str, Any], options: argparse.Namespace) -> dict[Changes, float]:
-    """Seconds per step of each setting."""
-    grid: dict[Changes, list[Window]] = {}
-    for workers, (prefetch, in_order) in product(options.workers, BESIDE):
-        changes = with_change(Changes(), "num_workers", workers, made)
-        if workers:
+def _grid(made: dict[str, Any], workers: list[int]) -> list[Changes]:
+    grid: dict[Changes, None] = {}
+    for number, (prefetch, in_order) in product(workers, BESIDE):
+        changes = with_change(Changes(), "num_workers", number, made)
+        if number:
             changes = with_change(changes, "prefetch_factor", prefetch, made)
-        if workers > 1:
+        if number > 1:
             changes = with_change(changes, "in_order", in_order, made)
-        grid[changes] = []
-    for number in range(options.rounds):
-        for changes, windows in grid.items():
-            print(f"  grid, round {number + 1} of {options.rounds}: {changes.text}", file=sys.stderr)
-            try:
-                server = program.start(changes)
-            except CannotRun as error:
-                print(f"  {error}", file=sys.stderr)
-                continue
-            try:
-                windows.append(server.window())
-            finally:
-                server.close()
-    return {changes: step_of(windows) for changes, windows in grid.items() if windows}
+        grid[changes] = None
+    return list(grid)
+
+
+def _timed(program: Program, changes: Changes) -> list[float]:
+    """Seconds and batches; one of no batch in an hour where the setting does not run."""
+    try:
+        server = program.start(changes)
+    except CannotRun as error:
+        print(f"  {error}", file=sys.stderr)
+        return [3600.0, 1]
+    try:
+        window = server.window()
+        return [window.total, window.batches]
+    finally:
+        server.close()
+
+
+def _step(windows: list[list[float]]) -> float:
+    return sum(total for total, _ in windows) / sum(batches for _, batches in windows)
 
 
 def _beside(program: Program, tuned: Changes, best: Changes) -> dict[str, float]:
@@ -116,10 +132,16 @@ def _markdown(results: dict[str, Any]) -> Iterator[str]:
     yield "| pipeline | unchanged, tune's, grid's best (ms) | tune's best | grid's best | reached | kept | minutes |"
     yield "|-|-|-|-|-|-|-|"
     for name, result in results.items():
+        if "best" not in result:
+            continue
         ledger, beside = result["ledger"], result["beside"]
         measured = [run for run in ledger["runs"] if "measured" in run]
         kept = sum(run["kept"] for run in measured)
-        steps = (ledger["baseline"]["step_us"], ledger["best"]["step_us"], min(result["grid_us"].values()))
+        steps = (
+            ledger["baseline"]["step_us"],
+            ledger["best"]["step_us"],
+            1e6 * min(map(_step, result["grid"].values())),
+        )
         reached = f"{beside['value']:.2f} ({beside['low']:.2f} to {beside['high']:.2f})" if beside else "the same"
         times = ", ".join(f"{step / 1e3:.1f}" for step in steps)
         change = ", ".join(f"{key}={value}" for key, value in ledger["best"]["change"].items()) or "unchanged"

@@ -14,10 +14,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 from annotate.tuning.rebuilding import NotTunable, not_the_same, rebuilt, settings_of
 from annotate.tuning.windows import Step, recorded_window, timed_window
+
+LONGEST: Final = 300
+"""Characters of an error."""
 
 
 def serve(find: Callable[[], Any], make: Callable[[Any], Any], step: Step, change: Mapping[str, Any]) -> int:
@@ -86,8 +89,12 @@ def _facts(source: Any, loader: Any, made: Any) -> dict[str, Any]:
 
 
 def one_line(error: BaseException) -> str:
-    """``"ValueError: ..."``, the first line of what torch says of an error in a DataLoader worker left out."""
-    text = " ".join(str(error).split())
+    """``"ValueError: ..."``; of what torch reports from a DataLoader worker what stands behind its traceback."""
+    lines = str(error).splitlines()
+    if any(line.startswith("Original Traceback") for line in lines):
+        last = max(number for number, line in enumerate(lines) if line.startswith(("Original", "  ")))
+        return f"{' '.join(lines[last + 1 :])[:LONGEST]} (in a DataLoader worker)"
+    text = " ".join(str(error).split())[:LONGEST]
     if isinstance(error, NotTunable):
         return text
-    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -141,7 +141,7 @@ def _is_ruled_out(name: str, changes: Changes, facts: Facts, tried: Iterable[Tri
                 return True
             continue
         there, beside = (number_of(in_effect(side, facts.made), WORKERS) for side in (one.changes, one.beside))
-        if one.kept or one.ratio is None or there == beside:
+        if one.kept or there == beside:
             continue
         if (there > beside and workers > there) or (there < beside and workers < there):
             return True

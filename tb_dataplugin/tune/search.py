@@ -128,6 +128,8 @@ class Search:
             return f"{plural(self.outcome.limits.runs, 'run')} were made (--runs)"
         if self._clock() >= self._end:
             return f"{self.outcome.limits.minutes:g} min are over (--minutes)"
+        if len(tried) >= IN_VAIN and all(one.ratio is None for one in tried[-IN_VAIN:]):
+            return f"the last {IN_VAIN} settings could not be measured"
         if len(measured) >= IN_VAIN and not any(one.kept for one in measured[-IN_VAIN:]):
             return f"the last {IN_VAIN} changes brought nothing beyond the noise"
         return ""

@@ -13,7 +13,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
 
 from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
-from annotate.tuning.serving import _facts
+from annotate.tuning.serving import _facts, one_line
 from annotate.tuning.windows import LEAST, SETTLING, Epochs, Step, batch_bytes, recorded_window, timed_window
 from tb_dataplugin.tune.running import CannotRun, Facts, Limits
 from tb_dataplugin.tune.search import Search
@@ -181,6 +181,14 @@ def test_a_loader_that_cannot_be_made_is_one_line(pipe: Path) -> None:
         Program("broken:make_loader").start(Changes())
     with pytest.raises(CannotRun, match="there is no module 'nowhere'"):
         Program("nowhere:make_loader").start(Changes())
+
+
+def test_errors_are_one_line() -> None:
+    report = "Caught ValueError.\nOriginal Traceback (most recent call last):\n  x\nValueError: bad\nand more"
+    assert one_line(RuntimeError(report)) == "ValueError: bad and more (in a DataLoader worker)"
+    assert one_line(OSError("a\n b")) == "OSError: a b"
+    assert one_line(NotTunable("no batch")) == "no batch"
+    assert one_line(KeyError()) == "KeyError"
 
 
 def test_facts_say_where_the_loader_is_made() -> None:

@@ -65,6 +65,14 @@ def test_a_setting_that_does_not_run_is_a_line_of_the_ledger() -> None:
     assert outcome.best
 
 
+def test_a_search_ends_where_nothing_else_runs() -> None:
+    refused = tuple(Changes((("num_workers", number),)) for number in range(1, 33))
+    outcome = MadeUpRunner(by_workers, refused=refused).search()
+    assert len(outcome.rows) <= 3
+    assert not outcome.best
+    assert outcome.stopped in ("the last 3 settings could not be measured", "no further setting is promising")
+
+
 def test_a_loader_that_does_not_run_at_all_is_an_error() -> None:
     with pytest.raises(CannotRun, match="torch says no"):
         MadeUpRunner(by_workers, refused=(Changes(),)).search()
