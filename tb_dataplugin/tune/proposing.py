@@ -35,6 +35,8 @@ PROMISING: Final = 1 - SAME
 POSSIBLE: Final = 0.9
 """The same of the low end of the prediction, where nothing promising is left; as long as most changes were kept."""
 
+STEP_UP: Final = 1.5
+
 ALIKE: Final = 0.05
 """Predictions within this are alike; fewer DataLoader workers come first."""
 
@@ -83,8 +85,23 @@ def next_proposal(
     measured = [one.kept for one in earlier if one.ratio is not None]
     if measured and 2 * sum(measured) <= len(measured):
         return None
+    further = _further(proposals, facts, best, earlier)
+    if further is not None:
+        return further
     possible = [one for one in known if one.forecast is not None and one.forecast.low < POSSIBLE]
     return min(possible, key=lambda one: one.forecast.low if one.forecast is not None else 1.0, default=None)
+
+
+def _further(proposals: Iterable[Proposal], facts: Facts, best: Changes, tried: tuple[Tried, ...]) -> Proposal | None:
+    """Half as many DataLoader workers again, where more of them were the last thing that helped, and the loop still
+    waits: the model may miss what made them slower than predicted.
+    """
+    if not tried or not tried[-1].kept:
+        return None
+    now, before = (number_of(in_effect(side, facts.made), WORKERS) for side in (best, tried[-1].beside))
+    numbers = [(number_of(in_effect(one.changes, facts.made), WORKERS), one) for one in proposals]
+    more = [(number, one) for number, one in numbers if number >= STEP_UP * now]
+    return min(more, key=lambda pair: pair[0])[1] if more and now > before else None
 
 
 def _rank(proposal: Proposal, facts: Facts) -> tuple[int, int, int]:

@@ -79,6 +79,14 @@ def test_what_is_only_possible_is_tried_while_most_changes_are_kept(value: float
     assert (found is not None) is proposed
 
 
+def test_more_workers_follow_where_more_of_them_helped() -> None:
+    four = Changes.of({"num_workers": 4})
+    tried = [Tried(four, Changes(), Ratio(0.5, 0.4, 0.6, 3), kept=True)]
+    found = next_proposal(TWO, four, tried, Flat(1.0), False, ("num_workers",))
+    assert found is not None
+    assert found.changes.as_dict() == {"num_workers": 6}
+
+
 def test_of_alike_predictions_the_fewest_workers_are_tried_first() -> None:
     found = next_proposal(TWO, Changes(), (), Flat(0.5), False, ())
     assert found is not None
