@@ -9,6 +9,7 @@ from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.pairs import Ratio
+from tb_dataplugin.tune.remainder import undecided
 from tb_dataplugin.tune.search import Outcome, Row, step_of
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import IN_ORDER, PIN, THREADS, Changes
@@ -94,6 +95,12 @@ def _after(outcome: Outcome) -> str:
     if not any(row.ratio is not None for row in outcome.rows):
         return "Nothing is known of other settings."
     if not outcome.best:
+        open_still = undecided(outcome)
+        if open_still:
+            return (
+                f"Nothing beat the loader as it is beyond the noise, which was large: {shown(open_still)} may still be "
+                "faster. Measure again when the machine is quieter, or with longer windows (--seconds)."
+            )
         return "Nothing beat the loader as it is beyond the noise. Leave it as it is."
     step = step_of(outcome.windows)
     text = (

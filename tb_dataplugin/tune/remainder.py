@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.tune.model import WhatIf
@@ -10,15 +11,22 @@ from tb_dataplugin.tune.search import FREE_OF_WAIT, Outcome, step_of
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.whatif.change import TRANSFER
 
+MUCH: Final = 0.9
+"""Step time over that of the best, which a setting may reach within its interval, for the search to have left it open."""
+
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """`wait_s`: data wait per step with the best settings. stage, where: "" where that is not known."""
+    """`wait_s`: data wait per step with the best settings. stage, where: "" where that is not known.
+
+    undecided: settings that may be much faster still, for all that was measured; "" for none.
+    """
 
     wait_s: float
     share: float
     stage: str
     where: str
+    undecided: str = ""
 
     @property
     def sentence(self) -> str:
@@ -30,6 +38,9 @@ class Remainder:
         place = f" ({self.where})" if self.where else ""
         if self.stage == TRANSFER:
             return f"With these settings {rest}: sending batches to the training process limits; make them smaller."
+        if self.undecided:
+            code = f"in code, {self.stage}{place} would bring most"
+            return f"With these settings {rest}. {self.undecided} may still lift some of it; {code}."
         return f"With these settings {rest}: that needs code instead, first in {self.stage}{place}."
 
 
@@ -43,7 +54,18 @@ def remainder_of(outcome: Outcome, model: WhatIf | None, capture: Capture | None
     share, step = outcome.wait_share, step_of(outcome.windows)
     stage = "" if model is None else model.prediction(outcome.best).limited_by
     stage = "" if stage == "step" else stage
-    return Remainder(share * step, share, stage, "" if capture is None else _where(capture, stage))
+    return Remainder(share * step, share, stage, "" if capture is None else _where(capture, stage), undecided(outcome))
+
+
+def undecided(outcome: Outcome) -> str:
+    """The setting that may be fastest of those beside the best that the noise left open; "" for none."""
+    open_rows = [
+        row
+        for row in outcome.rows
+        if row.ratio is not None and not row.kept and row.beside == outcome.best and row.ratio.low < MUCH
+    ]
+    best = min(open_rows, key=lambda row: row.ratio.low if row.ratio is not None else 1.0, default=None)
+    return "" if best is None else best.changes.text
 
 
 def _where(capture: Capture, stage: str) -> str:
