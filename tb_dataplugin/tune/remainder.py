@@ -11,8 +11,8 @@ from tb_dataplugin.tune.search import FREE_OF_WAIT, Outcome, step_of
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.whatif.change import TRANSFER
 
-MUCH: Final = 0.9
-"""Step time over that of the best, which a setting may reach within its interval, for the search to have left it open."""
+MUCH: Final = 0.8
+"""Step time over that of the best; a setting whose interval reaches below was left open. Without noise none does."""
 
 
 @dataclass(frozen=True, slots=True)
