@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import sys
 import traceback
 from collections.abc import Sequence
@@ -42,12 +43,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command.add_argument("--indices", type=_indices, metavar="I,J,...", help="load these samples of the dataset, alone")
     command.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
     command.epilog = "Arguments behind -- are left to MODULE, in sys.argv."
+    worker = commands.add_parser("tune-worker", help="what `tb-dataplugin tune` starts; not to be called by hand")
+    worker.add_argument("target", metavar="MODULE:NAME")
+    worker.add_argument("--change", type=json.loads, default={}, metavar="JSON", help="settings of the DataLoader")
+    worker.add_argument("--step-ms", type=float, default=0.0)
+    worker.add_argument("--step-cpu", type=float, default=0.0)
+    worker.add_argument("--device", default="")
+    worker.set_defaults(traceback=False)
     words = list(sys.argv[1:] if arguments is None else arguments)
     end = words.index("--") if "--" in words else len(words)
     asked = parser.parse_args(words[:end])
     asked.arguments = words[end + 1 :]
     try:
-        return _replay(asked)
+        return _replay(asked) if asked.command == "replay" else _tune_worker(asked)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -79,6 +87,26 @@ def _replay(asked: argparse.Namespace) -> int:
         for line in slowest.lines_about(path):
             print(shown(line))
     return 0
+
+
+def _tune_worker(asked: argparse.Namespace) -> int:
+    from annotate.tuning.rebuilding import NotTunable
+    from annotate.tuning.serving import serve
+    from annotate.tuning.windows import Step
+
+    def find() -> Any:
+        try:
+            return find_target(asked.target, asked.arguments)
+        except UsageError as error:
+            raise NotTunable(str(error)) from None
+
+    def make(found: Any) -> Any:
+        try:
+            return loader_of(found, asked.target)
+        except UsageError as error:
+            raise NotTunable(str(error)) from None
+
+    return serve(find, make, Step(asked.step_ms, asked.step_cpu, asked.device), asked.change)
 
 
 def _samples(asked: argparse.Namespace) -> dict[int, float | None] | None:
@@ -119,10 +147,19 @@ def _indices(text: str) -> list[int]:
 def load_target(target: str, arguments: Sequence[str] = ()) -> Any:
     """The loader that ``module:name`` names; a function is called.
 
+    Raises:
+        UsageError: it does not exist, or is not a DataLoader.
+    """
+    return loader_of(find_target(target, arguments), target)
+
+
+def find_target(target: str, arguments: Sequence[str] = ()) -> Any:
+    """What ``module:name`` names.
+
     The module finds in ``sys.argv`` what it would as a program that was started with `arguments`.
 
     Raises:
-        UsageError: it does not exist, or is not a DataLoader.
+        UsageError: it does not exist.
     """
     module_name, separator, path = target.partition(":")
     if not separator or not module_name or not path:
@@ -143,6 +180,11 @@ def load_target(target: str, arguments: Sequence[str] = ()) -> Any:
         if not hasattr(found, name):
             raise UsageError(f"{module_name} has no {path!r}")
         found = getattr(found, name)
+    return found
+
+
+def loader_of(found: Any, target: str) -> Any:
+    """`found`, or what it returns. Raises UsageError for what is no loader."""
     loader = found() if callable(found) and not hasattr(found, "dataset") else found
     if not hasattr(loader, "dataset"):
         raise UsageError(

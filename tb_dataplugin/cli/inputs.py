@@ -143,6 +143,15 @@ def _fetched(url: Url) -> Iterator[TraceFile]:
         yield TraceFile(file, trace.run, name, facts.st_size, facts.st_mtime_ns, url=str(trace.url))
 
 
+def newest_trace(path: Place, follow_links: bool) -> TraceFile:
+    """A trace file, or the newest in a folder, which is said where there are others."""
+    traces = list(expand([path], follow_links))
+    newest = max(traces, key=lambda trace: (trace.modified_ns, trace.id))
+    if is_folder(path) and len(traces) > 1:
+        complain(f"{path} has {len(traces)} traces; this is the newest, {newest.id}")
+    return newest
+
+
 def is_folder(path: Place) -> bool:
     """Raises UnreadableTrace for a path that cannot be examined."""
     if isinstance(path, Url):

@@ -36,6 +36,9 @@ COMMANDS: Final = {
     "prune": ("tb_dataplugin.cli.prune", "PruneCommand"),
     "anonymise": ("tb_dataplugin.cli.anonymise", "AnonymiseCommand"),
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
+    "tune": ("tb_dataplugin.cli.tune", "TuneCommand"),
+    "probe-storage": ("tb_dataplugin.cli.probe_storage", "ProbeStorageCommand"),
+    "verify": ("tb_dataplugin.cli.verify", "VerifyCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }
 """Module and class, imported when it is asked for: `run` waits beside a training program, and must have no threads of

@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from typing import ClassVar, Final
 
-from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand, is_folder, write_text
+from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import read_loop
-from tb_dataplugin.reader.discovery import TraceFile
 from tb_dataplugin.remote import Place, place
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
 
@@ -54,7 +53,7 @@ class WhatIfCommand:
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
         _refuse(arguments)
-        trace = _newest(arguments.capture, arguments.follow_links)
+        trace = newest_trace(arguments.capture, arguments.follow_links)
         check_output(arguments.output, [trace.path])
         changes = _changes(arguments)
         loop, doubts = read_loop(trace.path, trace.id, trace.roots)
@@ -72,14 +71,6 @@ def _refuse(arguments: argparse.Namespace) -> None:
     for option, why in REFUSED.items():
         if getattr(arguments, option.removeprefix("--")) is not None:
             raise BadRequest(f"{option} cannot be predicted from one capture: {why}; capture once with it, and compare")
-
-
-def _newest(path: Place, follow_links: bool) -> TraceFile:
-    traces = list(expand([path], follow_links))
-    newest = max(traces, key=lambda trace: (trace.modified_ns, trace.id))
-    if is_folder(path) and len(traces) > 1:
-        complain(f"{path} has {len(traces)} traces; this is the newest, {newest.id}")
-    return newest
 
 
 def _changes(arguments: argparse.Namespace) -> list[Change]:

@@ -1,0 +1,162 @@
+"""Short windows of a loop over a loader, with a training step that only takes time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from annotate.tuning.rebuilding import NotTunable
+
+SETTLING: Final = 4
+"""Batches before the clock starts, and two more per DataLoader worker: queues are in their steady state by then."""
+
+LEAST: Final = 8
+"""Batches that the clock sees at least, and two for each DataLoader worker."""
+
+LONGEST: Final = 4.0
+"""A window that has fewer ends after so many times its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A training step: `ms` long, of which the share `cpu` keeps a CPU busy, and the rest sleeps as for a device.
+
+    `device`: batches are copied there first, and the copies have to be done within the window.
+    """
+
+    ms: float = 0.0
+    cpu: float = 0.0
+    device: str = ""
+
+    def __call__(self, batch: Any) -> None:
+        if self.device:
+            _copy(batch, self.device)
+        end = time.perf_counter() + self.ms / 1e3
+        if self.ms * (1 - self.cpu) > 0:
+            time.sleep(self.ms * (1 - self.cpu) / 1e3)
+        while time.perf_counter() < end:
+            pass
+
+    def finish(self) -> None:
+        """Until the copies are done."""
+        if self.device:
+            import torch
+
+            torch.ones(1).to(self.device).item()
+
+
+def _copy(batch: Any, device: str) -> None:
+    """All tensors in it, as loops do: without blocking."""
+    if callable(getattr(batch, "to", None)):
+        batch.to(device, non_blocking=True)
+    elif isinstance(batch, Mapping):
+        for part in batch.values():
+            _copy(part, device)
+    elif isinstance(batch, Sequence) and not isinstance(batch, (str, bytes)):
+        for part in batch:
+            _copy(part, device)
+
+
+class Epochs:
+    """Batches of a loader, epoch after epoch."""
+
+    def __init__(self, loader: Any, through: Callable[[Any], Any] = lambda loader: loader) -> None:
+        """
+        Args:
+            through: what is iterated in place of the loader.
+        """
+        self.ended = 0
+        self._loader, self._through = loader, through
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            is_empty = True
+            for batch in self._through(self._loader):
+                is_empty = False
+                yield batch
+            if is_empty:
+                raise NotTunable(f"the {type(self._loader).__name__} gives no batch; is its dataset empty?")
+            self.ended += 1
+
+
+def timed_window(loader: Any, step: Step, seconds: float) -> dict[str, float]:
+    """Of the loop in its steady state, in seconds: `total` for `batches`, of which the loop waited `wait`.
+
+    An epoch that ends within the window counts with what it costs to begin the next.
+    """
+    workers = int(loader.num_workers)
+    epochs = Epochs(loader)
+    batches = iter(epochs)
+    for _ in range(SETTLING + 2 * workers):
+        step(next(batches))
+    step.finish()
+    batch = None
+    least, waited, count, ended = LEAST + 2 * workers, 0.0, 0, epochs.ended
+    began = now = time.perf_counter()
+    while (now - began < seconds or count < least) and now - began < LONGEST * seconds:
+        batch = next(batches)
+        waited += time.perf_counter() - now
+        step(batch)
+        count, now = count + 1, time.perf_counter()
+    step.finish()
+    total = time.perf_counter() - began
+    return {
+        "batches": count,
+        "total": total,
+        "wait": waited,
+        "epochs": epochs.ended - ended,
+        "worker_bytes": worker_bytes(),
+        "batch_bytes": batch_bytes(batch),
+    }
+
+
+def worker_bytes() -> float:
+    """Memory of the largest process that this one has started, without what it shares; 0 where /proc does not say."""
+    sizes = [_private(int(child)) for child in _children()]
+    return max(sizes, default=0.0)
+
+
+def _children() -> list[str]:
+    try:
+        return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    except OSError:
+        return []
+
+
+def _private(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(1024.0 * int(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+
+def recorded_window(loader: Any, step: Step, batches: int, logdir: str) -> str:
+    """A capture of so many steps of the same loop; its path. Raises RuntimeError where none was written."""
+    import annotate
+
+    annotate.loader(loader)
+    settling = SETTLING + 2 * int(loader.num_workers)
+    with annotate.profile(logdir, wait=settling, warmup=2, active=batches) as prof:
+        for number, batch in enumerate(Epochs(loader, prof.steps)):
+            step(batch)
+            if number >= settling + 2 + batches + 1:
+                break
+    if not prof.trace_files:
+        raise RuntimeError("the capture wrote no trace")
+    return prof.trace_files[-1]
+
+
+def batch_bytes(batch: Any) -> float:
+    """Of all tensors and arrays in it."""
+    if (size := getattr(batch, "nbytes", None)) is not None:
+        return float(size)
+    if isinstance(batch, Mapping):
+        return sum(map(batch_bytes, batch.values()))
+    if isinstance(batch, Sequence) and not isinstance(batch, str):
+        return float(len(batch)) if isinstance(batch, bytes) else sum(map(batch_bytes, batch))
+    return 0.0

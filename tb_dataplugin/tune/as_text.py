@@ -1,0 +1,141 @@
+"""The ledger for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.shown import shown
+from tb_dataplugin.tune.pairs import Ratio
+from tb_dataplugin.tune.remainder import undecided
+from tb_dataplugin.tune.search import Outcome, Row, step_of
+from tb_dataplugin.tune.server import Program
+from tb_dataplugin.tune.setting import IN_ORDER, PIN, THREADS, Changes
+from tb_dataplugin.tune.tuning import Tuned
+from tb_dataplugin.units import UNKNOWN, change, duration, in_unit, interval, percent, significant, unit_for
+
+CHANGES: Final = 40
+
+
+def as_text(tuned: Tuned, style: Style) -> str:
+    return style.legible("\n".join(line.rstrip() for line in _lines(tuned, style)))
+
+
+def _lines(tuned: Tuned, style: Style) -> Iterator[str]:
+    outcome = tuned.outcome
+    yield style.bold(_fit(f"tune   {shown(tuned.program.target)}", WIDTH))
+    yield style.rule * WIDTH
+    yield from _wrap(f"{_step_text(tuned.program)} {_before(outcome)}", "")
+    yield ""
+    yield from _ledger(outcome)
+    yield ""
+    yield from _wrap(_after(outcome), "")
+    yield from _wrap(f"The search ended: {outcome.stopped}.", "")
+    if outcome.best:
+        yield ""
+        yield from _advice(tuned)
+    if tuned.remainder is not None:
+        yield ""
+        yield from _wrap(shown(tuned.remainder.sentence), "")
+    for note in tuned.notes:
+        yield from _wrap(shown(note), "")
+
+
+def _step_text(program: Program) -> str:
+    copies = f" Batches are copied to {shown(program.device)}." if program.device else ""
+    if not program.step_ms:
+        return f"No training step was simulated: this is the loader's own throughput.{copies}"
+    busy = f", {percent(program.step_cpu)} of it busy on a CPU" if program.step_cpu else ""
+    length = duration(program.step_ms * 1e3)
+    return f"The training step was simulated: it takes {length}{busy}, and computes nothing.{copies}"
+
+
+def _before(outcome: Outcome) -> str:
+    step = step_of(outcome.unchanged)
+    size = outcome.facts.batch_size
+    rate = "" if not size else f", {significant(size / step)} samples/s"
+    waits = sum(one.wait for one in outcome.unchanged) / sum(one.total for one in outcome.unchanged)
+    return f"Unchanged: {duration(step * 1e6)} per step{rate}, data wait {percent(waits)}."
+
+
+def _ledger(outcome: Outcome) -> Iterator[str]:
+    if not outcome.rows:
+        yield "  No other setting was measured."
+        return
+    unit = unit_for(row.step_s * 1e6 for row in outcome.rows if row.step_s is not None)
+    title = f"{f'step, {unit.name}':>9}{'predicted':>11}{'measured':>10}  {'95% interval':<17}"
+    yield f"  {'change':<{CHANGES}}{title}  kept"
+    for row in outcome.rows:
+        step = UNKNOWN if row.step_s is None else in_unit(row.step_s * 1e6, unit)
+        predicted = UNKNOWN if row.forecast is None else change(row.forecast.value - 1)
+        measured, ends = _measured(row.ratio)
+        kept = "yes" if row.kept else "no" if row.ratio else ""
+        name = _fit(shown(row.changes.text), CHANGES - 1)
+        yield f"  {name:<{CHANGES}}{step:>9}{predicted:>11}{measured:>10}  {ends:<17}  {kept}"
+        if not row.kept:
+            yield from _wrap(shown(_beside(row)), "      ")
+    yield from _wrap(
+        "Predicted and measured: step time beside that of the best until then, in alternating windows.", "  "
+    )
+
+
+def _measured(ratio: Ratio | None) -> tuple[str, str]:
+    if ratio is None:
+        return UNKNOWN, UNKNOWN
+    return change(ratio.value - 1), interval(ratio.low - 1, ratio.high - 1)
+
+
+def _beside(row: Row) -> str:
+    return f"{row.why} (beside {row.beside.text})" if row.ratio is not None else row.why
+
+
+def _after(outcome: Outcome) -> str:
+    if not any(row.ratio is not None for row in outcome.rows):
+        return "Nothing is known of other settings."
+    if not outcome.best:
+        open_still = undecided(outcome)
+        if open_still:
+            return (
+                f"Nothing beat the loader as it is beyond the noise, which was large: {shown(open_still)} may still be "
+                "faster. Measure again when the machine is quieter, or with longer windows (--seconds)."
+            )
+        return "Nothing beat the loader as it is beyond the noise. Leave it as it is."
+    step = step_of(outcome.windows)
+    text = (
+        f"Best: {shown(outcome.best.text)}: {duration(step * 1e6)} per step, data wait {percent(outcome.wait_share)}."
+    )
+    total = outcome.total
+    if total is None:
+        return f"{text} There was no time to measure it beside the unchanged loop."
+    ends = interval(total.low - 1, total.high - 1)
+    sure = "" if total.is_faster else " Side by side, the difference is within the noise: do not count on it."
+    return f"{text} Step time beside the unchanged loop: {change(total.value - 1)} (95% interval {ends}).{sure}"
+
+
+def _advice(tuned: Tuned) -> Iterator[str]:
+    best = tuned.outcome.best
+    if tuned.diff:
+        yield "Apply:"
+        yield ""
+        for line in tuned.diff.splitlines():
+            yield f"  {shown(line, keep=chr(9))}"
+    else:
+        yield "Change these keywords of the DataLoader:"
+        yield ""
+        for name, value in best:
+            if name != THREADS:
+                yield f"  {name}={value!r}"
+    yield from _further(best)
+
+
+def _further(best: Changes) -> Iterator[str]:
+    """What a keyword alone does not say."""
+    if best.get(THREADS) is not None:
+        text = f"worker_init_fn: call torch.set_num_threads({best.get(THREADS)}), and cv2.setNumThreads likewise."
+        yield from _wrap(text, "  ")
+    if best.get(IN_ORDER) is False:
+        yield from _wrap("in_order=False: batches come in another order each time; leave it where that matters.", "  ")
+    if best.get(PIN):
+        yield from _wrap("pin_memory=True: copy with .to(device, non_blocking=True).", "  ")

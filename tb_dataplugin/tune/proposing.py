@@ -1,0 +1,165 @@
+"""Which setting to try next: those that the model finds promising first, then a few that it does not know."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tb_dataplugin.tune.pairs import SAME, Ratio
+from tb_dataplugin.tune.running import Facts, Forecast, Model
+from tb_dataplugin.tune.setting import (
+    CONTEXT,
+    IN_ORDER,
+    PERSISTENT,
+    PIN,
+    PREFETCH,
+    PREFETCHED,
+    THREADS,
+    WORKERS,
+    Changes,
+    in_effect,
+    number_of,
+    with_change,
+)
+
+NUMBERS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Of DataLoader workers; more than twice the CPUs, or 16, are not tried."""
+
+MOST_PREFETCH: Final = 8
+
+PROMISING: Final = 1 - SAME
+"""Predicted step time over the best's, below which a setting is tried."""
+
+POSSIBLE: Final = 0.9
+"""The same of the low end of the prediction, where nothing promising is left; as long as most changes were kept."""
+
+STEP_UP: Final = 1.5
+
+ALIKE: Final = 0.05
+"""Predictions within this are alike; fewer DataLoader workers come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A setting that was measured against the best of its time, `beside`."""
+
+    changes: Changes
+    beside: Changes
+    ratio: Ratio | None
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    changes: Changes
+    forecast: Forecast | None
+
+
+def next_proposal(
+    facts: Facts, best: Changes, tried: Iterable[Tried], model: Model | None, epochs_end: bool, names: Iterable[str]
+) -> Proposal | None:
+    """The most promising change of the best, or None where nothing is left.
+
+    Args:
+        epochs_end: an epoch ended within a window, so that what it costs to begin one is measured.
+        names: settings that may be changed; none: all.
+    """
+    earlier, allowed = tuple(tried), frozenset(names)
+    seen = {one.changes for one in earlier} | {best}
+    proposals = [
+        Proposal(changes, None if model is None else model.forecast(changes, best))
+        for name, changes in (*_neighbours(facts, best, epochs_end), *_by_request(facts, best, allowed))
+        if changes not in seen and (not allowed or name in allowed) and not _is_ruled_out(name, changes, facts, earlier)
+    ]
+    if model is None:
+        return proposals[0] if proposals else None
+    known = [one for one in proposals if one.forecast is not None]
+    promising = [one for one in known if one.forecast is not None and one.forecast.value < PROMISING]
+    if promising:
+        return min(promising, key=lambda one: _rank(one, facts))
+    unknown = [one for one in proposals if one.forecast is None]
+    if unknown:
+        return unknown[0]
+    measured = [one.kept for one in earlier if one.ratio is not None]
+    if measured and 2 * sum(measured) <= len(measured):
+        return None
+    further = _further(proposals, facts, best, earlier)
+    if further is not None:
+        return further
+    possible = [one for one in known if one.forecast is not None and one.forecast.low < POSSIBLE]
+    return min(possible, key=lambda one: one.forecast.low if one.forecast is not None else 1.0, default=None)
+
+
+def _further(proposals: Iterable[Proposal], facts: Facts, best: Changes, tried: tuple[Tried, ...]) -> Proposal | None:
+    """Half as many DataLoader workers again, where more of them were the last thing that helped, and the loop still
+    waits: the model may miss what made them slower than predicted.
+    """
+    if not tried or not tried[-1].kept:
+        return None
+    now, before = (number_of(in_effect(side, facts.made), WORKERS) for side in (best, tried[-1].beside))
+    numbers = [(number_of(in_effect(one.changes, facts.made), WORKERS), one) for one in proposals]
+    more = [(number, one) for number, one in numbers if number >= STEP_UP * now]
+    return min(more, key=lambda pair: pair[0])[1] if more and now > before else None
+
+
+def _rank(proposal: Proposal, facts: Facts) -> tuple[int, int, int]:
+    value = 1.0 if proposal.forecast is None else max(proposal.forecast.value, 1e-3)
+    settings = in_effect(proposal.changes, facts.made)
+    return round(math.log(value) / ALIKE), number_of(settings, WORKERS), number_of(settings, PREFETCH)
+
+
+def _neighbours(facts: Facts, best: Changes, epochs_end: bool) -> Iterator[tuple[str, Changes]]:
+    """One setting changed, by its name; in the order in which they are tried where nothing is predicted."""
+    settings = in_effect(best, facts.made)
+    workers = number_of(settings, WORKERS)
+    for number in _worker_numbers(facts.cpus, workers):
+        yield WORKERS, with_change(best, WORKERS, number, facts.made)
+    if facts.device and not settings.get(PIN):
+        yield PIN, with_change(best, PIN, True, facts.made)
+    if not workers:
+        return
+    depth = 2 * (number_of(settings, PREFETCH) or PREFETCHED)
+    if depth <= MOST_PREFETCH:
+        yield PREFETCH, with_change(best, PREFETCH, depth, facts.made)
+    if epochs_end and not settings.get(PERSISTENT):
+        yield PERSISTENT, with_change(best, PERSISTENT, True, facts.made)
+    if IN_ORDER in facts.takes and settings.get(IN_ORDER, True) and workers > 1:
+        yield IN_ORDER, with_change(best, IN_ORDER, False, facts.made)
+    if facts.opencv and settings.get(THREADS) is None:
+        yield THREADS, with_change(best, THREADS, 1, facts.made)
+
+
+def _by_request(facts: Facts, best: Changes, names: frozenset[str]) -> Iterator[tuple[str, Changes]]:
+    """How workers start: it costs or saves time at an epoch's start alone, and may break what the user relies on."""
+    settings = in_effect(best, facts.made)
+    if CONTEXT in names and number_of(settings, WORKERS):
+        for method in ("forkserver", "spawn", "fork"):
+            if settings.get(CONTEXT) != method:
+                yield CONTEXT, with_change(best, CONTEXT, method, facts.made)
+
+
+def _worker_numbers(cpus: int, current: int) -> list[int]:
+    """The CPUs first, then the others, nearest first."""
+    most = max(16, 2 * cpus)
+    numbers = {number for number in (*NUMBERS, cpus) if 0 <= number <= most} - {current}
+    return sorted(numbers, key=lambda number: (abs(math.log2((number + 0.5) / (cpus + 0.5))), number))
+
+
+def _is_ruled_out(name: str, changes: Changes, facts: Facts, tried: Iterable[Tried]) -> bool:
+    """More DataLoader workers than a number that brought nothing over fewer, and the same downwards; or a value of
+    another setting that brought nothing before.
+    """
+    workers = number_of(in_effect(changes, facts.made), WORKERS)
+    for one in tried:
+        if name != WORKERS:
+            if not one.kept and one.changes.get(name) == changes.get(name) != one.beside.get(name):
+                return True
+            continue
+        there, beside = (number_of(in_effect(side, facts.made), WORKERS) for side in (one.changes, one.beside))
+        if one.kept or there == beside:
+            continue
+        if (there > beside and workers > there) or (there < beside and workers < there):
+            return True
+    return False

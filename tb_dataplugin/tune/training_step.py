@@ -1,0 +1,24 @@
+"""How long the training step takes without the data wait, and how much of a CPU it keeps busy: from a capture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from tb_dataplugin.pipeline import read_loop
+from tb_dataplugin.reader.opening import Roots
+
+
+class TrainingStep(NamedTuple):
+    """Milliseconds for each batch, without data wait; the share of it that keeps a CPU busy; batches in one step."""
+
+    ms: float
+    cpu: float
+    batches: float
+
+
+def step_from(path: Path, name: str | None = None, roots: Roots = ()) -> TrainingStep:
+    """Raises UnreadableTrace, and NothingToReport for a capture that does not say."""
+    loop, _ = read_loop(path, name, roots)
+    batches = max(loop.batches_per_step, 1e-9)
+    return TrainingStep(float(loop.own_ns.mean()) / batches / 1e6, min(1.0, max(0.0, loop.own_cpus)), batches)

@@ -1,0 +1,53 @@
+"""What `verify` says: a finding's bound beside what was measured."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.shown import shown
+from tb_dataplugin.tune.as_json import ratio_dict
+from tb_dataplugin.tune.server import Program
+from tb_dataplugin.tune.verifying import Verified
+from tb_dataplugin.units import change, duration, interval
+
+SCHEMA_VERSION: Final = 1
+
+
+def as_text(verified: Verified, program: Program, style: Style) -> str:
+    finding, ratio = verified.finding, verified.beside.ratio
+    saved, least, most = verified.saved_us
+    ends = f"95% interval {duration(least)} to {duration(most)}, {ratio.pairs} pairs of windows"
+    bound = finding.gain_text or "gain unknown"
+    relative = f"{change(ratio.value - 1)} (95% interval {interval(ratio.low - 1, ratio.high - 1)})"
+    step = f"{duration(program.step_ms * 1e3)}" if program.step_ms else "nothing"
+    lines = [
+        style.bold(_fit(f"verify   {finding.rule}: {shown(finding.title)}", WIDTH)),
+        style.rule * WIDTH,
+        *_wrap(f"Advice:    {verified.changed.text}   beside   {verified.base.text}", "", "           "),
+        *_wrap(f"Bound:     {bound}", "", "           "),
+        *_wrap(f"Measured:  saves {duration(saved)} per batch ({ends}); step {relative}", "", "           "),
+        "",
+        *_wrap(f"{verified.verdict} The training step was simulated: it takes {step}, and computes nothing.", ""),
+    ]
+    return style.legible("\n".join(line.rstrip() for line in lines))
+
+
+def as_json(verified: Verified, program: Program) -> str:
+    """docs/tune.md; what is not known is absent."""
+    finding, (saved, least, most) = verified.finding, verified.saved_us
+    answer: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "finding": finding.rule,
+        "step": {"ms": program.step_ms, "cpu": program.step_cpu, "device": program.device},
+        "base": verified.base.as_dict(),
+        "change": verified.changed.as_dict(),
+        "measured": ratio_dict(verified.beside.ratio),
+        "saved_us": {"value": saved, "low": least, "high": most},
+        "verdict": verified.verdict,
+    }
+    if verified.bound_us is not None:
+        answer["bound_us"] = verified.bound_us
+    return json.dumps(answer, indent=2)

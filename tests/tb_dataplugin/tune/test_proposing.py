@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tb_dataplugin.tune.pairs import Ratio
+from tb_dataplugin.tune.proposing import Tried, next_proposal
+from tb_dataplugin.tune.running import Facts, Forecast
+from tb_dataplugin.tune.setting import Changes, with_change
+from tests.tb_dataplugin.tune.made_up_loops import FACTS, MADE
+
+TWO = replace(FACTS, made={**MADE, "num_workers": 2, "prefetch_factor": 2})
+SAME = Ratio(1.0, 0.95, 1.05, 8)
+
+
+class Flat:
+    """A model that predicts `value`, 0.6 to 1.4 times of it, for numbers of workers, and knows nothing else."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def forecast(self, changes: Changes, beside: Changes) -> Forecast | None:
+        is_known = changes.get("num_workers") != beside.get("num_workers")
+        return Forecast(self.value, 0.6 * self.value, 1.4 * self.value) if is_known else None
+
+
+def proposals(facts: Facts, *, epochs_end: bool = False, names: tuple[str, ...] = ()) -> Iterator[Changes]:
+    """One after the other, where none brings anything."""
+    tried: list[Tried] = []
+    while (proposal := next_proposal(facts, Changes(), tried, None, epochs_end, names)) is not None:
+        tried.append(Tried(proposal.changes, Changes(), SAME, kept=False))
+        yield proposal.changes
+
+
+def values_of(facts: Facts, name: str, *, epochs_end: bool = False, names: tuple[str, ...] = ()) -> set[object]:
+    found: set[object] = {changes.get(name) for changes in proposals(facts, epochs_end=epochs_end, names=names)}
+    return found - {None}
+
+
+def test_pinning_is_tried_with_a_device_only() -> None:
+    assert values_of(TWO, "pin_memory") == set()
+    assert values_of(replace(TWO, device="cuda"), "pin_memory") == {True}
+
+
+def test_persistent_workers_are_tried_where_epochs_end() -> None:
+    assert values_of(TWO, "persistent_workers") == set()
+    assert values_of(TWO, "persistent_workers", epochs_end=True) == {True}
+
+
+def test_threads_are_limited_where_opencv_is_loaded() -> None:
+    assert values_of(TWO, "threads_per_worker") == set()
+    assert values_of(replace(TWO, opencv=True), "threads_per_worker") == {1}
+
+
+def test_order_is_given_up_where_torch_can() -> None:
+    assert values_of(TWO, "in_order") == {False}
+    assert values_of(replace(TWO, takes=frozenset()), "in_order") == set()
+
+
+def test_how_workers_start_is_tried_by_request() -> None:
+    name = "multiprocessing_context"
+    assert values_of(TWO, name) == set()
+    assert values_of(TWO, name, names=(name,)) == {"fork", "forkserver", "spawn"}
+
+
+def test_more_workers_than_brought_nothing_are_not_tried() -> None:
+    numbers = [number for changes in proposals(TWO) if isinstance(number := changes.get("num_workers"), int)]
+    assert numbers[0] == 4
+    assert all(number <= 4 for number in numbers)
+
+
+@pytest.mark.parametrize(("value", "kept", "proposed"), [(0.9, False, True), (1.2, True, True), (1.2, False, False)])
+def test_what_is_only_possible_is_tried_while_most_changes_are_kept(value: float, kept: bool, proposed: bool) -> None:
+    ratio = Ratio(0.5, 0.4, 0.6, 3) if kept else SAME
+    tried = [Tried(Changes.of({"prefetch_factor": 4}), Changes(), ratio, kept)]
+    found = next_proposal(TWO, Changes(), tried, Flat(value), False, ("num_workers",))
+    assert (found is not None) is proposed
+
+
+def test_more_workers_follow_where_more_of_them_helped() -> None:
+    four = Changes.of({"num_workers": 4})
+    tried = [Tried(four, Changes(), Ratio(0.5, 0.4, 0.6, 3), kept=True)]
+    found = next_proposal(TWO, four, tried, Flat(1.0), False, ("num_workers",))
+    assert found is not None
+    assert found.changes.as_dict() == {"num_workers": 6}
+
+
+def test_of_alike_predictions_the_fewest_workers_are_tried_first() -> None:
+    found = next_proposal(TWO, Changes(), (), Flat(0.5), False, ())
+    assert found is not None
+    assert found.changes.as_dict() == {"num_workers": 0}
+
+
+def test_a_value_as_the_user_has_it_is_no_change() -> None:
+    changes = with_change(Changes.of({"num_workers": 4, "prefetch_factor": 4}), "num_workers", 0, TWO.made)
+    assert changes.as_dict() == {"num_workers": 0}
+    assert with_change(changes, "num_workers", 2, TWO.made) == Changes()
