@@ -234,7 +234,13 @@ TERMS: Final = (
     Term("head_of_line", "head-of-line wait", "A finished batch held back by an earlier one."),
     Term("no_cpu", "waiting for a CPU", "A thread that could run, and has no CPU."),
     Term("blocked", "blocked", "A thread that waits for storage, a lock or another process."),
-    Term("interval", "95% interval", "Where the true value lies, 95 times of 100, by the noise of the captures."),
+    Term(
+        "limited_by",
+        "limited by",
+        "What held up the training thread during that time, by samples: Python's lock (GIL), the garbage collector, no "
+        "free CPU, or blocked on storage, a lock or another process. Percentages are of that time.",
+    ),
+    Term("interval", "95% interval", "The range that holds the true value with 95% confidence, given the noise."),
 )
 """What the page explains where it stands, and in its help."""
 

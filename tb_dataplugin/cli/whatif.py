@@ -13,7 +13,7 @@ from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import read_loop
-from tb_dataplugin.remote import Place, place
+from tb_dataplugin.remote import place
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
 
 REFUSED: Final = {

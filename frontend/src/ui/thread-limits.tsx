@@ -1,7 +1,9 @@
 import type { Capture, Device, LimitedBy } from "../contract/report";
 import { CAUSES } from "../contract/words";
 import { formatDuration, plural } from "../model/format";
+import { meaningOfTerm } from "../model/terms";
 import { labelOf } from "../model/words";
+import { Explained } from "./explained";
 
 type Row = { readonly name: string; readonly limits: LimitedBy };
 
@@ -12,15 +14,18 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
   );
   if (rows.length === 0) return null;
   return (
-    <ul class="muted" data-testid="thread-limits">
-      {rows.map(({ name, limits }) => (
-        <li
-          key={name}
-          title={`By ${plural(limits.samples, "sample")}; of the GIL, give or take ${formatDuration(limits.gil_error)} (95%)`}>
-          {name}: {limits.text}
-        </li>
-      ))}
-    </ul>
+    <div class="muted">
+      <Explained text={meaningOfTerm("limited by") ?? ""}>Limited by</Explained>
+      <ul data-testid="thread-limits">
+        {rows.map(({ name, limits }) => (
+          <li
+            key={name}
+            title={`By ${plural(limits.samples, "sample")}; of the GIL, give or take ${formatDuration(limits.gil_error)} (95%)`}>
+            {name}: {limits.text}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

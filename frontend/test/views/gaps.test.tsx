@@ -118,6 +118,7 @@ it("says what limits a cause, in the report's words, and nothing where nothing i
   const limits = { gil: 12, gil_error: 2, samples: 60, text: "waiting for Python's lock (GIL) 12 µs (80.0%)" };
   open({ devices: [device({ gaps, limited_by_us: { launch: limits, data_wait: { ...limits, text: "" } } })] }, "gaps");
   expect(find("thread-limits").textContent).toBe("idle: launch: waiting for Python's lock (GIL) 12 µs (80.0%)");
+  expect(find("thread-limits").previousElementSibling?.getAttribute("title")).toContain("Python's lock (GIL)");
 });
 
 function press(key: string, shiftKey = false): void {
