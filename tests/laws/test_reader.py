@@ -100,4 +100,4 @@ def test_how_the_file_comes_in_is_irrelevant(cuts: list[int]) -> None:
     whole = analyse(trace_from_json(text, Path("built.json"))).capture
     with patch.object(chrome, "WINDOW_BYTES", 300), patch.object(elements, "CUT_TRIES", 4):
         split = kineto._read(pieces(text, cuts), Path("built.json"), None, DiagnosticsCollector())
-    assert analyse(split).capture == whole
+    assert analyse(split.trace).capture == whole

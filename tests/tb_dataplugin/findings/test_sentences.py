@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_dataplugin.analyses.steady_state import Estimate, SteadyState
+from tb_dataplugin.analyses.resampling import Estimate
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.worker_sentences import worker_sentence
