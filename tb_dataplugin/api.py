@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any, overload
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import NothingToReport
+from tb_dataplugin.errors import NothingToReport, Refused
 from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, as_report, open_capture, read_loop, timeline_of
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
-from tb_dataplugin.reader.opening import leads_out
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.shown import shown
 from tb_dataplugin.whatif import Change, Prediction, predict
@@ -127,7 +126,7 @@ def what_if(
 
 def _open(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions) -> KeptCapture:
     if trace.refused:
-        raise leads_out(trace.path)
+        raise Refused(trace.refused)
     return open_capture(trace.path, trace.id, options, stores, trace.roots)
 
 

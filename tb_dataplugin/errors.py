@@ -50,6 +50,14 @@ class UnreadableTrace(DataPipelineError):
         super().__init__(f"cannot read {path}: {reason}; {remedy}")
 
 
+class Refused(UnreadableTrace):
+    """A trace that discovery found and that may not, or cannot, be opened: its line is `TraceFile.refused`."""
+
+    def __init__(self, line: str) -> None:
+        self.path, self.reason, self.remedy = "", line, ""
+        Exception.__init__(self, line)  # names in it are safe to print already
+
+
 class NothingToReport(DataPipelineError):
     exit_status: int = 1
     http_status: ClassVar[int] = 404

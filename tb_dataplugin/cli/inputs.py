@@ -22,12 +22,13 @@ from tb_dataplugin.errors import (
     InternalError,
     NoSuchSteps,
     NothingToReport,
+    Refused,
     UnreadableTrace,
 )
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, open_capture
 from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces, strip_suffix
-from tb_dataplugin.reader.opening import ENVIRONMENT, leads_out
+from tb_dataplugin.reader.opening import ENVIRONMENT
 from tb_dataplugin.remote import Place, Storage, Url, place, user_mirror
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.shown import encodable
@@ -125,21 +126,21 @@ def expand(paths: Iterable[Place], follow_links: bool = False) -> Iterator[Trace
 
 
 def _fetched(url: Url) -> Iterator[TraceFile]:
-    """One that cannot be fetched costs a line, where it is not the only one."""
+    """One that cannot be fetched is refused; raises UnreadableTrace where it is the only one."""
     storage, mirror = Storage(url), user_mirror()
     traces = sorted(storage.traces(), key=lambda trace: trace.path)
     if not traces:
         raise NothingToReport(f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {url}: name a trace file")
     for trace in traces:
+        name = strip_suffix(trace.url.name)
         try:
             file = mirror.fetch(storage, trace)
         except UnreadableTrace as error:
             if len(traces) == 1:
                 raise
-            complain(str(error))
+            yield TraceFile(Path(name), trace.run, name, 0, 0, refused=str(error), url=str(trace.url))
             continue
         facts = file.stat()
-        name = strip_suffix(trace.url.name)
         yield TraceFile(file, trace.run, name, facts.st_size, facts.st_mtime_ns, url=str(trace.url))
 
 
@@ -198,9 +199,9 @@ def _show_progress(count: int, done: int) -> None:
 
 
 def open_one(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions = DEFAULT_OPTIONS) -> KeptCapture:
-    """Raises UnreadableTrace, NoSuchSteps, or InternalError for an unforeseen exception."""
+    """Raises UnreadableTrace, Refused, NoSuchSteps, or InternalError for an unforeseen exception."""
     if trace.refused:
-        raise leads_out(trace.path)
+        raise Refused(trace.refused)
     try:
         kept = open_capture(trace.path, trace.id, options, stores, trace.roots)
     except (DataPipelineError, MemoryError):

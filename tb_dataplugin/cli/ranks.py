@@ -11,13 +11,12 @@ from typing import ClassVar
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.errors import DataPipelineError, InternalError, NothingToReport, UnreadableTrace
+from tb_dataplugin.errors import DataPipelineError, InternalError, NothingToReport, Refused, UnreadableTrace
 from tb_dataplugin.export.ranks_text import as_json, as_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import read_rank
 from tb_dataplugin.ranks import RankTable, summarise
 from tb_dataplugin.reader.discovery import TraceFile
-from tb_dataplugin.reader.opening import leads_out
 from tb_dataplugin.units import plural
 
 
@@ -100,7 +99,7 @@ def _newest_of_each(traces: Iterable[TraceFile]) -> tuple[list[RankTable], list[
 def _read(trace: TraceFile) -> RankTable | Unavailable:
     """Raises UnreadableTrace, or InternalError for an unforeseen exception."""
     if trace.refused:
-        raise leads_out(trace.path)
+        raise Refused(trace.refused)
     try:
         return read_rank(trace.path, trace.id, trace.roots)
     except (DataPipelineError, MemoryError):

@@ -70,7 +70,7 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[Run], int]:
     if arguments.format != "text" or arguments.summary:
         return [], 0
     within = () if arguments.follow_links else None
-    folders = [path for path in arguments.paths if is_folder(path)]
+    folders = [path for path in arguments.paths if isinstance(path, Path) and is_folder(path)]
     files = [file for path in folders for file in find_traces(path, within=within, suffixes=(SUFFIX,))]
     runs, errors = read_runs(files)
     for error in errors:

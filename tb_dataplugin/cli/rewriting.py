@@ -13,10 +13,9 @@ from typing import Final
 
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand
 from tb_dataplugin.cli.terminal import complain
-from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, UnreadableTrace
+from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, Refused, UnreadableTrace
 from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile
 from tb_dataplugin.reader.kineto import DAMAGE, TraceParts, read_parts
-from tb_dataplugin.reader.opening import leads_out
 from tb_dataplugin.remote import place
 from tb_dataplugin.units import data_size
 
@@ -62,7 +61,7 @@ def _target(arguments: argparse.Namespace, count: int, named: Path) -> Path:
 
 def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite) -> None:
     if trace.refused:
-        raise leads_out(trace.path)
+        raise Refused(trace.refused)
     try:
         parts = read_parts(trace.path, trace.id, trace.roots)
         blocks = rewrite(parts)

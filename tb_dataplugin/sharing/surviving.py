@@ -4,7 +4,7 @@ All that analyses look at is in a `Trace`; of its rows they read the categories 
 operators they read nothing: of operators only the union of their times counts, and which are the outermost ones in
 some part of the trace. So an operator goes where the one around it began in the same part: parts end where waits and
 steps begin and end, since it is by those that analyses choose among operators. Collectives stay, and what reads
-values back from a device, whose own times are read.
+values back from a device, whose own times are read, and those of the training thread where they are counted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,16 @@ def _inner_operators(trace: Trace) -> Mask:
         place = np.searchsorted(events.start_ns[around], events.start_ns[mine], side="right") - 1
         outer = around[place]
         inner[mine] = (outer != mine) & (events.end_ns[outer] >= events.end_ns[mine]) & (parts[outer] == parts[mine])
-    return inner & ~read_by_name
+    return inner & ~read_by_name & ~_counted(trace)
+
+
+def _counted(trace: Trace) -> Mask:
+    """Operators of the training thread, where the report says what recording so many of them costs."""
+    pipeline, track = trace.info.pipeline, trace.training_track
+    if pipeline is None or pipeline.operator_us is None or track is None:
+        return np.zeros(len(trace.events), dtype=np.bool_)
+    counted: Mask = trace.events.track == track
+    return counted
 
 
 def _boundaries(trace: Trace) -> Int64Array:

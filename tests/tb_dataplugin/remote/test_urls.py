@@ -156,6 +156,24 @@ def test_what_goes_wrong_is_one_line_and_leaves_nothing(
     assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))
 
 
+def test_a_file_of_a_folder_that_cannot_be_fetched_costs_its_row_and_the_exit_status(
+    bucket: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetch = Mirror.fetch
+
+    def deny(self: Mirror, storage: Storage, trace: Any) -> Path:
+        if "/two/" in str(trace.url):
+            raise UnreadableTrace(str(trace.url), "permission denied", "check your credentials")
+        return fetch(self, storage, trace)
+
+    monkeypatch.setattr(Mirror, "fetch", deny)
+    assert main(["report", "memory://runs", "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    assert [capture["name"] for capture in json.loads(out)["captures"]] == ["one/a"]
+    (line,) = err.splitlines()
+    assert "cannot read memory://runs/two/" in line and "check your credentials" in line
+
+
 def test_a_server_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     answer = threading.Event()
     fsspec.register_implementation("failing", Failing, clobber=True)

@@ -62,6 +62,14 @@ def test_an_operator_stays_where_a_step_begins_between_it_and_the_one_around_it(
     assert b"aten::add" in b"".join(prune(parts_from_json(trace.json(), PATH)))
 
 
+def test_operators_that_are_counted_stay() -> None:
+    trace = TraceBuilder().annotated(overhead={"operator_us": 2.0}).step(0, 100).operator(10, 50)
+    text = trace.operator(12, 5, "aten::add").json()
+    whole, pruned = reports(parts_from_json(text, PATH))
+    assert pruned == whole
+    assert b"aten::add" in b"".join(prune(parts_from_json(text, PATH)))
+
+
 def test_a_pruned_trace_cannot_be_pruned_further() -> None:
     parts = read_parts(GOLDEN / "traces" / "annotate_workers2.pt.trace.json.gz")
     once = b"".join(prune(parts))
