@@ -155,7 +155,7 @@ export const TERMS = [
   {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one."},
   {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that could run, and has no CPU."},
   {"id": "blocked", "label": "blocked", "meaning": "A thread that waits for storage, a lock or another process."},
-  {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread during that time, by samples: Python's lock (GIL), the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time."},
+  {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time."},
   {"id": "interval", "label": "95% interval", "meaning": "The range that holds the true value with 95% confidence, given the noise."},
 ] as const;
 
