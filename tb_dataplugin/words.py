@@ -238,7 +238,8 @@ TERMS: Final = (
         "limited_by",
         "limited by",
         "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), "
-        "the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time.",
+        "the garbage collector, no free CPU, or blocked on storage, a lock or another process. "
+        "Percentages are of that time.",
     ),
     Term("interval", "95% interval", "The range that holds the true value with 95% confidence, given the noise."),
 )
