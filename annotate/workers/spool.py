@@ -146,8 +146,8 @@ class Spool:
         """Put the files of the last window aside, in the place of those that were put aside before."""
         for path in self.folder.glob(f"{_KEPT}*{SUFFIX}"):
             path.unlink(missing_ok=True)
-        kept = [[path.rename(path.with_name(_KEPT + path.name)) for path in paths] for paths in self.files()]
-        return Kept(kept, self.ends())
+        kept = [[aside for path in paths if (aside := _put_aside(path))] for paths in self.files()]
+        return Kept([paths for paths in kept if paths], self.ends())
 
     def in_work(self) -> list[InWork]:
         """What each worker that lives has begun last."""
@@ -184,6 +184,13 @@ class Spool:
             _remove(self.folder)
             if not self.folder.exists():
                 break
+
+
+def _put_aside(path: Path) -> Path | None:
+    """Its new name; None where its worker has just taken the file away (a ring, as it ends or begins anew)."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.rename(path.with_name(_KEPT + path.name))
+    return None
 
 
 def remove_orphan(folder: str) -> None:

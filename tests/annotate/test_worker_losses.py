@@ -273,6 +273,18 @@ def test_the_folder_of_a_killed_program_is_cleared_away_by_the_next(tmp_path: Pa
         assert time.monotonic() < deadline
 
 
+def test_a_ring_that_its_worker_takes_away_meanwhile_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = spool.Spool()
+    try:
+        (own.folder / "ring0-7.spans").write_bytes(b"x")
+        gone = own.folder / "ring1-8.spans"
+        monkeypatch.setattr(own, "files", lambda: [[own.folder / "ring0-7.spans"], [gone]])
+        kept = own.keep()
+        assert [[path.name for path in paths] for paths in kept.files()] == [["kept-ring0-7.spans"]]
+    finally:
+        own.remove()
+
+
 def test_the_folder_that_nobody_took_away_is_cleared_away_by_the_next_program(temporary: Path) -> None:
     gone = temporary / "annotate-4194305-77-abcdefgh"  # above the largest process number
     users = [
