@@ -6,12 +6,11 @@ place. Events and captures are kept.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from pathlib import Path
 from typing import Final
 
+from annotate.whole_run.appending import Appended
 from annotate.whole_run.tally import Facts, merged
 
 SUFFIX: Final = ".watch.jsonl"
@@ -32,8 +31,7 @@ class RunFile:
         self.path: Final = path
         self._limit = limit
         self._others = 0
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        self._size = 0
+        self._file = Appended(path)
 
     def add(self, facts: Facts) -> None:
         """Write a line. Raises: OSError."""
@@ -41,21 +39,13 @@ class RunFile:
             self._others += 1
             if self._others > _MOST_OTHERS:
                 return
-        self._write(_line(facts))
-        if self._size > self._limit:
+        self._file.write(_line(facts))
+        if self._file.size > self._limit:
             self._make_smaller()
 
     def close(self) -> None:
         """Harmless when it is closed."""
-        file, self._file = self._file, -1
-        if file >= 0:
-            with contextlib.suppress(OSError):
-                os.close(file)
-
-    def _write(self, data: bytes) -> None:
-        self._size += len(data)
-        while data:
-            data = data[os.write(self._file, data) :]
+        self._file.close()
 
     def _make_smaller(self) -> None:
         """Raises: OSError: the file is as it was, and may grow on."""
@@ -68,10 +58,10 @@ class RunFile:
             text = _text(facts)
         part = self.path.with_suffix(".part")
         part.write_bytes(text)
-        file = os.open(part, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        file = Appended(part, is_new=False)
         part.replace(self.path)
-        os.close(self._file)
-        self._file, self._size = file, len(text)
+        self._file.close()
+        self._file = file
         self._limit = max(self._limit, 2 * len(text))  # whatever else is in it: not at each line
 
 

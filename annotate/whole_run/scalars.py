@@ -7,7 +7,6 @@ event file of a folder at a time, and would overlook what is added to the progra
 
 from __future__ import annotations
 
-import contextlib
 import os
 import struct
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from annotate.host.facts import host_name
+from annotate.whole_run.appending import Appended
 from annotate.whole_run.tally import upper_edge_us
 
 LIMIT: Final = 64 << 20
@@ -103,24 +103,14 @@ class EventFile:
         folder.mkdir(parents=True, exist_ok=True)
         now = time.time()
         name = f"events.out.tfevents.{int(now):010d}.{host_name()}.{os.getpid()}.{time.time_ns() % 1_000_000_000}"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._size = 0
-        self._file = os.open(folder / name, flags, 0o666)
-        self._write(record(_double(1, now) + _bytes(3, b"brain.Event:2")))
+        self._file = Appended(folder / name)
+        self._file.write(record(_double(1, now) + _bytes(3, b"brain.Event:2")))
 
     def add(self, wall_time: float, step: int, values: list[bytes]) -> None:
         """One point of each value. Raises: OSError."""
-        if values and self._size < LIMIT:
-            self._write(record(event(wall_time, step, values)))
+        if values and self._file.size < LIMIT:
+            self._file.write(record(event(wall_time, step, values)))
 
     def close(self) -> None:
         """Harmless when it is closed."""
-        file, self._file = self._file, -1
-        if file >= 0:
-            with contextlib.suppress(OSError):
-                os.close(file)
-
-    def _write(self, data: bytes) -> None:
-        self._size += len(data)
-        while data:
-            data = data[os.write(self._file, data) :]
+        self._file.close()
