@@ -83,6 +83,7 @@ def test_another_tab_of_tensorboard_keeps_our_place_and_we_keep_its_settings(tab
     wait_until(lambda: "view=gaps" in tab.page.url, "the address follows", seconds=10)
     assert "&smoothing=0.5" in tab.page.url
     go_back(tab, lambda: "#data_pipeline" in tab.page.url and "view=stages" in tab.page.url)
+    wait_for(tab, V100, "stages")  # who goes back looks at where that led before the next time
     go_back(tab, lambda: "#timeseries" in tab.page.url)
     go_back(tab, lambda: tab.page.url == ours)
     wait_for(tab, V100, "stages")
