@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import torch
 
 OUT: str | None = None
-CAP = float(os.environ.get("ORDINARY_LOOPS_CAP_S", "15"))  # of an un-annotated run of 300 steps; --long has no cap
+CAP = float(os.environ.get("ORDINARY_LOOPS_CAP_S", "15"))  # of an un-annotated run of 300 steps
+IS_CAPPED = "ORDINARY_LOOPS_CAP_S" in os.environ  # a longer one has a cap where it is asked for
 EPOCH_T0 = 0.0  # when the loop last asked for an iterator; forked workers inherit it
 PLANTED = os.environ.get("ORDINARY_LOOPS_UNPLANTED") != "1"
 _fd: int | None = None
@@ -83,6 +84,17 @@ def plant(ms: float, mode: str, tag: str = "plant") -> None:
     t0 = time.perf_counter()
     work(ms, mode)
     note(tag, t0)
+
+
+def slow_call(ms: float, mode: str, function: Callable[[], Any]) -> Any:
+    """What the function returns, after the planted work; the clock covers both, as a span of the caller does."""
+    if not ms or not PLANTED:
+        return function()
+    t0 = time.perf_counter()
+    work(ms, mode)
+    result = function()
+    note("plant", t0)
+    return result
 
 
 class _Plain:
@@ -162,7 +174,7 @@ class Run:
         else:
             # a crowded machine: fewer steps rather than minutes
             late = now - self._since > CAP and self._batches >= 140
-            self.over = self._batches >= self.limit + 20 or (late and self.limit <= 300)
+            self.over = self._batches >= self.limit + 20 or (late and (IS_CAPPED or self.limit <= 300))
         return self.over
 
     # the truth

@@ -19,6 +19,9 @@ Row = list[Any]
 WHAT, STEP, ASKED, GOT, DONE, FIRST = range(6)
 SETTLING = 20
 """Batches of the un-annotated run that are not looked at."""
+SETTLED = 40
+"""The same where 1,000 batches are made: queues have emptied and filled by then."""
+PAUSE = 3.0
 SAME_WINDOW = 0.02
 
 
@@ -48,6 +51,27 @@ def plain_truth(folder: Path) -> dict[str, Any]:
         "wait_ms": 1e3 * sum(waits) / len(rows),
         "p95_ms": 1e3 * sorted(waits)[int(len(waits) * 0.95)],
     }
+
+
+def steady_truth(folder: Path) -> dict[str, Any]:
+    """The steady state of a long un-annotated run: without first batches and pauses, the first steps left out."""
+    rows = json.loads((folder / "run.json").read_text())["rows"][SETTLED:]
+    waits = [r[GOT] - r[ASKED] for r in rows if not r[FIRST]]
+    own = without_pauses([r[DONE] - r[GOT] for r in rows])
+    return {"batches": len(rows), "seconds": rows[-1][DONE] - rows[0][ASKED], "share": share_of(waits, own)}
+
+
+def without_pauses(own: Sequence[float]) -> list[float]:
+    """What steps take beside the data wait; what makes one longer than three usual ones is a pause, and left out."""
+    usual = sorted(own)[len(own) // 2]
+    return [usual if time > PAUSE * usual else time for time in own]
+
+
+def share_of(waits: Sequence[float], own: Sequence[float]) -> float:
+    """Data wait of the step: mean data wait, over that and the mean of the rest."""
+    wait = sum(waits) / max(1, len(waits))
+    whole = wait + sum(own) / max(1, len(own))
+    return wait / whole if whole else 0.0
 
 
 def window_truth(folder: Path, report_ms: float | None = None) -> dict[str, Any]:
