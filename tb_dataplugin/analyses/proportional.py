@@ -114,7 +114,7 @@ def share_cycles(
 def _add_sending(
     scale: _Scale, pid: int, table: BatchTable, until: Int64Array, rest: Intervals, parts: WaitParts
 ) -> Intervals:
-    """Gives the way of the batches before what `rest` has of it: to the thread that sends them, and serialised there."""
+    """Gives the way of the batches before what `rest` has of it: up to the thread that sends them, and serialised."""
     sends = (table.pid == pid) & known(table.serialise_ns) & known(table.serialised_ns)
     ready = np.where(known(table.finished_ns), np.minimum(table.finished_ns, table.serialise_ns), table.serialise_ns)
     for name, start, end in ((SERIALISE, table.serialise_ns, table.serialised_ns), (QUEUE, ready, table.serialise_ns)):

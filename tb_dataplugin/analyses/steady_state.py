@@ -9,8 +9,9 @@ worker's batches over its busy time, summed over the workers by their lifetimes)
 takes `own` per step: so the data wait per step is ``max(0, batches per step / capacity - own)``. A queue that drains
 hides data wait and one that fills adds some, so the estimate is at least, or at most, what was measured.
 
-A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one. The
-data wait has the waits for its batches as they were measured: to the first loader's queue they are the step's own time.
+A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one.
+The data wait has the waits for its batches as they were measured: to the first loader's queue they are the step's own
+time.
 
 The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular).
 """
