@@ -54,6 +54,22 @@ def test_an_epochs_last_wait_in_which_workers_end_is_their_shutdown() -> None:
     assert blame == {"sample::Pets": 18, "transfer": 2, "unrecorded": 10, "shutdown": 15}
 
 
+def test_validation_inside_a_step_is_blamed_on_its_own_loaders_worker() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}, {"num_workers": 1}]).step(0, 100)
+    builder.wait(0, 20, "wait::DataLoader").worker(0, started=-90, pid=101)
+    builder.batch(3, 0, 0, 0, 15, 19, {"transform::Train": (0, 15)})
+    builder.wait(50, 30, "wait::DataLoader").worker(0, started=-90, loader=1, pid=201)
+    builder.batch(0, 0, 50, 52, 75, 79, {"transform::Validate": (53, 22)}).of_loader(1)
+    blame = capture_of(builder)["loader"]["wait_by_stage_us"]
+    assert blame == {
+        "transform::Train": 15,
+        "transform::Validate": 22,
+        "transfer::index": 2,  # 50 to 52: the worker had been at rest
+        "other": 1,
+        "transfer": 5 + 5,
+    }
+
+
 def test_each_wait_is_blamed_on_the_worker_that_made_its_batch() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100)
     builder.wait(0, 20, "wait::DataLoader").wait(50, 20, "wait::DataLoader").worker(0).worker(1)
