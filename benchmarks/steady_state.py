@@ -5,9 +5,9 @@
     until python benchmarks/steady_state.py --piece 150 --out RESULTS.json; do :; done   # in pieces of some 3 minutes
 
 Per program of `ordinary_loops.py`: the report on its window (10 to 40 steps, as the program asks for), beside the same
-program run plain for 1,000 steps or 45 s with its own clocks. On both sides: mean data wait without those for first
-batches and at the ends of epochs, over that and the mean rest of the step, from which pauses (what makes a step's rest
-longer than three usual ones) are left out. The window's is the report's estimate where there is one, else what was
+program run plain for 1,000 steps or 45 s with its own clocks around next(). On both sides: data wait without that for
+first batches and at the ends of epochs, over itself and the rest of the steps, from which pauses (what makes a step's
+rest longer than three usual ones) are left out. The window's is the report's estimate where there is one, else what was
 measured. Aim: within 5 points in at least 90%.
 
 Each run is judged for the table of `ordinary_loops.py` too: --markdown has both. With --piece it starts no program
@@ -82,11 +82,12 @@ def steady_reading(capture: dict[str, Any]) -> dict[str, Any]:
     own = without_pauses([step["duration_us"] - step.get("data_wait_us", 0) for step in items])
     steady = loader.get("steady_state", {})
     ends = loader.get("first_batch_wait_us", 0) + loader.get("wait_by_stage_us", {}).get("shutdown", 0)
-    wait = steady.get("wait_us", (sum(step.get("data_wait_us", 0) for step in items) - ends) / len(items))
+    measured = sum(step.get("data_wait_us", 0) for step in items)
+    wait = steady["wait_us"] * len(items) if "wait_us" in steady else measured - ends
     return {
         "state": steady.get("state", "no DataLoader workers"),
-        "share": share_of([wait], own),
-        "measured": share_of([step.get("data_wait_us", 0) for step in items], own),
+        "share": share_of(wait, own),
+        "measured": share_of(measured, own),
         "steps": len(items),
     }
 

@@ -15,8 +15,10 @@ from typing import Any
 
 Interval = tuple[float, float]
 Row = list[Any]
-"""Of a batch: "train" or "val", its step, when the loop asked, got it and was done, whether it is its epoch's first."""
-WHAT, STEP, ASKED, GOT, DONE, FIRST = range(6)
+"""Of a batch: "train" or "val", its step, when the loop asked, got it and was done, whether it is its epoch's first,
+and how long next() took, where that was clocked alone.
+"""
+WHAT, STEP, ASKED, GOT, DONE, FIRST, NEXT = range(7)
 SETTLING = 20
 """Batches of the un-annotated run that are not looked at."""
 SETTLED = 40
@@ -56,9 +58,13 @@ def plain_truth(folder: Path) -> dict[str, Any]:
 def steady_truth(folder: Path) -> dict[str, Any]:
     """The steady state of a long un-annotated run: without first batches and pauses, the first steps left out."""
     rows = json.loads((folder / "run.json").read_text())["rows"][SETTLED:]
-    waits = [r[GOT] - r[ASKED] for r in rows if not r[FIRST]]
-    own = without_pauses([r[DONE] - r[GOT] for r in rows])
-    return {"batches": len(rows), "seconds": rows[-1][DONE] - rows[0][ASKED], "share": share_of(waits, own)}
+    waits = [0.0 if r[FIRST] else r[GOT] - r[ASKED] if r[NEXT] is None else r[NEXT] for r in rows]
+    own = [r[DONE] - (r[GOT] if r[FIRST] else r[ASKED] + wait) for r, wait in zip(rows, waits, strict=True)]
+    return {
+        "batches": len(rows),
+        "seconds": rows[-1][DONE] - rows[0][ASKED],
+        "share": share_of(sum(waits), without_pauses(own)),
+    }
 
 
 def without_pauses(own: Sequence[float]) -> list[float]:
@@ -67,10 +73,9 @@ def without_pauses(own: Sequence[float]) -> list[float]:
     return [usual if time > PAUSE * usual else time for time in own]
 
 
-def share_of(waits: Sequence[float], own: Sequence[float]) -> float:
-    """Data wait of the step: mean data wait, over that and the mean of the rest."""
-    wait = sum(waits) / max(1, len(waits))
-    whole = wait + sum(own) / max(1, len(own))
+def share_of(wait: float, own: Sequence[float]) -> float:
+    """Data wait over itself and what the steps take beside it."""
+    whole = wait + sum(own)
     return wait / whole if whole else 0.0
 
 
