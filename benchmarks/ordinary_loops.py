@@ -4,7 +4,7 @@
     python benchmarks/ordinary_loops.py --only slow_sampler wrapper --seeds 3 --out RESULTS.json
     python benchmarks/ordinary_loops.py --healthy --out RESULTS.json         # 20 pipelines without a delay
     python benchmarks/ordinary_loops.py --all --seeds 2 --resume --out RESULTS.json  # carries on where it was stopped
-    until python benchmarks/ordinary_loops.py --resume --piece 150 --out RESULTS.json; do :; done  # some 3 minutes each
+    while python benchmarks/ordinary_loops.py --resume --piece 150 --out RESULTS.json; [ $? = 4 ]; do :; done  # pieces
     python benchmarks/ordinary_loops.py --rejudge --out RESULTS.json --markdown TABLE.md
 
 Per program and seed: (1) without annotate, 300 batches, for the steady-state data wait (cut after ORDINARY_LOOPS_CAP_S

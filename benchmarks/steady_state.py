@@ -2,7 +2,7 @@
 
     python benchmarks/steady_state.py --out RESULTS.json                  # 29 programs, seed 6; some 30 minutes
     python benchmarks/steady_state.py --only draining --seed 7 --out RESULTS.json
-    until python benchmarks/steady_state.py --piece 150 --out RESULTS.json; do :; done   # in pieces of some 3 minutes
+    while python benchmarks/steady_state.py --piece 150 --out RESULTS.json; [ $? = 4 ]; do :; done   # 3 minutes each
 
 Per program of `ordinary_loops.py`: the report on its window (10 to 40 steps, as the program asks for), beside the same
 program run plain for 1,000 steps or 45 s with its own clocks around next(). On both sides: data wait without that for
