@@ -32,8 +32,8 @@ FIRST_BATCH: Final = " (first batch)"
 
 SEPARATOR: Final = "::"
 
-TRANSFER_PARTS: Final = ("serialise", "queue", "deserialise", "pin")
-"""Labels of `transfer`, in the order in which a batch passes them."""
+TRANSFER_PARTS: Final = ("index", "serialise", "queue", "deserialise", "pin")
+"""Labels of `transfer`, in the order in which a batch passes them; `index`: its indices, on their way to the worker."""
 
 Mode = Literal["train", "replay"]
 

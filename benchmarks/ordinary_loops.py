@@ -4,6 +4,7 @@
     python benchmarks/ordinary_loops.py --only slow_sampler wrapper --seeds 3 --out RESULTS.json
     python benchmarks/ordinary_loops.py --healthy --out RESULTS.json         # 20 pipelines without a delay
     python benchmarks/ordinary_loops.py --all --seeds 2 --resume --out RESULTS.json  # carries on where it was stopped
+    while python benchmarks/ordinary_loops.py --resume --piece 150 --out RESULTS.json; [ $? = 4 ]; do :; done  # pieces
     python benchmarks/ordinary_loops.py --rejudge --out RESULTS.json --markdown TABLE.md
 
 Per program and seed: (1) without annotate, 300 batches, for the steady-state data wait (cut after ORDINARY_LOOPS_CAP_S
@@ -25,7 +26,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 if __package__ in (None, ""):  # run as a file: the packages of this checkout come first
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -33,6 +34,9 @@ if __package__ in (None, ""):  # run as a file: the packages of this checkout co
 from benchmarks.ordinary_loops_programs import HEALTHY, shapes
 from benchmarks.ordinary_loops_programs.runner.runs import ROOT, Way, rejudge, run_one
 from benchmarks.ordinary_loops_programs.runner.table import HEADING, line, markdown, summary
+
+LEFT: Final = 4
+"""Exit status where a piece is over and programs are left."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,10 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         have = {(result["shape"], result["seed"]) for result in results}
         seeds = range(options.seed_from, options.seed_from + options.seeds)
-        for name, seed in [(name, seed) for seed in seeds for name in names if (name, seed) not in have]:
-            results.append(run_one(name, seed, way))
+        waiting = [(name, seed) for seed in seeds for name in names if (name, seed) not in have]
+        began = time.monotonic()
+        while waiting and (not options.piece or time.monotonic() - began < options.piece):
+            results.append(run_one(*waiting.pop(0), way))
             print(line(results[-1]), flush=True)
             _save(options, about, results)
+        if waiting:
+            return LEFT
     print(*summary(results), sep="\n")
     return 0
 
@@ -110,6 +118,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--unplanted", action="store_true", help="un-annotated, without the delay: checks the programs, not the report")
     add("--resume", action="store_true", help="keep what --out holds already, but INVALID ones")
     add("--rejudge", action="store_true", help="run nothing: judge what --out holds anew, from its files")
+    add(
+        "--piece",
+        type=float,
+        default=0,
+        metavar="SECONDS",
+        help=f"start none after so long; exit {LEFT} if any is left",
+    )
     add("--out", type=Path, required=True, help="the results, JSON")
     add("--markdown", type=Path, metavar="FILE", help="the results as a Markdown table")
     add("--work", type=Path, metavar="FOLDER", help="files of the runs; default: that of --out, or a new temporary one")

@@ -134,6 +134,11 @@ class TraceBuilder:
             self.costs.setdefault(column, [None] * (len(self.batches["batch"]) - 1)).append(cost)
         return self
 
+    def of_loader(self, loader: int) -> TraceBuilder:
+        """The last batch is that loader's."""
+        self.batches["loader"][-1] = loader
+        return self
+
     def moments(self, **columns: float) -> TraceBuilder:
         """Columns of the last batch: serialise_us, serialised_us, deserialise_us; arrived_us (as finished_us)."""
         for name, value in columns.items():

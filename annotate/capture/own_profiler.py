@@ -110,12 +110,13 @@ class Profiler(torch.profiler.profile):
         was_recording, self._is_open = self._is_recording, False
         running: Any = self.profiler
         if was_recording and get_ident() == self._thread:
-            self._end_step()
+            self.end_step()
             running.__exit__(None, None, None)
         self._is_recording = False
         self.is_given_up = True
 
-    def _end_step(self) -> None:
+    def end_step(self) -> None:
+        """End the step's span, if one is open, before `step` does."""
         if self.step_rec_fn:
             self.step_rec_fn.__exit__(None, None, None)
             self.step_rec_fn = None

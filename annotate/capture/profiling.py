@@ -281,6 +281,7 @@ class Profile:
         callers.saw_step()
         self._steps += 1
         if self._in_window and self._torch.current_action == self._last_action:
+            self._torch.end_step()  # closing the window takes some milliseconds, which are no part of its last step
             self._close_window()
         self._torch.step()
         self._follow_schedule()

@@ -184,7 +184,8 @@ def begin(place: Place, worker: int, began: int) -> None:
     if info is not None:
         time_dataset(patches, info.dataset)
     marked.listener = lambda role, obj: time_marked(patches, role, obj)
-    current = Worker(place, worker, began, contents, wanted=[sums], patches=patches)
+    ready = perf_counter_ns()  # putting the hooks in is part of its start-up
+    current = Worker(place, worker, ready, contents, wanted=[sums], patches=patches)
     transport.begun = current.begin
 
 

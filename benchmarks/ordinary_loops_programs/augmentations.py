@@ -25,9 +25,7 @@ class Crop:
         self.ms, self.mode = ms, mode
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        if self.ms:
-            kit.plant(self.ms, self.mode)
-        return x[..., 1:, 1:]
+        return kit.slow_call(self.ms, self.mode, lambda: x[..., 1:, 1:])
 
 
 class Flip:
@@ -35,9 +33,7 @@ class Flip:
         self.ms, self.mode = ms, mode
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        if self.ms:
-            kit.plant(self.ms, self.mode)
-        return x.flip(-1)
+        return kit.slow_call(self.ms, self.mode, lambda: x.flip(-1))
 
 
 class Blur:
@@ -45,9 +41,7 @@ class Blur:
         self.ms, self.mode = ms, mode
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        if self.ms:
-            kit.plant(self.ms, self.mode)
-        return x * 0.5
+        return kit.slow_call(self.ms, self.mode, lambda: x * 0.5)
 
 
 class Jitter:
@@ -55,9 +49,7 @@ class Jitter:
         self.ms, self.mode = ms, mode
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        if self.ms:
-            kit.plant(self.ms, self.mode)
-        return x + 0.1
+        return kit.slow_call(self.ms, self.mode, lambda: x + 0.1)
 
 
 class Normalise:
@@ -65,9 +57,7 @@ class Normalise:
         self.ms, self.mode = ms, mode
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        if self.ms:
-            kit.plant(self.ms, self.mode)
-        return (x - 0.5) / 0.25
+        return kit.slow_call(self.ms, self.mode, lambda: (x - 0.5) / 0.25)
 
 
 def slow_one(run: kit.Run, ms: float, mode: str) -> tuple[Compose, str]:

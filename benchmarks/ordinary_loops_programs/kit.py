@@ -1,8 +1,8 @@
 """The user's own clocks, the planted work, and the few lines that switch annotate on or off.
 
-Nothing here wraps an iterator: a program writes `for batch in prof.steps(loader)` itself, and calls run.got() as the
-first and run.done() as the last line of the loop's body. perf_counter is CLOCK_MONOTONIC on Linux: comparable over all
-processes of the machine.
+Nothing here wraps an iterator but the clock of the plain run's prof.steps(): a program writes
+`for batch in prof.steps(loader)` itself, and calls run.got() as the first and run.done() as the last line of the loop's
+body. perf_counter is CLOCK_MONOTONIC on Linux: comparable over all processes of the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import torch
 
 OUT: str | None = None
-CAP = float(os.environ.get("ORDINARY_LOOPS_CAP_S", "15"))  # of an un-annotated run of 300 steps; --long has no cap
+CAP = float(os.environ.get("ORDINARY_LOOPS_CAP_S", "15"))  # of an un-annotated run of 300 steps
+IS_CAPPED = "ORDINARY_LOOPS_CAP_S" in os.environ  # a longer one has a cap where it is asked for
 EPOCH_T0 = 0.0  # when the loop last asked for an iterator; forked workers inherit it
 PLANTED = os.environ.get("ORDINARY_LOOPS_UNPLANTED") != "1"
 _fd: int | None = None
@@ -85,8 +86,24 @@ def plant(ms: float, mode: str, tag: str = "plant") -> None:
     note(tag, t0)
 
 
+def slow_call(ms: float, mode: str, function: Callable[[], Any]) -> Any:
+    """What the function returns, after the planted work; the clock covers both, as a span of the caller does."""
+    if not ms or not PLANTED:
+        return function()
+    t0 = time.perf_counter()
+    work(ms, mode)
+    result = function()
+    note("plant", t0)
+    return result
+
+
 class _Plain:
-    """Stands for the profile in the run without annotate."""
+    """Stands for the profile in the run without annotate. It clocks next() alone: what the loop's own clock has beside
+    that (Python releases the batch before) is no data wait.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
 
     def __enter__(self) -> _Plain:
         return self
@@ -95,7 +112,16 @@ class _Plain:
         return False
 
     def steps(self, it: Iterable[Any]) -> Iterable[Any]:
-        return it
+        iterator = iter(it)
+        while True:
+            t0 = time.perf_counter()
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            self.run.next_s = time.perf_counter() - t0
+            yield batch
+            del batch
 
     def step(self) -> None:
         pass
@@ -112,6 +138,7 @@ class Run:
         self.declared: dict[str, Any] = {}
         self.step, self.over, self.last = 0, False, time.perf_counter()
         self._window: tuple[int, int] | None = None
+        self.next_s: float | None = None
         self._first, self._batches, self._since = True, 0, time.perf_counter()
 
     # what varies by seed
@@ -135,7 +162,7 @@ class Run:
     def profile(self, wait: int = 30, warmup: int = 2, active: int = 16) -> Any:
         self._window = (wait + warmup, wait + warmup + active)
         if not self.annotated:
-            return _Plain()
+            return _Plain(self)
         import annotate
 
         return annotate.profile(self.logdir, wait=wait, warmup=warmup, active=active)
@@ -149,8 +176,8 @@ class Run:
 
     def got(self, what: str = "train") -> None:
         now = time.perf_counter()
-        self.rows.append([what, self.step, self.last, now, None, self._first])
-        self._first = False
+        self.rows.append([what, self.step, self.last, now, None, self._first, self.next_s])
+        self._first, self.next_s = False, None
 
     def done(self, steps: int = 1) -> bool:
         """End of the loop's body; steps=0 where a step has several batches, or for validation. True: enough."""
@@ -162,7 +189,7 @@ class Run:
         else:
             # a crowded machine: fewer steps rather than minutes
             late = now - self._since > CAP and self._batches >= 140
-            self.over = self._batches >= self.limit + 20 or (late and self.limit <= 300)
+            self.over = self._batches >= self.limit + 20 or (late and (IS_CAPPED or self.limit <= 300))
         return self.over
 
     # the truth

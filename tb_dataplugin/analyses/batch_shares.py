@@ -7,7 +7,15 @@ import numpy as np
 from tb_dataplugin.analyses.batch_limits import find_batch_limits
 from tb_dataplugin.analyses.cpu_shortage import CpuShortage, find_cpu_shortage
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.proportional import Received, is_built_late, share_cycles, share_paths, way_of
+from tb_dataplugin.analyses.proportional import (
+    INDEX,
+    Received,
+    begun_ns,
+    is_built_late,
+    share_cycles,
+    share_paths,
+    way_of,
+)
 from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, STARVED, TRANSFER, WaitParts
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, WorkerTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals
@@ -32,7 +40,8 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
         share_paths(late.take(built_late), times, batches.table, pins, track, waits, parts)
         late = late.take(~built_late)
         ready = np.clip(batches.table.finished_ns[late.row], late.start, late.end)
-        _share_latency(times, track, Intervals.union(late.start, ready).intersect(waits), parts)
+        making = Intervals.union(late.start, ready).intersect(waits)
+        _share_latency(times, batches.table, track, making, parts)
         _share_way(late, ready, batches.table, pins, shortage, waits, parts)
     return waits.minus(Intervals.union(received.start, received.end))
 
@@ -56,16 +65,18 @@ def _received(batches: BatchTimes) -> Received:
     return Received(rows, start, end)
 
 
-def _share_latency(times: WorkerTimes, track: int, waits: Intervals, parts: WaitParts) -> None:
-    """Divides waits for a batch in the making by what its worker was in."""
+def _share_latency(times: WorkerTimes, table: BatchTable, track: int, waits: Intervals, parts: WaitParts) -> None:
+    """Divides waits for a batch in the making by what its worker was in; with an index it had none of, by its way."""
     rest = parts.add_stages(track, waits)
     if not len(rest):
         return
-    startup = rest.minus(Intervals.union([times.process.started_ns], [int(rest.end[-1])]))
-    starved = rest.minus(startup).minus(times.outstanding)
-    parts.add(STARTUP, startup)
-    parts.add(STARVED, starved)
-    parts.add(OTHER, rest.minus(startup).minus(starved))
+    startup = rest.minus(Intervals.union([begun_ns(times, table)], [int(rest.end[-1])]))
+    rest = rest.minus(startup)
+    starved = rest.minus(times.outstanding)
+    rest = rest.minus(starved)
+    between = rest.intersect(times.busy)
+    for name, time in ((STARTUP, startup), (STARVED, starved), (INDEX, rest.minus(between)), (OTHER, between)):
+        parts.add(name, time)
 
 
 def _share_way(

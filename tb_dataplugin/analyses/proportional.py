@@ -24,9 +24,10 @@ from tb_dataplugin.analyses.workers import WorkerTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import BatchTable
 
-SERIALISE, QUEUE, DESERIALISE, PIN = (
-    span_name("transfer", part) for part in ("serialise", "queue", "deserialise", "pin")
+SERIALISE, QUEUE, DESERIALISE, PIN, INDEX = (
+    span_name("transfer", part) for part in ("serialise", "queue", "deserialise", "pin", "index")
 )
+"""INDEX: the indices of a batch on their way to its worker, and the worker's turn from one batch to the next."""
 
 Rows = npt.NDArray[np.intp]
 Chosen = npt.NDArray[np.bool_]
@@ -93,7 +94,8 @@ def share_cycles(
 ) -> None:
     """Shares each wait over the deepest spans of the worker since it finished the batch before, by their length.
 
-    Where it is in no stage while it serialises the batch before, it waits for that: they share the interpreter's lock.
+    Where it is in no stage while it sends the batch before, it waits for that: they share the interpreter's lock. What
+    is left until it begins the batch is what taking the next index costs.
     """
     since = _recorded_since(since_ns[received.row], table.finished_ns[received.row], track, parts)
     unseen = since >= table.finished_ns[received.row]
@@ -104,11 +106,23 @@ def share_cycles(
     finished = table.finished_ns[received.row]
     scale = _Scale.of(received, since, finished, waits)
     rest = scale.add_stages(track, finished, parts)
-    sends = (table.pid == table.pid[received.row[0]]) & known(table.serialise_ns) & known(table.serialised_ns)
-    sending = Intervals.union(table.serialise_ns[sends], table.serialised_ns[sends])
-    batch, sent = sending.touching(since, finished)
-    start, end = np.maximum(sending.start[sent], since[batch]), np.minimum(sending.end[sent], finished[batch])
-    parts.add(OTHER, scale.add(SERIALISE, batch, start, end, rest, parts))
+    rest = _add_sending(scale, int(table.pid[received.row[0]]), table, finished, rest, parts)
+    started = np.clip(table.started_ns[received.row], since, finished)
+    parts.add(OTHER, scale.add(INDEX, np.arange(len(received.row)), since, started, rest, parts))
+
+
+def _add_sending(
+    scale: _Scale, pid: int, table: BatchTable, until: Int64Array, rest: Intervals, parts: WaitParts
+) -> Intervals:
+    """Gives the way of the batches before what `rest` has of it: up to the thread that sends them, and serialised."""
+    sends = (table.pid == pid) & known(table.serialise_ns) & known(table.serialised_ns)
+    ready = np.where(known(table.finished_ns), np.minimum(table.finished_ns, table.serialise_ns), table.serialise_ns)
+    for name, start, end in ((SERIALISE, table.serialise_ns, table.serialised_ns), (QUEUE, ready, table.serialise_ns)):
+        sending = Intervals.union(start[sends], end[sends])
+        batch, sent = sending.touching(scale.since, until)
+        first, last = np.maximum(sending.start[sent], scale.since[batch]), np.minimum(sending.end[sent], until[batch])
+        rest = scale.add(name, batch, first, last, rest, parts)
+    return rest
 
 
 def is_built_late(received: Received, table: BatchTable, track: int, parts: WaitParts) -> Chosen:
@@ -139,8 +153,23 @@ def share_paths(
     for name, start, end, has in way_of(received, ready, table, pins):
         rest = scale.add(name, every[has], start[has], end[has], rest, parts)
     rest = scale.add(TRANSFER, every, ready, received.end, rest, parts)
-    begun = np.clip(times.process.started_ns, drawn, ready)
-    parts.add(OTHER, scale.add(STARTUP, every, drawn, begun, rest, parts))
+    begun = np.clip(begun_ns(times, table), drawn, ready)
+    rest = scale.add(STARTUP, every, drawn, begun, rest, parts)
+    rest = _add_sending(scale, times.process.pid, table, ready, rest, parts)
+    started = np.clip(table.started_ns[received.row], drawn, ready)
+    parts.add(OTHER, scale.add(INDEX, every, drawn, started, rest, parts))
+
+
+def begun_ns(times: WorkerTimes, table: BatchTable) -> int:
+    """When the process was at work: ready, and where its first index was drawn before that, when it began with it."""
+    ready = times.process.started_ns
+    mine = np.flatnonzero((table.pid == times.process.pid) & (table.loader == times.process.loader))
+    mine = mine[known(table.started_ns[mine]) & (table.started_ns[mine] >= ready)]
+    if not len(mine):
+        return ready
+    first = mine[table.started_ns[mine].argmin()]
+    waited = known(table.drawn_ns[first]) and table.drawn_ns[first] <= ready
+    return int(table.started_ns[first]) if waited else ready
 
 
 def way_of(

@@ -9,6 +9,10 @@ worker's batches over its busy time, summed over the workers by their lifetimes)
 takes `own` per step: so the data wait per step is ``max(0, batches per step / capacity - own)``. A queue that drains
 hides data wait and one that fills adds some, so the estimate is at least, or at most, what was measured.
 
+A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one.
+The data wait has the waits for its batches as they were measured: to the first loader's queue they are the step's own
+time.
+
 The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular).
 """
 
@@ -23,8 +27,8 @@ from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, with_resamples
 from tb_dataplugin.analyses.step_table import StepTable
-from tb_dataplugin.analyses.workers import WorkerRow, Workers
-from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers
+from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import BatchTable
 
 State = Literal["steady", "draining", "filling", "epoch_start"]
@@ -85,7 +89,9 @@ def find_steady_state(
     third = window.duration_ns // 3
     first = _mean_ready(table, loader, Window(window.start_ns, window.start_ns + third), window)
     last = _mean_ready(table, loader, Window(window.end_ns - third, window.end_ns), window)
-    state = _state(first, last, bool(flow.epoch_starts) or _epoch_begins(table, loader, window))
+    others = _waits_for_others(workers.batches, loader)
+    starts = any(not others.overlap(start.wait.start, start.wait.end).any() for start in flow.epoch_starts)
+    state = _state(first, last, starts or _epoch_begins(table, loader, window))
     duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
     waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64)
     measured, whole = float(waited.mean()), float(duration.mean())
@@ -108,6 +114,12 @@ def find_steady_state(
         ready_first=first,
         ready_last=last,
     )
+
+
+def _waits_for_others(batches: BatchTimes, loader: int) -> Intervals:
+    """Waits that received a batch of another loader's workers."""
+    rows = known(batches.wait_start_ns) & (batches.table.loader != loader)
+    return Intervals.union(batches.wait_start_ns[rows], batches.wait_end_ns[rows])
 
 
 def _mean_ready(table: BatchTable, loader: int, part: Window, window: Window) -> float:

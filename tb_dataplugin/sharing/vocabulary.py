@@ -45,7 +45,7 @@ COPY_WORDS: Final = re.compile(r"HtoD|HostToDevice|M2D|DtoH|DeviceToHost|D2M")
 
 PUBLIC_LABELS: Final = frozenset(
     (
-        "DataLoader", "file", "PIL.Image.open", "open", "read", "serialise", "queue", "deserialise", "pin",
+        "DataLoader", "file", "PIL.Image.open", "open", "read", "serialise", "queue", "deserialise", "pin", "index",
         "PIL.Image", "cv2", "numpy", "h5py", "zarr", "lmdb", "pyarrow", "soundfile", "librosa", "torchaudio",
         "torchvision.io", "decord", "av", "tifffile", "nibabel", "pydicom", "rasterio", "safetensors", "json",
         "pickle", "torch.load", "tarfile", "zipfile", "default_collate", "Compose",

@@ -43,6 +43,23 @@ def test_what_opening_a_window_takes_is_in_none_of_its_steps(tmp_path: Path, mon
         assert max(float(step["dur"]) for step in steps) < 200_000
 
 
+def test_what_closing_a_window_takes_is_in_none_of_its_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = HostSampler.stop
+
+    def slow_stop(self: HostSampler) -> None:
+        time.sleep(0.3)
+        stop(self)
+
+    monkeypatch.setattr(HostSampler, "stop", slow_stop)
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    with annotate.profile(tmp_path, wait=1, warmup=1, active=2) as prof:
+        for _ in prof.steps(loader):
+            pass
+    steps = [e for e in load(prof.trace_files[0])["traceEvents"] if str(e["name"]).startswith("ProfilerStep#")]
+    assert len(steps) == 2
+    assert max(float(step["dur"]) for step in steps) < 200_000
+
+
 def test_a_loop_that_ends_in_the_warm_up_opens_no_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
     monkeypatch.setattr(HostSampler, "start", lambda self: opened.append(self))

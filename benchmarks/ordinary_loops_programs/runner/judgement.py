@@ -13,6 +13,9 @@ from typing import Any
 
 DATA_BOUND = frozenset({"read", "cpu", "transfer", "sampler", "wrapper"})
 HEALTHY_SHARE, HEALTHY_STEPS = 0.02, 1000
+NO_STAGE = ("other", "unrecorded")
+LEFT_OF_WAIT, LEFT_OF_WINDOW = 0.02, 0.005
+"""`other` and `unrecorded` are to stay under one of them, each."""
 
 
 def reading(capture: dict[str, Any]) -> dict[str, Any]:
@@ -34,6 +37,7 @@ def reading(capture: dict[str, Any]) -> dict[str, Any]:
         "top_share": by[top] / wait if by and wait else None,
         "by_all": {k: x / 1e3 / n for k, x in by.items()},
         "sum_ok": (abs(sum(by.values()) - wait) < 1) if by and wait else None,
+        "no_stage": {name: by.get(name, 0) / wait for name in NO_STAGE} if by and wait else None,
         "first": first.get("stage") or first.get("rule", ""),
         "first_rule": first.get("rule", ""),
         "first_severity": first.get("severity", ""),
@@ -49,6 +53,12 @@ def reading(capture: dict[str, Any]) -> dict[str, Any]:
         "limited": [s.get("limited_by") for s in capture.get("stages", []) if f"{s['kind']}::{s['label']}" == top],
         "diagnostics": [[d["code"], d["message"]] for d in capture.get("diagnostics", [])],
     }
+
+
+def is_complete(read: dict[str, Any]) -> bool:
+    """Whether as much of the data wait has a stage as is meant to."""
+    parts = (read.get("no_stage") or {}).values()
+    return all(part <= LEFT_OF_WAIT or part * (read["share"] or 0) <= LEFT_OF_WINDOW for part in parts)
 
 
 def judge(window: dict[str, Any], read: dict[str, Any]) -> tuple[str, str, float | None]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.ordinary_loops_programs.runner.judgement import is_complete
+
 HEADING = (
     "shape, seed, truth's place, truth ms and reported ms per step, error, verdict names, first finding, "
     "most data wait, its share | data wait %: un-annotated steady state, clocks in the window, report | "
@@ -59,6 +61,9 @@ def summary(results: Sequence[dict[str, Any]]) -> list[str]:
             f"planted: {_count(planted, 'HIT')} HIT, {_count(planted, 'MISS')} MISS of {len(planted)}; "
             f"half right {half}; within 10% of the clocks {sum(timed)} of {len(timed)}"
         )
+        read = [r["report"] for r in planted if r.get("report")]
+        whole = sum(map(is_complete, read))
+        lines.append(f"other and unrecorded below 2% of the data wait or 0.5% of the window: {whole} of {len(read)}")
     healthy = [r for r in results if r["healthy"]]
     if healthy:
         lines.append(
@@ -82,7 +87,7 @@ def markdown(results: Sequence[dict[str, Any]], about: str) -> str:
             "verdict names",
             "first finding",
         ]
-        head += ["most data wait", "judged", "why"]
+        head += ["most data wait", "other, unrecorded: of the data wait", "judged", "why"]
         blocks.append(_table(head, [_planted_cells(r) for r in planted]))
     healthy = [r for r in results if r["healthy"]]
     if healthy:
@@ -104,9 +109,10 @@ def _planted_cells(result: dict[str, Any]) -> list[str]:
             _named(report),
             report["first"],
             f"{report['top']} {_percent(report['top_share']).strip()}%" if report["top"] else "",
+            ", ".join(f"{100 * part:.1f}%" for part in (report.get("no_stage") or {}).values()),
         ]
     else:
-        cells += [""] * 7
+        cells += [""] * 8
     return [*cells, result["verdict"], reason_of(result)]
 
 

@@ -15,10 +15,15 @@ from typing import Any
 
 Interval = tuple[float, float]
 Row = list[Any]
-"""Of a batch: "train" or "val", its step, when the loop asked, got it and was done, whether it is its epoch's first."""
-WHAT, STEP, ASKED, GOT, DONE, FIRST = range(6)
+"""Of a batch: "train" or "val", its step, when the loop asked, got it and was done, whether it is its epoch's first,
+and how long next() took, where that was clocked alone.
+"""
+WHAT, STEP, ASKED, GOT, DONE, FIRST, NEXT = range(7)
 SETTLING = 20
 """Batches of the un-annotated run that are not looked at."""
+SETTLED = 40
+"""The same where 1,000 batches are made: queues have emptied and filled by then."""
+PAUSE = 3.0
 SAME_WINDOW = 0.02
 
 
@@ -48,6 +53,30 @@ def plain_truth(folder: Path) -> dict[str, Any]:
         "wait_ms": 1e3 * sum(waits) / len(rows),
         "p95_ms": 1e3 * sorted(waits)[int(len(waits) * 0.95)],
     }
+
+
+def steady_truth(folder: Path) -> dict[str, Any]:
+    """The steady state of a long un-annotated run: without first batches and pauses, the first steps left out."""
+    rows = json.loads((folder / "run.json").read_text())["rows"][SETTLED:]
+    waits = [0.0 if r[FIRST] else r[GOT] - r[ASKED] if r[NEXT] is None else r[NEXT] for r in rows]
+    own = [r[DONE] - (r[GOT] if r[FIRST] else r[ASKED] + wait) for r, wait in zip(rows, waits, strict=True)]
+    return {
+        "batches": len(rows),
+        "seconds": rows[-1][DONE] - rows[0][ASKED],
+        "share": share_of(sum(waits), without_pauses(own)),
+    }
+
+
+def without_pauses(own: Sequence[float]) -> list[float]:
+    """What steps take beside the data wait; what makes one longer than three usual ones is a pause, and left out."""
+    usual = sorted(own)[len(own) // 2]
+    return [usual if time > PAUSE * usual else time for time in own]
+
+
+def share_of(wait: float, own: Sequence[float]) -> float:
+    """Data wait over itself and what the steps take beside it."""
+    whole = wait + sum(own)
+    return wait / whole if whole else 0.0
 
 
 def window_truth(folder: Path, report_ms: float | None = None) -> dict[str, Any]:

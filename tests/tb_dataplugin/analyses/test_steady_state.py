@@ -130,6 +130,14 @@ def test_an_epoch_that_starts_is_no_steady_state() -> None:
     assert not steady.HasField("share")
 
 
+def test_a_validation_epoch_inside_a_step_is_none_of_the_training_loader() -> None:
+    builder = Loop(build=40_000, own=10_000).trace().wait(3_000, 2_000, "wait::DataLoader (first batch)")
+    builder.worker(0, started=-1e9, loader=1, pid=900).batch(0, 0, 3_000, 3_100, 4_900, 4_950).of_loader(1)
+    steady = analyse(builder.trace()).capture.loader.steady_state
+    assert steady.state == "draining"
+    assert steady.share == pytest.approx(0.5, abs=0.05)
+
+
 def test_without_workers_there_is_none() -> None:
     capture = analyse(TraceBuilder().step(0, 100).wait(0, 50).trace()).capture
     assert not capture.loader.HasField("steady_state")

@@ -32,7 +32,8 @@ def test_a_wait_is_passed_on_to_what_the_worker_was_in() -> None:
         "sample::Pets": 5,
         "startup": 5,  # 10 to 15: the process was not running yet
         "starved": 5,  # 15 to 20: no index yet
-        "other": 10,  # 20 to 28, between index and sample; 53 to 55, after the sample
+        "transfer::index": 5,  # 20 to 25: its index was on its way
+        "other": 5,  # 25 to 28, before the sample; 53 to 55, after it
         "transfer": 5,
     }
     assert sum(found["loader"]["wait_by_stage_us"].values()) == 50
@@ -42,7 +43,7 @@ def test_start_up_has_its_own_name() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(0, 60).worker(0, started=40)
     builder.batch(0, 0, 5, 45, 55, 59, {"sample::Pets": (45, 10)})
     blame = capture_of(builder)["loader"]["wait_by_stage_us"]
-    assert blame == {"startup": 40, "other": 5, "sample::Pets": 10, "transfer": 5}
+    assert blame == {"startup": 45, "sample::Pets": 10, "transfer": 5}  # it began with its first index at 45
 
 
 def test_an_epochs_last_wait_in_which_workers_end_is_their_shutdown() -> None:
@@ -51,6 +52,22 @@ def test_an_epochs_last_wait_in_which_workers_end_is_their_shutdown() -> None:
     builder.wait(60, 10, "wait::DataLoader").wait(75, 15, "wait::DataLoader")
     blame = capture_of(builder)["loader"]["wait_by_stage_us"]
     assert blame == {"sample::Pets": 18, "transfer": 2, "unrecorded": 10, "shutdown": 15}
+
+
+def test_validation_inside_a_step_is_blamed_on_its_own_loaders_worker() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}, {"num_workers": 1}]).step(0, 100)
+    builder.wait(0, 20, "wait::DataLoader").worker(0, started=-90, pid=101)
+    builder.batch(3, 0, 0, 0, 15, 19, {"transform::Train": (0, 15)})
+    builder.wait(50, 30, "wait::DataLoader").worker(0, started=-90, loader=1, pid=201)
+    builder.batch(0, 0, 50, 52, 75, 79, {"transform::Validate": (53, 22)}).of_loader(1)
+    blame = capture_of(builder)["loader"]["wait_by_stage_us"]
+    assert blame == {
+        "transform::Train": 15,
+        "transform::Validate": 22,
+        "transfer::index": 2,  # 50 to 52: the worker had been at rest
+        "other": 1,
+        "transfer": 5 + 5,
+    }
 
 
 def test_each_wait_is_blamed_on_the_worker_that_made_its_batch() -> None:

@@ -43,8 +43,8 @@ def late() -> TraceBuilder:
     for number in range(10):
         start = 10_000.0 * number
         builder.step(start, 10_000).wait(start, 9_000, "wait::DataLoader")
-        stages = {"sample::Pets": (start - 9_500, 8_500.0)}
-        builder.batch(number, 0, start - 20_000, start - 9_600, start - 1_000, start + 8_990, stages)
+        stages = {"sample::Pets": (start - 9_950, 8_950.0)}
+        builder.batch(number, 0, start - 10_060, start - 10_050, start - 1_000, start + 8_990, stages)
     return builder
 
 
@@ -136,7 +136,7 @@ def test_a_way_that_is_longer_than_its_share_gains_what_busy_workers_leave() -> 
     assert shared is not None and signals.workers is not None
     assert signals.on_way_us > 4 * shared.cost_us
     assert finding.gain_us_per_step * 10 <= (1 - signals.workers.busy) * signals.window_us
-    assert any("may go, since the DataLoader workers are busy for 77.4%" in text for text in evidence_of(finding))
+    assert any("may go, since the DataLoader workers are busy for 81.4%" in text for text in evidence_of(finding))
 
 
 def cost_of(signals: Signals, stage: str) -> float | None:
