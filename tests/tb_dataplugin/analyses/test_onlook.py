@@ -98,9 +98,14 @@ def test_a_thread_that_fetches_beside_the_main_thread() -> None:
 
 
 def test_each_rank_has_its_own_workers() -> None:
-    threads = {(10, 10): [WAITS] * 100, (11, 11): [STEPS] * 50 + [WAITS] * 50}
-    workers = {(20, 20): [BUILDS] * 100, (21, 21): [STARVED] * 100, (22, 22): [STARVED] * 100}
-    first, second = seen({**threads, **workers}, {10: 1, 11: 1, 20: 10, 21: 30, 22: 11, 30: 11})
+    threads: dict[tuple[int, int], list[tuple[Frame, ...]]] = {
+        (10, 10): [WAITS] * 100,
+        (11, 11): [STEPS] * 50 + [WAITS] * 50,
+        (20, 20): [BUILDS] * 100,
+        (21, 21): [STARVED] * 100,
+        (22, 22): [STARVED] * 100,
+    }
+    first, second = seen(threads, {10: 1, 11: 1, 20: 10, 21: 30, 22: 11, 30: 11})
     assert first.workers is not None
     assert second.workers is not None
     assert (first.pid, first.workers.count) == (10, 1)
