@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import sys
+from collections.abc import Iterator
 from os import pread
 from pathlib import Path
 from time import perf_counter_ns
@@ -119,17 +120,26 @@ class Process:
         word: int = _word(pread(self.memory, 8, address))[0]
         return word
 
-    def _thread(self, tid: int) -> int:
-        """The address of a thread's state. Raises: OSError, UnknownLayoutError."""
+    def tids(self) -> list[int]:
+        """The threads that run Python. Raises: OSError."""
+        return [tid for tid, _ in self._all_threads()]
+
+    def _all_threads(self) -> Iterator[tuple[int, int]]:
+        """Number, and address of its state. Raises: OSError."""
         layout = self.layout
         interpreter = self._word(layout.runtime + self._moved + layout.runtime_to_interpreter)
         at = self._word(interpreter + layout.interpreter_to_thread)
         for _ in range(_MOST_THREADS):
             if not at:
                 break
-            if self._word(at + layout.thread_id) == tid:
-                return at
+            yield self._word(at + layout.thread_id), at
             at = self._word(at + layout.next_thread)
+
+    def _thread(self, tid: int) -> int:
+        """The address of a thread's state. Raises: OSError, UnknownLayoutError."""
+        for number, address in self._all_threads():
+            if number == tid:
+                return address
         raise UnknownLayoutError("the thread does not run Python")
 
     def _frames(self, thread: int, tid: int) -> tuple[int, ...]:

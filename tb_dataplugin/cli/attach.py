@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import ClassVar
 
 from tb_dataplugin.drive import outcome
 from tb_dataplugin.drive.attach import Ask, attach
+from tb_dataplugin.drive.onlooker import Looked
 
 
 class AttachCommand:
@@ -16,7 +18,8 @@ class AttachCommand:
     A program that was started by `tb-dataplugin run --standby -- ...` records itself, with all stages and
     its DataLoader workers; PID is its process, or one above it such as torchrun, whose ranks then all record. One that
     was started with KINETO_USE_DAEMON=1 is asked through torch's own interface: steps, operators and the data
-    wait, without stages.
+    wait, without stages. Any other is looked at from outside: its Python stacks say how long it waits for data, what
+    its DataLoader workers do, and in which lines.
     """
 
     name: ClassVar[str] = "attach"
@@ -32,11 +35,16 @@ class AttachCommand:
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
         logdir = None if arguments.logdir is None else arguments.logdir.expanduser().absolute()
-        paths = attach(arguments.pid, Ask(arguments.seconds, logdir))
+        found = attach(arguments.pid, Ask(arguments.seconds, logdir))
+        if isinstance(found, Looked):
+            from tb_dataplugin.cli import looked
+
+            looked.say(found, logdir or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
+            return 0
         from tb_dataplugin.pipeline import open_capture
 
-        captures = [open_capture(path).capture for path in paths]
-        print(outcome.verdict(captures, paths[0].parent))
+        captures = [open_capture(path).capture for path in found]
+        print(outcome.verdict(captures, found[0].parent))
         return 0
 
 

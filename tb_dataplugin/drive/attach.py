@@ -1,4 +1,6 @@
-"""A trace of a program that runs: by our part in it, where it was started with one, else by Kineto alone."""
+"""A look into a program that runs: by our part in it, where it was started with one, else by Kineto alone, else by its
+stacks, read from outside.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tb_dataplugin.drive import kineto_daemon, processes
+from tb_dataplugin.drive.onlooker import CannotLook, Looked, look, refusal
 from tb_dataplugin.drive.orders import FOLDER, order_in
 from tb_dataplugin.errors import BadRequest, NothingToReport
 
@@ -47,11 +50,11 @@ class Ask:
     """None: where `run` was told to."""
 
 
-def attach(pid: int, ask: Ask) -> list[Path]:
-    """Have process `pid`, or the ones below it, record: the traces.
+def attach(pid: int, ask: Ask) -> list[Path] | Looked:
+    """Have process `pid`, or the ones below it, record: the traces. Where nobody there can be asked: their stacks.
 
     Raises:
-        BadRequest: the process is none that can be asked; says what to do.
+        BadRequest: the process is none that can be asked or looked at; says what to do.
         NothingToReport: it was asked, and nothing came.
     """
     processes.check(pid)
@@ -59,7 +62,9 @@ def attach(pid: int, ask: Ask) -> list[Path]:
     ours = [found for each in family if (found := _ours(each)) is not None]
     if ours:
         return _by_ours(ours, ask)
-    return [_by_kineto(_torch(pid, family), ask)]
+    torch = _torch(pid, family)
+    written = _by_kineto(torch, ask) if _asks_kineto(torch) else None
+    return _from_outside(pid, torch, ask) if written is None else [written]
 
 
 def _ours(pid: int) -> Ours | None:
@@ -118,23 +123,32 @@ def _why(ours: Sequence[Ours]) -> str:
 
 
 def _torch(pid: int, family: Sequence[int]) -> int:
-    """The process among them that Kineto can be asked for. Raises BadRequest: none, and why."""
+    """The process among them that trains: one that Kineto can be asked for, if any. Raises BadRequest: why none."""
     with_torch = [each for each in family if processes.has_torch(each)]
     if not with_torch:
         raise BadRequest(f"process {pid} has not loaded torch; name the training process, or wait until it begins")
-    asking = [each for each in with_torch if processes.environment(each).get(KINETO, "0") not in ("", "0")]
-    if asking:
-        return asking[0]
-    if any(processes.environment(each).get(FOLDER) for each in with_torch):
+    asks = next(filter(_asks_kineto, with_torch), None)
+    if asks is None and any(processes.environment(each).get(FOLDER) for each in with_torch):
         raise BadRequest(f"process {pid} has not iterated a DataLoader yet; attach when its training has begun")
-    raise BadRequest(
-        f"process {pid} cannot be asked while it runs; start it by `tb-dataplugin run --standby -- ...`, or with "
-        f"{KINETO}=1 in its environment"
-    )
+    return with_torch[0] if asks is None else asks
 
 
-def _by_kineto(pid: int, ask: Ask) -> Path:
-    """Markers only: DataLoader workers are not recorded, and no stages."""
+def _asks_kineto(pid: int) -> bool:
+    return processes.environment(pid).get(KINETO, "0") not in ("", "0")
+
+
+def _from_outside(pid: int, torch: int, ask: Ask) -> Looked:
+    """`torch`: the process at or below `pid` whose Python is read."""
+    try:
+        return look(pid, torch, ask.seconds)
+    except CannotLook as error:
+        raise BadRequest(refusal(pid, str(error))) from None
+
+
+def _by_kineto(pid: int, ask: Ask) -> Path | None:
+    """Markers only: DataLoader workers are not recorded, and no stages. None: it does not ask what to record, as torch
+    2.3 to 2.6 do not, which have a fault there.
+    """
     logdir = ask.logdir or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
     logdir = logdir.absolute()
     try:
@@ -146,10 +160,7 @@ def _by_kineto(pid: int, ask: Ask) -> Path:
         text = kineto_daemon.configuration(asked, ask.seconds)
         until = time.monotonic() + _OTHERS_S
         if not kineto_daemon.ask(sock, pid, text, until):
-            raise NothingToReport(
-                f"process {pid} has {KINETO} in its environment and does not ask what to record; torch 2.3 to 2.6 have "
-                "a fault there"
-            )
+            return None
     written = kineto_daemon.written_file(asked, pid)
     until = time.monotonic() + ask.seconds + _OTHERS_S
     try:

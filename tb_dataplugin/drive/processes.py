@@ -38,14 +38,21 @@ def environment(pid: int) -> dict[str, str]:
 def with_descendants(pid: int) -> list[int]:
     """It, its children, theirs, and so on."""
     children: dict[int, list[int]] = {}
-    for entry in PROC.iterdir():
-        if entry.name.isdecimal():
-            with suppress(OSError, ValueError, IndexError):
-                parent = int((entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
+    for child, parent in parents().items():
+        children.setdefault(parent, []).append(child)
     found = [pid]
     for each in found:
         found += sorted(children.get(each, []))
+    return found
+
+
+def parents() -> dict[int, int]:
+    """Of every process of this machine."""
+    found: dict[int, int] = {}
+    for entry in PROC.iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError, ValueError, IndexError):
+                found[int(entry.name)] = int((entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
     return found
 
 

@@ -7,7 +7,7 @@ in collapsed stacks.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
@@ -68,12 +68,15 @@ def _one_name(text: str) -> str:
 
 def as_speedscope(report: pb.Report) -> str:
     """Weights in microseconds; frames are shared by all profiles."""
+    return speedscope(
+        (f"{capture.name}: {name}", stacks) for capture in report.captures for name, stacks in profiles(capture)
+    )
+
+
+def speedscope(named: Iterable[tuple[str, list[Stack]]]) -> str:
+    """A profile for each name."""
     frames: dict[tuple[str, str, int], int] = {}
-    written = [
-        _profile(f"{capture.name}: {name}", stacks, frames)
-        for capture in report.captures
-        for name, stacks in profiles(capture)
-    ]
+    written = [_profile(name, stacks, frames) for name, stacks in named]
     known = [{"name": function, "file": file, "line": line} for function, file, line in frames]
     return json.dumps(
         {"$schema": SCHEMA, "exporter": "tb-dataplugin", "shared": {"frames": known}, "profiles": written}
