@@ -105,7 +105,8 @@ class TunedLoop:
             self._epochs, self._ended_at = self._epochs + 1, perf_counter()
             raise
         if self._answers is not None:
-            self._got(batch, began, perf_counter())
+            with guard(_LOST):
+                self._got(batch, began, perf_counter())
         return batch
 
     def _got(self, batch: Any, began: float, now: float) -> None:

@@ -240,7 +240,7 @@ def record(script: Script, changes: Changes, logdir: Path) -> Recorded:
 
 def _why(found: outcome.Outcome, running: Running) -> str:
     ended = running.ended()
-    if running.process.returncode and ended is not None:
+    if ended is not None and (running.process.returncode or found.notes):
         return str(ended)
     return outcome.why_nothing(found, running.process.returncode or 0, standby=False)
 
