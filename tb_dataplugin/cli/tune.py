@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -68,6 +69,7 @@ class TuneCommand:
         limits = limits_of(arguments, arguments.runs, arguments.minutes, arguments.tried)
         program = _target_of(arguments)
         if isinstance(program, Script):
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # its programs have to be stopped
             complain(
                 f"starts `{shown(program.target)}` up to {limits.runs + 2} times, two of them at once, and stops each "
                 "after its windows: what it writes (checkpoints, logs) it writes each time"

@@ -111,8 +111,8 @@ def _report_of(program: Program | Script, best: Changes, logdir: Path) -> str:
             finally:
                 server.close()
         sentence = analyse_file(path).capture.verdict.sentence.rstrip(". ")
-    except DataPipelineError as error:
-        return f"The best run has no capture: {error}"
+    except (DataPipelineError, KeyboardInterrupt) as error:  # the ledger is there all the same
+        return f"The best run has no capture: {str(error) or 'interrupted'}"
     return f"The best run: {sentence}. More: `tb-dataplugin report {shlex.quote(str(logdir))}`."
 
 

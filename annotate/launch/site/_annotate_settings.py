@@ -86,9 +86,12 @@ def _follow_iteration(cls: Any, order: Mapping[str, Any]) -> None:
         iterator = original(self)
         place = self.__dict__.get("_annotate_place", "")
         if os.getpid() == pid and place and order["place"] in ("", place):
-            from annotate.launch import tuned
+            try:
+                from annotate.launch import tuned
 
-            tuned.iterated(self, iterator, began, order)
+                tuned.iterated(self, iterator, began, order)
+            except Exception as error:
+                print(f"annotate does not time this program: {type(error).__name__}: {error}", file=sys.stderr)
         return iterator
 
     cls.__iter__ = __iter__
