@@ -131,7 +131,7 @@ def _beside(program: Program, tuned: Changes, best: Changes) -> dict[str, float]
 
 
 def _markdown(results: dict[str, Any]) -> Iterator[str]:
-    yield "| pipeline | unchanged, tune, grid (ms) | tune's best | grid's best | reached | kept | minutes | needs code |"
+    yield "| pipeline | before, tune, grid (ms) | tune's best | grid's best | reached | kept | minutes | needs code |"
     yield "|-|-|-|-|-|-|-|-|"
     for name, result in results.items():
         if "best" not in result:

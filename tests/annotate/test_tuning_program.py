@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from torch.utils.data import DataLoader
 
-from annotate.launch import tuned
+from annotate import launch
+from annotate.tuning import program as tuned
 
-SITE = Path(tuned.__file__).parent / "site" / "_annotate_settings.py"
+SITE = Path(launch.__file__).parent / "site" / "_annotate_settings.py"
 
 
 @pytest.fixture
