@@ -1,6 +1,6 @@
 """The user's own program as what `tune` runs: each setting in a start of its own, its loop timed from within.
 
-`annotate.tuning.program` sits in the program, and answers over a socket. Between windows the program waits.
+`annotate.launch.tuned` sits in the program, and answers over a socket. Between windows the program waits.
 """
 
 from __future__ import annotations

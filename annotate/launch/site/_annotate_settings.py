@@ -87,9 +87,9 @@ def _follow_iteration(cls: Any, order: Mapping[str, Any]) -> None:
         place = self.__dict__.get("_annotate_place", "")
         if os.getpid() == pid and place and order["place"] in ("", place):
             try:
-                from annotate.tuning import program
+                from annotate.launch import tuned
 
-                program.iterated(self, iterator, began, order)
+                tuned.iterated(self, iterator, began, order)
             except Exception as error:
                 print(f"annotate does not time this program: {type(error).__name__}: {error}", file=sys.stderr)
         return iterator

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from torch.utils.data import DataLoader
 
-from annotate import launch
-from annotate.tuning import program as tuned
+from annotate.launch import tuned
 
-SITE = Path(launch.__file__).parent / "site" / "_annotate_settings.py"
+SITE = Path(tuned.__file__).parent / "site" / "_annotate_settings.py"
 
 
 @pytest.fixture

@@ -18,12 +18,12 @@ from typing import Any, Final
 
 import torch
 
+from annotate.loop_windows import LEAST, LONGEST, SETTLING, batch_bytes, worker_bytes
 from annotate.monitoring import next_calls
 from annotate.saying import guard
-from annotate.tuning.rebuilding import settings_of
-from annotate.tuning.windows import LEAST, LONGEST, SETTLING, batch_bytes, worker_bytes
 
 LOADERS: Final = "loaders.jsonl"
+SETTINGS: Final = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "in_order")
 _LOST: Final = "annotate does not time this program"
 _calls: Final[list[TunedLoop]] = []
 """One at most: that of the loader that is tuned."""
@@ -45,7 +45,7 @@ def describe(loader: Any) -> dict[str, Any]:
     """What is known of it before anything is timed."""
     return {
         "place": vars(loader).get("_annotate_place", ""),
-        "settings": settings_of(loader),
+        "settings": {name: getattr(loader, name) for name in SETTINGS if hasattr(loader, name)},
         "batch_size": loader.batch_size,
         "takes": sorted(inspect.signature(inspect.unwrap(torch.utils.data.DataLoader.__init__)).parameters),
         "device": "cuda" if torch.cuda.is_initialized() else "",
