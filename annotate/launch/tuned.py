@@ -48,7 +48,7 @@ def describe(loader: Any) -> dict[str, Any]:
         "settings": {name: getattr(loader, name) for name in SETTINGS if hasattr(loader, name)},
         "batch_size": loader.batch_size,
         "takes": sorted(inspect.signature(inspect.unwrap(torch.utils.data.DataLoader.__init__)).parameters),
-        "device": "cuda" if torch.cuda.is_initialized() else "",
+        "device": "cuda" if torch.cuda.is_initialized() else "",  # type: ignore[no-untyped-call]
         "trains": torch.is_grad_enabled(),
         "pid": os.getpid(),
     }

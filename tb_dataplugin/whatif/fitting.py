@@ -106,7 +106,7 @@ def _without_around(receive: Timed, after_ns: float) -> tuple[Timed, float]:
     """What is left, and the mean of what no stage has of `after_ns`: ``next()`` from the hand-over of its batch on,
     which begins with drawing the next index. Between the draws of a sampler that is a stage, nothing is known of it.
     """
-    kinds = [part[0].kind if part else "" for part in receive.parts]
+    kinds = [part[-1].kind if part else "" for part in receive.parts]
     if "sampler" in kinds:
         return receive, 0.0
     means = receive.ns.mean(axis=0).tolist()

@@ -14,6 +14,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 from annotate.launch import tuned
+from annotate.loop_windows import LEAST
 
 SITE = Path(tuned.__file__).parent / "site" / "_annotate_settings.py"
 
@@ -117,7 +118,7 @@ def test_nothing_is_done_where_who_asked_is_gone(
 
 
 def test_a_fault_of_ours_is_a_warning_and_the_batches_stay() -> None:
-    loader = DataLoader(range(4))  # type: ignore[arg-type]
+    loader: DataLoader[int] = DataLoader(range(4))  # type: ignore[arg-type]
     iterator = iter(loader)
     with pytest.warns(RuntimeWarning, match="annotate does not time this program"):
         tuned.iterated(loader, iterator, 0.0, {"place": "", "folder": "/nowhere/at/all"})
@@ -156,7 +157,7 @@ def asked_and_timed(questions: int, batches: int) -> tuple[list[Any], list[dict[
 def test_windows_are_timed_as_asked_and_the_loop_is_interrupted_when_nobody_asks() -> None:
     got, answers, interrupted = asked_and_timed(questions=2, batches=100)
     assert answers[0] == {"place": "train.py:3"}
-    assert [answer["batches"] for answer in answers[1:]] == [tuned.LEAST, tuned.LEAST]
+    assert [answer["batches"] for answer in answers[1:]] == [LEAST, LEAST]
     assert interrupted
     assert got == list(range(len(got)))
 
