@@ -4,10 +4,10 @@ For each: `tune` within 12 runs and 15 minutes; then every setting of the grid, 
 side by side. "Reached" is the grid's best step time over tune's (1: as good; the aim is 0.9), "kept" the changes
 that tune kept of those that it tried (the aim is half).
 
-    python benchmarks/tuning.py --out results.json [--minutes 60]      again with the same --out: goes on
-    python benchmarks/tuning.py --out results.json --rejudge           runs nothing
+    python benchmarks/tuning.py --out results.json [--piece 150]       again with the same --out: goes on
+    python benchmarks/tuning.py --out results.json --rejudge           runs nothing; prints Markdown
 
-Timing needs a quiet machine; a pipeline takes about ten minutes.
+Exit status 3: there is more to do. Timing needs a quiet machine; a pipeline takes about ten minutes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ from tb_dataplugin.tune.server import Program, Server  # noqa: E402
 from tb_dataplugin.tune.setting import Changes, with_change  # noqa: E402
 from tb_dataplugin.tune.tuning import tune  # noqa: E402
 
+MORE: Final = 3
+"""Exit status where something is left to measure."""
+
 WORKERS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16)
 BESIDE: Final = ((2, True), (4, True), (8, True), (2, False))
 """prefetch_factor and in_order, with each number of DataLoader workers."""
@@ -42,13 +45,12 @@ BESIDE: Final = ((2, True), (4, True), (8, True), (2, False))
 def main() -> int:
     options = _parser().parse_args()
     results: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
-    began = time.monotonic()
-    for name in PIPELINES if not options.rejudge else ():
-        is_wanted = not options.only or name in options.only
-        if not is_wanted or time.monotonic() - began > 60 * options.minutes:
-            continue
+    end = time.monotonic() + options.piece
+    for name in options.only or PIPELINES if not options.rejudge else ():
         for _ in _parts(name, results.setdefault(name, {}), options):
             options.out.write_text(json.dumps(results, indent=1))
+            if time.monotonic() > end:
+                return MORE
     print("\n".join(_markdown(results)))
     return 0
 
@@ -59,7 +61,7 @@ def _parts(name: str, result: dict[str, Any], options: argparse.Namespace) -> It
     if "ledger" not in result:
         print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
         began = time.monotonic()
-        tuned = tune(program, Limits(), lambda line: print(f"  {line}", file=sys.stderr))
+        tuned = tune(program, Limits(pairs=options.pairs), lambda line: print(f"  {line}", file=sys.stderr))
         made = dict(tuned.outcome.facts.made)
         result.update(ledger=json.loads(as_json(tuned)), made=made, load=os.getloadavg()[0])
         result["minutes"] = (time.monotonic() - began) / 60
@@ -129,8 +131,8 @@ def _beside(program: Program, tuned: Changes, best: Changes) -> dict[str, float]
 
 
 def _markdown(results: dict[str, Any]) -> Iterator[str]:
-    yield "| pipeline | unchanged, tune's, grid's best (ms) | tune's best | grid's best | reached | kept | minutes |"
-    yield "|-|-|-|-|-|-|-|"
+    yield "| pipeline | before, tune, grid (ms) | tune's best | grid's best | reached | kept | minutes | needs code |"
+    yield "|-|-|-|-|-|-|-|-|"
     for name, result in results.items():
         if "best" not in result:
             continue
@@ -145,7 +147,9 @@ def _markdown(results: dict[str, Any]) -> Iterator[str]:
         reached = f"{beside['value']:.2f} ({beside['low']:.2f} to {beside['high']:.2f})" if beside else "the same"
         times = ", ".join(f"{step / 1e3:.1f}" for step in steps)
         change = ", ".join(f"{key}={value}" for key, value in ledger["best"]["change"].items()) or "unchanged"
-        figures = f"{reached} | {kept} of {len(measured)} | {result['minutes']:.1f}"
+        code = ledger.get("code", {})
+        left = f"{code.get('stage', '')} {Path(code.get('line', '')).name}".strip() or "nothing"
+        figures = f"{reached} | {kept} of {len(measured)} | {result['minutes']:.1f} | {left}"
         yield f"| {name} | {times} | {change} | {result['best']} | {figures} |"
 
 
@@ -157,7 +161,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=2.0, help="that a window is timed")
     add("--workers", type=int, nargs="+", default=list(WORKERS), metavar="N", help="of the grid")
     add("--rounds", type=int, default=3, help="of the grid")
-    add("--minutes", type=float, default=120, help="no further pipeline is begun after these")
+    add("--pairs", type=int, default=8, help="of windows for each setting that tune tries, at most")
+    add("--piece", type=float, default=1e9, metavar="S", help="seconds after which nothing more is begun")
     add("--rejudge", action="store_true", help="run nothing")
     return parser
 

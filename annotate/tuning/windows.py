@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from annotate.loop_windows import LEAST, LONGEST, SETTLING, batch_bytes, worker_bytes
 from annotate.tuning.rebuilding import NotTunable
-
-SETTLING: Final = 4
-"""Batches before the clock starts, and two more per DataLoader worker: queues are in their steady state by then."""
-
-LEAST: Final = 8
-"""Batches that the clock sees at least, and two for each DataLoader worker."""
-
-LONGEST: Final = 4.0
-"""A window that has fewer ends after so many times its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,27 +104,6 @@ def timed_window(loader: Any, step: Step, seconds: float) -> dict[str, float]:
     }
 
 
-def worker_bytes() -> float:
-    """Memory of the largest process that this one has started, without what it shares; 0 where /proc does not say."""
-    sizes = [_private(int(child)) for child in _children()]
-    return max(sizes, default=0.0)
-
-
-def _children() -> list[str]:
-    try:
-        return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    except OSError:
-        return []
-
-
-def _private(pid: int) -> float:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(1024.0 * int(line.split()[1]) for line in lines if line.startswith("Private_"))
-
-
 def recorded_window(loader: Any, step: Step, batches: int, logdir: str) -> str:
     """A capture of so many steps of the same loop; its path. Raises RuntimeError where none was written."""
     import annotate
@@ -149,14 +118,3 @@ def recorded_window(loader: Any, step: Step, batches: int, logdir: str) -> str:
     if not prof.trace_files:
         raise RuntimeError("the capture wrote no trace")
     return prof.trace_files[-1]
-
-
-def batch_bytes(batch: Any) -> float:
-    """Of all tensors and arrays in it."""
-    if (size := getattr(batch, "nbytes", None)) is not None:
-        return float(size)
-    if isinstance(batch, Mapping):
-        return sum(map(batch_bytes, batch.values()))
-    if isinstance(batch, Sequence) and not isinstance(batch, str):
-        return float(len(batch)) if isinstance(batch, bytes) else sum(map(batch_bytes, batch))
-    return 0.0

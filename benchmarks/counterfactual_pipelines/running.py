@@ -1,10 +1,12 @@
 """Runs one pipeline, in a process of its own: once with a capture, or without annotate, each part taken away in turn.
 
     python -m benchmarks.counterfactual_pipelines.running NAME --capture FOLDER
-    python -m benchmarks.counterfactual_pipelines.running NAME --rounds 6 --seconds 0.8 [--workers 0 1 2]
+    python -m benchmarks.counterfactual_pipelines.running NAME --rounds 6 --seconds 0.8
+    python -m benchmarks.counterfactual_pipelines.running NAME --seconds 0.8 --changes workers=3 prefetch=1 ...
 
 Rounds alternate: unchanged, without the first part, without the second, ... The order of the parts turns by one with
-each round. Prints milliseconds per step as JSON.
+each round. With --changes each one stands beside a run of the unchanged loop, which comes before every second of them.
+Prints milliseconds per step as JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline
 
 UNCHANGED = ""
 WORKERS = "workers="
+PREFETCH = "prefetch="
+UNORDERED = "in_order=off"
+HALVED = "=0.5x"
 SETTLING = 8
 """Steps before the clock starts, and two more per worker: queues are in their steady state by then."""
 LEAST = 20
@@ -37,9 +42,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=0.8)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--workers", type=int, nargs="*", default=[], help="also with these numbers of DataLoader workers"
-    )
+    parser.add_argument("--changes", nargs="+", default=[], help="a part to take away, Blur=0.5x, workers=3, ...")
     options = parser.parse_args()
     kit.seed = options.seed
     os.environ.pop("ANNOTATE", None)
@@ -47,6 +50,8 @@ def main() -> None:
     pipeline = PIPELINES[options.name]
     if options.capture:
         _capture(pipeline, options.capture)
+    elif options.changes:
+        print(json.dumps(_beside(pipeline, options.changes, options.seconds)))
     else:
         print(json.dumps(_rounds(pipeline, options)))
 
@@ -64,21 +69,38 @@ def _capture(pipeline: Pipeline, folder: str) -> None:
 
 
 def _rounds(pipeline: Pipeline, options: argparse.Namespace) -> dict[str, list[float]]:
-    """Milliseconds per step, by the part that was taken away, or by ``workers=N``."""
-    changes = (*pipeline.parts, *(f"{WORKERS}{number}" for number in options.workers))
+    """Milliseconds per step, by the part that was taken away."""
+    changes = pipeline.parts
     times: dict[str, list[float]] = {change: [] for change in (UNCHANGED, *changes)}
     for number in range(options.rounds):
         turn = number % len(changes)
         for change in (UNCHANGED, *changes[turn:], *changes[:turn]):
-            kit.settings.clear()
-            if change.startswith(WORKERS):
-                kit.settings["num_workers"] = int(change.removeprefix(WORKERS))
             times[change].append(_ms_per_step(_loop(pipeline, change), options.seconds))
     return times
 
 
-def _loop(pipeline: Pipeline, removed: str) -> Loop:
-    loop = pipeline.build(frozenset({removed}))
+def _beside(pipeline: Pipeline, changes: list[str], seconds: float) -> dict[str, tuple[float, float]]:
+    """Milliseconds per step of the unchanged loop, and with the change, by change."""
+    times: dict[str, tuple[float, float]] = {}
+    for first in range(0, len(changes), 2):
+        unchanged = _ms_per_step(_loop(pipeline, UNCHANGED), seconds)
+        for change in changes[first : first + 2]:
+            times[change] = unchanged, _ms_per_step(_loop(pipeline, change), seconds)
+    return times
+
+
+def _loop(pipeline: Pipeline, change: str) -> Loop:
+    kit.settings.clear()
+    kit.halved.clear()
+    if change.startswith(WORKERS):
+        kit.settings["num_workers"] = int(change.removeprefix(WORKERS))
+    elif change.startswith(PREFETCH):
+        kit.settings["prefetch_factor"] = int(change.removeprefix(PREFETCH))
+    elif change == UNORDERED:
+        kit.settings["in_order"] = False
+    elif change.endswith(HALVED):
+        kit.halved.add(change.removesuffix(HALVED))
+    loop = pipeline.build(frozenset({change}))
     return replace(loop, step_ms=kit.varied(loop.step_ms, pipeline.name))
 
 

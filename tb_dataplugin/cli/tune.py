@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -12,12 +13,14 @@ from typing import ClassVar
 
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
+from tb_dataplugin.drive.program import find_program
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.as_json import as_json
 from tb_dataplugin.tune.as_text import as_text
 from tb_dataplugin.tune.running import Limits
+from tb_dataplugin.tune.script import Script
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import NAMES
 from tb_dataplugin.tune.training_step import step_from
@@ -38,6 +41,10 @@ class TuneCommand:
     The training step only takes time: --step-ms says how much, or a capture of the real program does. Without either it
     takes none, and what is measured is the loader's own throughput, which a training step may never need.
 
+    Or a training program, as it is: `tb-dataplugin tune -- python train.py`. It is started once for each setting (two
+    starts at once), stopped after its windows as by Ctrl-C, and writes what it writes each time. The DataLoader that
+    trains gets its settings as it is made; what is timed are the program's own steps.
+
     Ends in a ledger of all settings tried, a diff to apply, and what needs code instead. Ctrl-C ends with what it has
     (exit status 130). No setting is tried that memory or /dev/shm has no room for.
     """
@@ -47,21 +54,48 @@ class TuneCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("target", metavar="MODULE:NAME", help="a DataLoader, or a function that returns one, as train:make_loader")
+        parser.usage = "%(prog)s [options] MODULE:NAME | -- PROGRAM ..."
+        help_target = "a DataLoader, or a function that returns one, as train:make_loader; or a command, behind --"
+        add("target", metavar="MODULE:NAME", nargs="+", help=help_target)
         add_step_arguments(parser)
         add("--try", dest="tried", type=_names, default=(), metavar="NAME,...", help="only these settings")
         add("--runs", type=int, default=12, metavar="N", help="settings measured at most (default: 12)")
         add("--minutes", type=float, default=15.0, metavar="M", help="no window begins after these (default: 15)")
+        add("--logdir", type=Path, metavar="D", help="the best loop is captured once more, into this folder")
         add_run_arguments(parser)
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
         limits = limits_of(arguments, arguments.runs, arguments.minutes, arguments.tried)
+        program = _target_of(arguments)
+        if isinstance(program, Script):
+            signal.signal(signal.SIGTERM, signal.default_int_handler)  # its programs have to be stopped
+            complain(
+                f"starts `{shown(program.target)}` up to {limits.runs + 2} times, two of them at once, and stops each "
+                "after its windows: what it writes (checkpoints, logs) it writes each time"
+            )
         with in_place():
-            tuned = tune(program_of(arguments, arguments.capture), limits, progress)
+            tuned = tune(program, limits, progress, arguments.logdir)
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
         write_text(as_json(tuned) if arguments.format == "json" else as_text(tuned, style), arguments.output)
         return INTERRUPTED if tuned.outcome.interrupted else 0
+
+
+def _target_of(arguments: argparse.Namespace) -> Program | Script:
+    """Raises BadRequest, and CannotStart for a command that cannot be run."""
+    words = arguments.target
+    if len(words) == 1 and ":" in words[0]:
+        arguments.target = words[0]
+        return program_of(arguments, arguments.capture)
+    given = {"--capture": arguments.capture, "--step-ms": arguments.step_ms, "--step-cpu": arguments.step_cpu}
+    wrong = next((name for name, value in given.items() if value is not None), "--device" if arguments.device else "")
+    if wrong:
+        raise BadRequest(f"{wrong} is for a loader alone: a program has its own training step; leave it out")
+    if not hasattr(os, "killpg"):
+        raise BadRequest("programs are run on Linux and macOS only: this system has no process groups")
+    script = Script(tuple(words), arguments.seconds)
+    find_program(script.command, script.environment)
+    return script
 
 
 def add_step_arguments(parser: argparse.ArgumentParser) -> None:

@@ -57,12 +57,13 @@ def environment_for(order: Order, folder: Path, environment: Mapping[str, str]) 
     Raises:
         CannotStart: the part that goes into the program is not installed.
     """
+    return {**with_site(environment), FOLDER: str(folder)}
+
+
+def with_site(environment: Mapping[str, str]) -> dict[str, str]:
+    """Ours first on PYTHONPATH. Raises CannotStart, as `environment_for`."""
     path = environment.get("PYTHONPATH")
-    return {
-        **environment,
-        "PYTHONPATH": os.pathsep.join([str(_site()), *([path] if path else [])]),
-        FOLDER: str(folder),
-    }
+    return {**environment, "PYTHONPATH": os.pathsep.join([str(_site()), *([path] if path else [])])}
 
 
 def _site() -> Path:

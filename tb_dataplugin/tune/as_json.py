@@ -9,7 +9,9 @@ from typing import Any, Final
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.remainder import Remainder
 from tb_dataplugin.tune.running import Forecast, Window
+from tb_dataplugin.tune.script import Script
 from tb_dataplugin.tune.search import Row, step_of
+from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import Changes, in_effect
 from tb_dataplugin.tune.tuning import Tuned
 
@@ -22,7 +24,8 @@ def as_json(tuned: Tuned) -> str:
     answer = {
         "schema_version": SCHEMA_VERSION,
         "target": program.target,
-        "step": {"ms": program.step_ms, "cpu": program.step_cpu, "device": program.device},
+        "step": None if isinstance(program, Script) else _step(program),
+        "loader": program.place if isinstance(program, Script) else None,
         "baseline": side(Changes(), outcome.unchanged, tuned),
         "best": {"change": outcome.best.as_dict(), **side(outcome.best, outcome.windows, tuned)},
         "gain": None if outcome.total is None else ratio_dict(outcome.total),
@@ -34,6 +37,10 @@ def as_json(tuned: Tuned) -> str:
         "notes": list(tuned.notes) or None,
     }
     return json.dumps({name: value for name, value in answer.items() if value is not None}, indent=2)
+
+
+def _step(program: Program) -> dict[str, Any]:
+    return {"ms": program.step_ms, "cpu": program.step_cpu, "device": program.device}
 
 
 def _code(rest: Remainder) -> dict[str, Any]:

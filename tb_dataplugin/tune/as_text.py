@@ -10,6 +10,7 @@ from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.remainder import undecided
+from tb_dataplugin.tune.script import Script
 from tb_dataplugin.tune.search import Outcome, Row, step_of
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import IN_ORDER, PIN, THREADS, Changes
@@ -43,7 +44,9 @@ def _lines(tuned: Tuned, style: Style) -> Iterator[str]:
         yield from _wrap(shown(note), "")
 
 
-def _step_text(program: Program) -> str:
+def _step_text(program: Program | Script) -> str:
+    if isinstance(program, Script):
+        return program.about
     copies = f" Batches are copied to {shown(program.device)}." if program.device else ""
     if not program.step_ms:
         return f"No training step was simulated: this is the loader's own throughput.{copies}"

@@ -14,10 +14,10 @@ BEFORE_SETTINGS: Final = 5
 
 
 def diff_of(source: str, line: int, changes: Changes, file: str) -> str:
-    """ "" where it is not certain which call to change: none, or several, at or below `line`'s function or class.
+    """ "" where it is not certain which call to change: none, or several, in `line`'s function or class, or at `line`.
 
     Args:
-        line: where the function that makes the loader begins, from 1.
+        line: where the function that makes the loader begins, from 1; or a line of the call itself.
         file: its name in the diff.
     """
     wanted = {name: value for name, value in changes if name != THREADS}
@@ -36,12 +36,20 @@ def _call_in(source: str, line: int) -> ast.Call | None:
         return None
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     holders = [node for node in ast.walk(tree) if isinstance(node, functions) and _first_line(node) == line]
-    calls = [node for holder in holders for node in ast.walk(holder) if _is_loader(node)]
+    calls: list[ast.AST] = [node for holder in holders for node in ast.walk(holder) if _is_loader(node)]
+    if not holders:
+        calls = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_loader(node) and _has(node, line)
+        ]
     call = calls[0] if len(calls) == 1 else None
     if not isinstance(call, ast.Call) or any(keyword.arg is None for keyword in call.keywords):
         return None  # **keywords may hold anything
     is_plain = len(call.args) <= BEFORE_SETTINGS and not any(isinstance(part, ast.Starred) for part in call.args)
     return call if is_plain else None
+
+
+def _has(node: ast.Call, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:

@@ -85,14 +85,14 @@ def changed(loop: Loop, change: Change) -> Loop:
         in_order=old.in_order if change.in_order is None else change.in_order,
     )
     build, receive = loop.build, loop.receive
-    way = loop.way_ns
+    way, send = loop.way_ns, loop.send_ns
     for name, factor in change.stages:
         if name == TRANSFER:
-            way, receive = way * factor, scaled(receive, factor, lambda part: not part)
+            way, send, receive = way * factor, send * factor, scaled(receive, factor, lambda part: not part)
         else:
             of = partial(is_of, name)
             build, receive = scaled(build, factor, of), scaled(receive, factor, of)
-    return replace(loop, settings=new, build=build, receive=receive, way_ns=way)
+    return replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send)
 
 
 def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:

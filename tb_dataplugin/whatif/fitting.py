@@ -85,15 +85,47 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     assert results.loader is not None
     waited = results.loader.waits.total_ns - float(receive.total_ns.mean()) * received
     cpus, thread = _worker_cpus(results), _training_cpus(results, waited)
-    return _loop(
+    way = np.maximum(0, ready - table.finished_ns)[rows].astype(np.float64)
+    send = min(_sending(results), float(way.mean() / built.total_ns.mean()))
+    after = float(np.maximum(0, workers.batches.wait_end_ns[taken] - table.consumed_ns[taken]).mean())
+    receive, around_ns = _without_around(receive, after)
+    loop = _loop(
         results,
-        build=Timed(built.parts, built.ns * (1 - cpus.delayed)),
-        way=np.maximum(0, ready - table.finished_ns)[rows].astype(np.float64),
+        build=Timed(built.parts, built.ns * (1 - cpus.delayed) * (1 - send)),
+        way=way,
         receive=Timed(receive.parts, receive.ns * (1 - thread.delayed)),
         building=cpus,
         training=thread,
         batches=received,
     )
+    send_ns = float(built.total_ns.mean()) * (1 - cpus.delayed) * send
+    return replace(loop, send_ns=send_ns, around_ns=around_ns * (1 - thread.delayed))
+
+
+def _without_around(receive: Timed, after_ns: float) -> tuple[Timed, float]:
+    """What is left, and the mean of what no stage has of `after_ns`: ``next()`` from the hand-over of its batch on,
+    which begins with drawing the next index. Between the draws of a sampler that is a stage, nothing is known of it.
+    """
+    kinds = [part[-1].kind if part else "" for part in receive.parts]
+    if "sampler" in kinds:
+        return receive, 0.0
+    means = receive.ns.mean(axis=0).tolist()
+    named = sum(mean for kind, mean in zip(kinds, means, strict=True) if kind == "wrapper")
+    rest = float(receive.ns[:, -1].mean())
+    around_ns = min(max(0.0, after_ns - named), rest)
+    ns = receive.ns.copy()
+    ns[:, -1] *= (rest - around_ns) / rest if rest else 1.0
+    return Timed(receive.parts, ns), around_ns
+
+
+def _sending(results: Results) -> float:
+    """Share of the build time in which the thread that sends the batch before had the interpreter's lock: as long as
+    other threads than the building one ran, and that one was blocked.
+    """
+    costs = results.worker_costs
+    if not costs or costs.cpu is None or costs.process_cpu is None or costs.blocked is None:
+        return 0.0
+    return min(0.9, max(0.0, min(costs.process_cpu - costs.cpu, costs.blocked)))
 
 
 def _without_workers(results: Results) -> Loop | Unavailable:

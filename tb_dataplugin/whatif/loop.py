@@ -68,6 +68,12 @@ class Loop:
     measured_step_ns: float
     measured_wait_ns: float
     """Per step, in the window's steady state."""
+    send_ns: float = 0.0
+    """By how much a DataLoader worker that sends its last batch all the while builds the next one later: both want the
+    interpreter's lock. `build` is without it.
+    """
+    around_ns: float = 0.0
+    """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
     own_power: float | None = None

@@ -2,7 +2,8 @@
 
 The training thread takes the batches in order. Batch `k` is built by worker ``k % workers``, one after the other, once
 its index is drawn, in the ``next()`` that hands out batch ``k - workers * prefetch``. Whoever works shares the CPUs
-there are: with more demand than CPUs, the part of the work that needs a CPU takes as much longer.
+there are: with more demand than CPUs, the part of the work that needs a CPU takes as much longer. A worker that still
+sends one batch builds the next one more slowly (`Loop.send_ns`).
 """
 
 from __future__ import annotations
@@ -38,11 +39,15 @@ class Simulated:
 
 @dataclass(slots=True)
 class _Worker:
-    """`left`: of the batch that it builds, in ns without contention; None while it has no index."""
+    """`left`: of the batch that it builds, in ns without contention; None while it has no index. It sends the one
+    before from `sent_from` to `sent_at`.
+    """
 
     waiting: deque[int] = field(default_factory=deque)
     batch: int = -1
     left: float = _NEVER
+    sent_from: float = 0.0
+    sent_at: float = 0.0
 
 
 class _Batches:
@@ -76,7 +81,7 @@ def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
     building = _slowed(loop.build_cpus, max(1.0, (loop.build_cpus + loop.other_cpus) / loop.cpus))
     step_cpus = loop.own_cpus * loop.own_threads
     training = _slowed(loop.own_cpus, max(1.0, (step_cpus + loop.other_cpus) / loop.cpus), loop.power)
-    wait = np.array(batches.build) * building + np.array(batches.receive) * training
+    wait = np.array(batches.build) * building + (np.array(batches.receive) + loop.around_ns) * training
     return Simulated((wait + np.array(batches.own) * training) * loop.batches_per_step, wait * loop.batches_per_step)
 
 
@@ -100,6 +105,7 @@ class _Run:
             batch = self._next(number)
             self._train(self.batches.receive[batch])
             self._draw()
+            self._train(self.loop.around_ns)
             handed.append(self.now)
             self._train(self.batches.own[number])
         return handed, asked
@@ -130,9 +136,23 @@ class _Run:
     def _begin(self, worker: _Worker) -> None:
         if worker.waiting:
             worker.batch = worker.waiting.popleft()
-            worker.left = self.batches.build[worker.batch]
+            worker.left = self.batches.build[worker.batch] + self.loop.send_ns * self._sending(worker)
         else:
             worker.batch, worker.left = -1, _NEVER
+
+    def _sending(self, worker: _Worker) -> float:
+        """The share of its last batch that it has not sent yet."""
+        left, whole = worker.sent_at - self.now, worker.sent_at - worker.sent_from
+        return left / whole if left > 0 else 0.0
+
+    def _finish(self, worker: _Worker) -> None:
+        """It sends its batch, undisturbed where there is no further one to build."""
+        way = self.batches.way[worker.batch]
+        if not worker.waiting:
+            way = max(0.0, way - self.loop.send_ns)
+        worker.sent_from, worker.sent_at = self.now, self.now + way
+        self.ready[worker.batch] = worker.sent_at
+        self._begin(worker)
 
     def _advance(self, work: float, until: float) -> float:
         """To the next event: the training thread has done `work`, it is `until`, or a worker has finished a batch.
@@ -151,8 +171,7 @@ class _Run:
         for worker in busy:
             worker.left -= passed / building
             if worker.left <= 1e-6 * building:
-                self.ready[worker.batch] = self.now + self.batches.way[worker.batch]
-                self._begin(worker)
+                self._finish(worker)
         left = work - passed / training if work < _NEVER else _NEVER
         return left if left > 1e-6 * training else 0.0
 

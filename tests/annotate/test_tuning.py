@@ -12,9 +12,10 @@ import pytest
 import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
 
+from annotate.loop_windows import LEAST, SETTLING, batch_bytes
 from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
 from annotate.tuning.serving import _facts, one_line
-from annotate.tuning.windows import LEAST, SETTLING, Epochs, Step, batch_bytes, recorded_window, timed_window
+from annotate.tuning.windows import Epochs, Step, recorded_window, timed_window
 from tb_dataplugin.tune.running import CannotRun, Facts, Limits
 from tb_dataplugin.tune.search import Search
 from tb_dataplugin.tune.server import Program

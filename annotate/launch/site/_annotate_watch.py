@@ -26,12 +26,18 @@ _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.
 
 _armed: list[tuple[type, str, Any, Any]] = []
 """Class, name, what was there, and what stands there."""
+_first: list[Callable[[type], None]] = []
+"""Called with DataLoader, before anything else is done to it."""
 _absent = object()
 
 
 def install() -> None:
-    """Begin to watch, where `tb-dataplugin run`, ANNOTATE or ANNOTATE_WATCH asks for it."""
-    if any(os.environ.get(name) for name in (FOLDER, "ANNOTATE", "ANNOTATE_WATCH")):
+    """Begin to watch, where `tb-dataplugin run` or `tune`, ANNOTATE or ANNOTATE_WATCH asks for it."""
+    if any(os.environ.get(name) for name in (FOLDER, "ANNOTATE", "ANNOTATE_WATCH", "ANNOTATE_TUNE")):
+        if os.environ.get("ANNOTATE_TUNE"):
+            import _annotate_settings  # type: ignore[import-not-found]
+
+            _first.append(_annotate_settings.put_in)
         leave_mark("python")
         loaded = sys.modules.get(_WATCHED)
         if loaded is not None and hasattr(loaded, "DataLoader"):
@@ -72,6 +78,8 @@ def _arm_module(module: ModuleType) -> None:
     leave_mark("torch")
     make_importable()
     cls = module.DataLoader
+    for change in _first:
+        change(cls)
     arm(cls)
     _put(cls, "__init_subclass__", classmethod(_arm_subclass_of(cls)))
 

@@ -151,3 +151,20 @@ def test_how_far_threads_wait_for_each_other_is_part_of_the_interval() -> None:
     known, unknown = (predict(replace(made, own_delayed=delayed), change).step_us for delayed in (0.0, 0.5))
     assert unknown.value == known.value
     assert unknown.low < known.low and unknown.high > known.high
+
+
+def test_a_worker_that_sends_a_batch_builds_the_next_one_later() -> None:
+    sending = loop(build_ms=20, own_ms=0, way_ns=np.full(1, 8e6), send_ns=5e6)
+    assert step_ms(sending) == pytest.approx(25, rel=1e-6)
+    without = changed(sending, Change(stages=(("transfer", 0.0),)))
+    assert step_ms(without) == pytest.approx(20, rel=1e-6)
+
+
+def test_with_no_next_index_a_batch_is_sent_undisturbed() -> None:
+    one_ahead = loop(build_ms=20, own_ms=0, way_ns=np.full(1, 8e6), send_ns=5e6, settings=Settings(1, 1, True))
+    assert step_ms(one_ahead) == pytest.approx(20 + 8 - 5, rel=1e-6)
+
+
+def test_code_around_the_loader_runs_while_the_next_batch_is_built() -> None:
+    assert step_ms(loop(build_ms=30, own_ms=0, around_ns=25e6, settings=Settings(1, 1, True))) == pytest.approx(30)
+    assert step_ms(loop(workers=0, build_ms=30, own_ms=0, around_ns=25e6)) == pytest.approx(55)
