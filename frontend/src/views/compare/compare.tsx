@@ -130,7 +130,8 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
         )}
       </section>
       <CompareNumbers comparison={comparison} />
-      <PartTable parts={ofKind(comparison, "part")} title={`What the time per ${unit} went to`} />
+      <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
+      <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
       <StageChangeTable comparison={comparison} />
       <FlameDifference comparison={comparison} />
       <PartTable parts={ofKind(comparison, "data_wait_by_stage")} title={`Data wait by stage, per ${unit}`} />
@@ -142,6 +143,18 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
 
 function ofKind({ parts }: Comparison, kind: string): Quantity[] {
   return parts.filter((part) => part.kind === kind);
+}
+
+const THREAD: ReadonlySet<string> = new Set(["data_wait", "rest"]);
+
+/** Data wait and the rest: together the whole time. */
+function ofThread(comparison: Comparison): Quantity[] {
+  return ofKind(comparison, "part").filter(({ name }) => THREAD.has(name));
+}
+
+/** Busy, and idle by cause: the whole time once more, by what the device did. */
+function ofDevice(comparison: Comparison): Quantity[] {
+  return ofKind(comparison, "part").filter(({ name }) => !THREAD.has(name));
 }
 
 function Sources({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {

@@ -96,7 +96,7 @@ function Divisions({ capture }: { capture: Capture }) {
           testId="wait-by-stage"
         />
       )}
-      <Rates throughput={capture.throughput} />
+      <Rates capture={capture} />
     </div>
   );
 }
