@@ -83,7 +83,7 @@ function LiveTrace({ capture, entry, offline }: Props) {
           </span>
         )}
       </div>
-      {offline && <PerfettoFrame key={entry.id} entry={entry} shown={shown} state={frame} />}
+      {offline && <PerfettoFrame key={entry.id} entry={entry} shown={shown} whole={wholeOf(capture)} state={frame} />}
     </>
   );
 }
@@ -111,6 +111,11 @@ function leavePlace(): void {
 /** On the clock of the trace file. */
 function inFile({ origin_us: origin }: Capture, place: TimeRange | undefined): PerfettoRange | null {
   return place === undefined ? null : { startUs: origin + place.startUs, endUs: origin + place.endUs };
+}
+
+function wholeOf(capture: Capture): PerfettoRange | null {
+  const { window_start_us: startUs, window_us: us } = capture;
+  return us === undefined ? null : inFile(capture, { startUs, endUs: startUs + us });
 }
 
 function fileName(entry: CaptureEntry): string {
@@ -149,10 +154,11 @@ async function openOutside(
 type FrameProps = {
   readonly entry: CaptureEntry;
   readonly shown: PerfettoRange | null;
+  readonly whole: PerfettoRange | null;
   readonly state: Signal<string | null>;
 };
 
-function PerfettoFrame({ entry, shown, state }: FrameProps) {
+function PerfettoFrame({ entry, shown, whole, state }: FrameProps) {
   const frameRef = useRef<HTMLIFrameElement>(null);
   useMemo(() => themePerfetto(() => localStorage, theme.peek()), []);
   useEffect(() => {
@@ -185,8 +191,9 @@ function PerfettoFrame({ entry, shown, state }: FrameProps) {
   const first = useRef(shown);
   useEffect(() => {
     const target = frameRef.current?.contentWindow ?? null;
-    if (target === null || shown === null || shown === first.current) return undefined;
-    return showRange(windowChannel(target, window.location.origin), shown);
+    const next = shown ?? whole;
+    if (target === null || next === null || shown === first.current) return undefined;
+    return showRange(windowChannel(target, window.location.origin), next);
   }, [shown]);
   return (
     <iframe
