@@ -36,6 +36,12 @@ export function ChangeCell({ quantity, title }: { quantity: Quantity; title?: st
 /** The interval alone; which times it is of, where that needs saying, one Tab or hover away. */
 export function IntervalCell({ quantity }: { quantity: Quantity }) {
   const [interval = "", ofWhat = ""] = quantity.interval_text.split("; ");
+  if (quantity.outcome === "too_short")
+    return (
+      <td class="num" data-testid="interval">
+        <Unknown reason={quantity.interval_text} />
+      </td>
+    );
   return (
     <td class="num muted interval-words" data-testid="interval">
       {ofWhat === "" ? interval : <Explained text={ofWhat}>{interval}</Explained>}

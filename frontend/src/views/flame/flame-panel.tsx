@@ -1,6 +1,14 @@
 import { useMemo } from "preact/hooks";
 import { callersOf, type Flame, type Frame, frameKey, frameOfKey, searchFlame } from "../../model/flame";
-import { chosenMeasure, type FlamePart, flameOf, type Measure, PIPELINE, samplesOf, spanUsOf } from "../../model/flame-parts";
+import {
+  chosenMeasure,
+  type FlamePart,
+  flameOf,
+  type Measure,
+  PIPELINE,
+  samplesOf,
+  spanUsOf,
+} from "../../model/flame-parts";
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { flameMeasure, flameSearch, flameZoom } from "../../state/atoms";
