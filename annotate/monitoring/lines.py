@@ -22,10 +22,10 @@ from annotate.workers.batches import Batch, Iteration
 from annotate.workers.transport import Facts, Payload
 
 HEADER: Final = (
-    f"{'times in ms':12} {'wor-':>4} {'':7} {'':3} {'':6} {'first':>8} {'':5} {'de-':>5} {'tran-':>5} {'col-':>5} {'':5} "
-    f"{'tran-':>5} | {'data':>5} {'':5} {'of':>4}",
-    f"{'DataLoader':12} {'ker':>4} {'pid':>7} {'ep.':>3} {'batch':>6} {'index':>8} {'read':>5} {'code':>5} {'sform':>5} "
-    f"{'late':>5} {'other':>5} {'sfer':>5} | {'wait':>5} {'step':>5} {'step':>4}",
+    f"{'times in ms':12} {'wor-':>4} {'':7} {'':3} {'':6} {'first':>8} {'':5} {'de-':>5} {'tran-':>5} {'col-':>5} "
+    f"{'':5} {'tran-':>5} | {'data':>5} {'':5} {'of':>4}",
+    f"{'DataLoader':12} {'ker':>4} {'pid':>7} {'ep.':>3} {'batch':>6} {'index':>8} {'read':>5} {'code':>5} "
+    f"{'sform':>5} {'late':>5} {'other':>5} {'sfer':>5} | {'wait':>5} {'step':>5} {'step':>4}",
 )
 """Two lines above the others, of 100 columns as they."""
 

@@ -24,8 +24,8 @@ from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.run_text import runs_text
-from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.export.terminal import PLAIN, style_for
+from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
 from tb_dataplugin.reader.discovery import find_traces
 from tb_dataplugin.shown import shown

@@ -59,7 +59,11 @@ function Chooser() {
     <div class="actions compare-sides">
       <Choice label="Before" chosen={before.value} testId="side-before" onChoose={(key) => (sideBefore.value = key)} />
       <Choice label="After" chosen={after.value} testId="side-after" onChoose={(key) => (sideAfter.value = key)} />
-      <button type="button" data-testid="swap-sides" onClick={swap}>
+      <button
+        type="button"
+        data-testid="swap-sides"
+        disabled={before.value === null || after.value === null}
+        onClick={swap}>
         Swap
       </button>
     </div>

@@ -8,6 +8,10 @@ import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { fillStyle } from "../../ui/swatch";
 
+/** Why a row may be "not significant" beside an interval without 0 in it. */
+export const JUDGED =
+  "Judged with all rows of the table together: of many rows some leave their own interval by chance. The interval is of the row alone.";
+
 const DIRECTIONS = new Set(["faster", "slower", "more", "less"]);
 
 export function isSignificant({ outcome }: Quantity): boolean {

@@ -3,7 +3,7 @@ import { chooseTimeUnit, type TimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Swatch } from "../../ui/swatch";
-import { ChangeCell, IntervalCell, IntervalPicture, isSignificant, OutcomeCell, reachOf } from "./intervals";
+import { ChangeCell, IntervalCell, IntervalPicture, isSignificant, JUDGED, OutcomeCell, reachOf } from "./intervals";
 
 const TYPICAL =
   "Self time per call in a typical batch: batches in which another program had the CPU do not count. 95% interval.";
@@ -29,7 +29,7 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
               <th scope="col" class="interval-head">
                 <span class="offscreen">Change and its interval as a picture</span>
               </th>
-              <Th column="outcome" label="Outcome" numeric={false} />
+              <Th column="outcome" label="Outcome" numeric={false} title={JUDGED} />
             </tr>
           </thead>
           <tbody>

@@ -3,7 +3,7 @@ import { chooseTimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Scroll } from "../../ui/scroll";
-import { ChangeCell, IntervalCell, isSignificant, OutcomeCell } from "./intervals";
+import { ChangeCell, IntervalCell, isSignificant, JUDGED, OutcomeCell } from "./intervals";
 
 /** Parts of the time, or of the data wait, in the report's order. */
 export function PartTable({ parts, title }: { parts: readonly Quantity[]; title: string }) {
@@ -21,7 +21,7 @@ export function PartTable({ parts, title }: { parts: readonly Quantity[]; title:
               <Th column="after" label="After" unit={unit} />
               <Th column="change" label="Change" />
               <Th column="interval" label="95% interval" />
-              <Th column="outcome" label="Outcome" numeric={false} />
+              <Th column="outcome" label="Outcome" numeric={false} title={JUDGED} />
             </tr>
           </thead>
           <tbody>
