@@ -5,31 +5,29 @@ import { source } from "../../data/source";
 import type { WhatIf } from "../../data/what-if";
 import { exactUs, formatDuration, formatPercent, significant, UNKNOWN } from "../../model/format";
 import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../model/what-if";
-import { captureId, whatIfChange } from "../../state/atoms";
+import { captureId, entry, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 
-type State =
-  | { readonly kind: "none" }
-  | { readonly kind: "loading" }
-  | { readonly kind: "ready"; readonly value: WhatIf }
-  | { readonly kind: "failed"; readonly message: string };
-
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
 export function WhatIfPanel({ capture }: { capture: Capture }) {
-  const state = useSignal<State>({ kind: "none" });
   const isLive = source().live;
   const change = isLive ? whatIfChange.value : "";
   const id = captureId.value;
+  const version = entry.value === null ? "" : versionOf(entry.value);
+  const key = id === null || change === null ? null : `${id} ${version}\n${change}`;
   useEffect(() => {
-    state.value = { kind: change === null ? "none" : "loading" };
-    if (change === null || id === null) return;
+    if (change === null || id === null || key === null || isKnown(key)) return;
+    whatIf.value = { key, state: { kind: "loading" } };
     const control = new AbortController();
-    void ask(id, change, control.signal).then((found) => {
-      if (!control.signal.aborted) state.value = found;
+    void ask(id, change, control.signal).then((state) => {
+      if (whatIf.peek()?.key === key) whatIf.value = state.kind === "none" ? null : { key, state };
     });
-    return () => control.abort();
-  }, [id, change]);
+    return () => {
+      if (whatIf.peek()?.state.kind === "loading") control.abort();
+    };
+  }, [key]);
+  const state: WhatIfState = whatIf.value !== null && whatIf.value.key === key ? whatIf.value.state : { kind: "none" };
   if (capture.mode !== "train" || capture.loader === undefined) return null;
   return (
     <section data-testid="what-if">
@@ -40,10 +38,15 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
         for the transfer (docs/whatif.md).
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
-      {(isLive || state.value.kind === "ready") && <Answer state={state.value} />}
+      {(isLive || state.kind === "ready") && <Answer state={state} />}
       {!isLive && <Command file={capture.file} />}
     </section>
   );
+}
+
+function isKnown(key: string): boolean {
+  const known = whatIf.peek();
+  return known !== null && known.key === key && known.state.kind !== "failed";
 }
 
 /** Where nothing can be asked for. */
@@ -56,7 +59,7 @@ function Command({ file }: { file: string }) {
   );
 }
 
-async function ask(id: string, change: string, signal: AbortSignal): Promise<State> {
+async function ask(id: string, change: string, signal: AbortSignal): Promise<WhatIfState> {
   try {
     const answer = await source().whatIf(id, change, signal);
     if (answer.kind === "ready") return { kind: "ready", value: answer.value };
@@ -178,7 +181,7 @@ function NumberField({ label, now, text, set }: FieldProps) {
   );
 }
 
-function Answer({ state }: { state: State }) {
+function Answer({ state }: { state: WhatIfState }) {
   if (state.kind === "none") return null;
   if (state.kind === "loading") {
     return (
