@@ -39,7 +39,7 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
       {(isLive || state.kind === "ready") && <Answer state={state} />}
-      {!isLive && <Command file={capture.file} />}
+      {!isLive && <Command file={capture.file || capture.name} />}
     </section>
   );
 }
