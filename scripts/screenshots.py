@@ -78,6 +78,7 @@ class Tab:
             self.frame.locator('[data-testid="compare-sentence"]').wait_for(timeout=30_000)
         if view == "trace":
             self.wait_for_perfetto()
+        self.frame.locator('[data-testid="loading-state"]').wait_for(state="detached", timeout=120_000)
         self.page.wait_for_timeout(SETTLE_MS)
 
     def wait_for_perfetto(self) -> None:
