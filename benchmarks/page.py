@@ -1,6 +1,6 @@
 """How fast the page is, in Debian's Chromium and a real TensorBoard: paint, pan and zoom, memory, many captures.
 
-    python benchmarks/page.py [--events 1000000] [--captures 200] [--switches 200]
+    python benchmarks/page.py [--events 1000000] [--captures 200] [--switches 200] [--piece frames|memory|captures]
 
 Times are of this machine; the targets stand beside them. Needs a quiet machine and Chromium. Other plugins of this
 environment share TensorBoard: torch_tb_profiler starts a process for every capture of its own.
@@ -34,6 +34,9 @@ OTHER: Final = "annotate_workers2.pt.trace.json.gz"
 BIG: Final = "big/grown"
 MANY: Final = "many"
 FRAMES: Final = 120
+PIECES: Final = ("frames", "memory", "captures")
+SMALLER: Final = 100_000
+"""Events of the large capture where only switching to it is measured."""
 
 TIMED_FRAMES: Final = """
 window.frameTimes = [];
@@ -53,26 +56,36 @@ def main() -> int:
         sys.exit("Chromium is not installed: apt-get install chromium")
     from playwright.sync_api import sync_playwright
 
+    wanted = PIECES if options.piece is None else (options.piece,)
     print(f"load average {os.getloadavg()[0]:.1f} before, {os.cpu_count()} CPUs\n")
-    print("| what | measured | target |")
-    print("|-|-|-|")
-    _row("page, gzipped", f"{_page_bytes() / 1e3:.0f} kB", "250 kB")
+    if PIECES[0] in wanted:
+        print("| what | measured | target |")
+        print("|-|-|-|")
+        _row("page, gzipped", f"{_page_bytes() / 1e3:.0f} kB", "250 kB")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         logdir = Path(folder)
-        events = _grown(logdir, options.events)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        with _served(logdir) as host:
-            _one_capture(browser, host, events)
-            _switches(browser, host, options.switches)
-        for number in range(options.captures):
-            place = logdir / MANY / f"run_{number:03}"
-            place.mkdir(parents=True)
-            shutil.copy(GOLDEN / OTHER, place)
-        with _served(logdir) as host:
-            _many_captures(browser, host)
+        if {"frames", "memory"} & set(wanted):
+            events = _grown(logdir, options.events if "frames" in wanted else SMALLER)
+            with _served(logdir) as host:
+                if "frames" in wanted:
+                    _one_capture(browser, host, events)
+                if "memory" in wanted:
+                    _switches(browser, host, options.switches)
+        if "captures" in wanted:
+            with _served(_full(logdir, options.captures)) as host:
+                _many_captures(browser, host)
         browser.close()
     print(f"\nload average {os.getloadavg()[0]:.1f} after")
     return 0
+
+
+def _full(logdir: Path, captures: int) -> Path:
+    for number in range(captures):
+        place = logdir / MANY / f"run_{number:03}"
+        place.mkdir(parents=True)
+        shutil.copy(GOLDEN / OTHER, place)
+    return logdir / MANY
 
 
 def _row(what: str, measured: str, target: str) -> None:
@@ -205,6 +218,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--events", type=int, default=1_000_000, help="of the large capture")
     parser.add_argument("--captures", type=int, default=200, help="of the full log directory")
     parser.add_argument("--switches", type=int, default=200, help="between two captures")
+    help_piece = "only this part of the table, in less than three minutes: for a machine that others wait for"
+    parser.add_argument("--piece", choices=PIECES, help=help_piece)
     return parser
 
 

@@ -115,11 +115,11 @@ def make_loader(folder: Path, batch_size: int, workers: int) -> DataLoader:
     return annotate.loader(loader)
 
 
-def train(loader: DataLoader, logdir: Path, steps: int) -> str:
+def train(loader: DataLoader, logdir: Path, steps: int, headspace: int = 0) -> str:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = make_model().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    with annotate.profile(logdir, wait=1, warmup=1, active=steps) as prof:
+    with annotate.profile(logdir, wait=1, warmup=1, active=steps, headspace=headspace) as prof:
         for images, labels in prof.steps(loader):
             with annotate.stage("h2d"):
                 images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
@@ -127,7 +127,7 @@ def train(loader: DataLoader, logdir: Path, steps: int) -> str:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            if prof.step_num == steps + 2:
+            if prof.step_num == steps + 2 and not headspace:
                 break
     return prof.trace_files[0]
 
@@ -155,6 +155,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10, help="training steps to record")
     parser.add_argument("--batches", type=int, default=8, help="batches to replay")
     parser.add_argument("--workers", type=int, default=WORKERS, help=f"DataLoader workers (default: {WORKERS})")
+    help_headspace = "steps on copies of batches: what the loop could do without its loader (default: 0, none)"
+    parser.add_argument("--headspace", type=int, default=0, help=help_headspace)
     help_gpu = "also copy two real traces of a GPU to LOGDIR/gpu (default)"
     parser.add_argument("--gpu-captures", action=argparse.BooleanOptionalAction, default=True, help=help_gpu)
     options = parser.parse_args()
@@ -164,7 +166,7 @@ def main() -> None:
     make_photos(data, options.photos)
     loader = make_loader(data, options.batch_size, options.workers)
     print(f"Training: {options.steps} steps are recorded ...")
-    train(loader, options.logdir / "demo-train", options.steps)
+    train(loader, options.logdir / "demo-train", options.steps, options.headspace)
     print(f"Replay: {options.batches} batches of the same loader, without workers or training ...")
     annotate.replay(loader, options.logdir / "demo-replay", options.batches, progress=False)
     if options.gpu_captures:

@@ -1,11 +1,12 @@
 """Screenshots of the tab in real TensorBoard; needs Chromium.
 
     python scripts/screenshots.py URL CAPTURE FOLDER [--before SIDE --after SIDE]
-    python scripts/screenshots.py --readme COMPARED
+    python scripts/screenshots.py --readme COMPARED --demo DEMO
 
 The first photographs every view of a capture, narrow and wide, light and dark, to judge the page by eye. A side of
 Compare is `run:<run>` or `capture:<id>`; without them the page's own suggestion is shown. The second makes the pictures
-of the README (`docs/images`) from the real traces in `tests/golden`, and Compare from COMPARED: a folder in which
+of the README (`docs/images`) from the real traces in `tests/golden`, those of lines, predictions and headspace from
+DEMO, the log directory of `examples/demo.py --photos 600 --headspace 20`, and Compare from COMPARED: a folder in which
 `benchmarks/compare_power.py --keep` has left captures.
 """
 
@@ -38,9 +39,12 @@ DEVICE = "gpu/v100_resnet50_workers0"
 WORKERS = "demo-train/annotate_workers2"
 README = (
     ("overview", DEVICE), ("findings", DEVICE), ("gaps", DEVICE), ("trace", DEVICE),
-    ("stages", WORKERS), ("workers", WORKERS),
+    ("stages", WORKERS),
 )  # fmt: skip
-"""View and capture of each picture but that of Compare."""
+"""View and capture of each picture but that of Compare and of the demo."""
+
+DEMO = ("flame", "workers", "what-if", "headspace")
+"""Pictures of the demo's training run."""
 
 FOLDERS = {
     "v100_resnet50_workers0": "gpu",
@@ -74,6 +78,7 @@ class Tab:
             self.frame.locator('[data-testid="compare-sentence"]').wait_for(timeout=30_000)
         if view == "trace":
             self.wait_for_perfetto()
+        self.frame.locator('[data-testid="loading-state"]').wait_for(state="detached", timeout=120_000)
         self.page.wait_for_timeout(SETTLE_MS)
 
     def wait_for_perfetto(self) -> None:
@@ -92,6 +97,16 @@ class Tab:
 
     def photograph(self, path: Path) -> None:
         self.page.screenshot(path=path)
+
+    def photograph_part(self, name: str, path: Path) -> None:
+        """Of the overview: the numbers, with what the loop does without its loader, or the predictions."""
+        self.page.set_viewport_size({"width": max(WIDTHS), "height": 3200})
+        part = self.frame.locator(".numbers").first
+        if name == "what-if":
+            self.frame.locator('[data-testid="what-if-form"] button[type="submit"]').click()
+            self.frame.locator('[data-testid="what-if-table"]').wait_for(timeout=60_000)
+            part = self.frame.locator('[data-testid="what-if"]')
+        part.screenshot(path=path)
 
 
 @contextmanager
@@ -117,10 +132,27 @@ def every_view(url: str, capture: str, folder: Path, before: str | None, after: 
             tab.page.close()
 
 
-def readme(compared: Path, views: tuple[str, ...]) -> None:
+def readme(compared: Path | None, demo: Path | None, views: tuple[str, ...]) -> None:
     device_and_workers([row for row in README if row[0] in views])
-    if "compare" in views:
+    if demo is not None:
+        of_the_demo(demo, tuple(name for name in DEMO if name in views))
+    if compared is not None and "compare" in views:
         two_versions(compared)
+
+
+def of_the_demo(demo: Path, pictures: tuple[str, ...]) -> None:
+    with served(demo) as url, chromium() as browser:
+        for name in pictures:
+            tab = Tab(browser, url, max(WIDTHS))
+            tab.frame.locator('[data-testid="capture-option"][data-id^="demo-train/"]').first.click()
+            file = ROOT / "docs" / "images" / f"{name}.png"
+            if name in VIEWS:
+                tab.show(name)
+                tab.photograph(file)
+            else:
+                tab.show("overview")
+                tab.photograph_part(name, file)
+            tab.page.close()
 
 
 def device_and_workers(pictures: list[tuple[str, str]]) -> None:
@@ -187,7 +219,8 @@ def is_ready(url: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readme", metavar="COMPARED", type=Path)
-    parser.add_argument("--only", metavar="VIEW", choices=VIEWS, help="of the README's pictures")
+    parser.add_argument("--demo", metavar="DEMO", type=Path)
+    parser.add_argument("--only", metavar="PICTURE", choices=(*VIEWS, *DEMO), help="of the README's pictures")
     parser.add_argument("url", nargs="?")
     parser.add_argument("capture", nargs="?")
     parser.add_argument("folder", nargs="?", type=Path)
@@ -195,7 +228,7 @@ def main() -> None:
     parser.add_argument("--after", metavar="SIDE")
     given = parser.parse_args()
     if given.readme is not None:
-        readme(given.readme, (given.only,) if given.only else VIEWS)
+        readme(given.readme, given.demo, (given.only,) if given.only else (*VIEWS, *DEMO))
     elif given.folder is None:
         parser.error("give URL, CAPTURE and FOLDER, or --readme COMPARED")
     else:

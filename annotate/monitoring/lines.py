@@ -22,9 +22,12 @@ from annotate.workers.batches import Batch, Iteration
 from annotate.workers.transport import Facts, Payload
 
 HEADER: Final = (
-    f"{'DataLoader':16} {'worker':>6} {'pid':>8} {'epoch':>5} {'batch':>7} {'first':>9} {'read':>9} {'decode':>9} "
-    f"{'transform':>9} {'collate':>9} {'other':>9} {'transfer':>9} | {'data wait':>9} / {'step':<8} seconds"
+    f"{'times in ms':12} {'wor-':>4} {'':7} {'':3} {'':6} {'first':>8} {'':5} {'de-':>5} {'tran-':>5} {'col-':>5} "
+    f"{'':5} {'tran-':>5} | {'data':>5} {'':5} {'of':>4}",
+    f"{'DataLoader':12} {'ker':>4} {'pid':>7} {'ep.':>3} {'batch':>6} {'index':>8} {'read':>5} {'code':>5} "
+    f"{'sform':>5} {'late':>5} {'other':>5} {'sfer':>5} | {'wait':>5} {'step':>5} {'step':>4}",
 )
+"""Two lines above the others, of 100 columns as they."""
 
 _GOLDEN: Final = 0.6180339887498949
 one_at_a_time: Final = threading.Lock()
@@ -83,7 +86,8 @@ class Lines:
         if self.measured is not None or since >= 2 * self.every or not watch.is_followed:
             if not self._has_header:
                 self._has_header = True
-                print_line(self.file, HEADER)
+                for line in HEADER:
+                    print_line(self.file, line)
             print_line(self.file, self.format(watch.number))
             self._begin_line()
 
@@ -99,21 +103,23 @@ class Lines:
         self._waits = self._steps = self._timed = 0
 
     def format(self, epoch: int) -> str:
-        """A line under `HEADER`, of at most 160 columns."""
+        """A line under `HEADER`."""
         measured = self.measured
         if measured is None:
-            worker, pid, number, first, times = "-", "-", "-", "-", [f"{'-':>9}"] * 6
+            worker, pid, number, first, times = "-", "-", "-", "-", ["-"] * 6
         else:
             worker = "main" if measured.worker is None else str(measured.worker)
             pid, epoch, number, first = str(measured.pid), measured.epoch, str(measured.batch), _index(measured.first)
-            times = [f"{time / 1e9:9.5f}" for time in measured.sums]
-            times.append(f"{'-':>9}" if measured.worker is None else f"{measured.transfer / 1e9:9.5f}")
-        end = f"{'-':>9} / {'-'}"
+            times = [_ms(time) for time in measured.sums]
+            times.append("-" if measured.worker is None else _ms(measured.transfer))
+        ends = ("-", "-", "-")
         if self._timed and self._steps:
-            wait, step = self._waits / self._timed / 1e9, self._steps / self._timed / 1e9
-            end = f"{wait:9.5f} / {step:<8.5f} {wait / step:4.0%}"
-        name = f"{self.number} {self.dataset_name}"[:16]
-        return f"{name:16} {worker:>6} {pid:>8} {epoch:>5} {number:>7} {first:>9} {' '.join(times)} | {end}"
+            wait, step = self._waits / self._timed, self._steps / self._timed
+            ends = (_ms(wait), _ms(step), f"{wait / step:.0%}")
+        name = f"{self.number} {self.dataset_name}"[:12]
+        parts = " ".join(f"{time:>5}" for time in times)
+        end = f"{ends[0]:>5} {ends[1]:>5} {ends[2]:>4}"
+        return f"{name:12} {worker:>4} {pid:>7} {epoch:>3} {number:>6} {first:>8} {parts} | {end}"
 
     def note(self, text: str) -> None:
         """Say something about the loader, once."""
@@ -255,12 +261,19 @@ def _first_of(indices: Any) -> object:
         return indices
 
 
+def _ms(time_ns: float) -> str:
+    """Milliseconds in five columns, as many decimals as fit; whole seconds from 100 of them on."""
+    ms = time_ns / 1e6
+    fitting = (text for decimals in (3, 2, 1, 0) if len(text := f"{ms:.{decimals}f}") <= 5)
+    return next(fitting, f"{ms / 1000:.0f}s")
+
+
 def _index(first: object) -> str:
-    """A dataset index in at most nine columns; ``-`` for what is none."""
+    """A dataset index in at most eight columns; ``-`` for what is none."""
     if isinstance(first, str):
-        return first[:9]
+        return first[:8]
     try:
-        return str(int(first))[:9]  # type: ignore[call-overload]
+        return str(int(first))[:8]  # type: ignore[call-overload]
     except Exception:  # None; whatever a sampler may give
         return "-"
 

@@ -49,11 +49,11 @@ _WHY: Final[dict[Missed, str]] = {
 def monitor(loader: L, every: int = EVERY, file: IO[str] | None = None) -> L:
     """Print a line about one of each `every` batches of a DataLoader, from its next ``iter()`` on.
 
-    A line says which worker made the batch, the batch's number in its epoch and first dataset index, and the seconds
-    (self times, summed over the batch) that the worker spent in reading, decoding, transforms, collating and other
-    code; `transfer` is from the worker's finish to the batch's arrival, less its time in queue. `data wait` is the time
-    inside ``next()``, `step` all the time from batch to batch, both the mean over the batches since the last line. An
-    epoch's first wait includes the start of its workers.
+    A line says which worker made the batch, the batch's number in its epoch and first dataset index, and the
+    milliseconds (self times, summed over the batch) that the worker spent in reading, decoding, transforms, collating
+    and other code; `transfer` is from the worker's finish to the batch's arrival, less its time in queue. `data wait`
+    is the time inside ``next()``, `step` all the time from batch to batch, both the mean over the batches since the
+    last line. An epoch's first wait includes the start of its workers.
 
     Lines pause while `profile` or `replay` records. `epoch` counts the epochs that were watched. The environment
     variable ``ANNOTATE_MONITOR=1`` (or ``=N`` for every N batches) does the same to all that `annotate.loader` gets.

@@ -49,6 +49,7 @@ function reset(): void {
   atoms.flameSearch.value = "";
   atoms.flameZoom.value = null;
   atoms.whatIfChange.value = null;
+  atoms.whatIf.value = null;
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
 }

@@ -14,11 +14,12 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
+from tb_dataplugin.analyses.throughput import LEAST_BATCHES
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
-from tb_dataplugin.units import percent
+from tb_dataplugin.units import percent, plural
 
 CONTENDED = 0.05
 """Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
@@ -62,9 +63,18 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     yield from _trace_notes(trace, results.tree, left_out=TAKEN_ELSEWHERE if is_said else None)
 
 
+def few_batches_sentence(batches: int) -> str:
+    return (
+        "What reading, preparation and the training step could sustain alone is unknown: the window has "
+        f"{plural(batches, 'batch')}, and it takes {LEAST_BATCHES}. Choose more steps, or capture more"
+    )
+
+
 def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     """That rates were measured while CPUs were missing."""
     rates, costs, taken = results.throughput, results.worker_costs, find_taken_cpus(results)
+    if rates is not None and rates.batches is not None:
+        yield Diagnostic("throughput", "few_batches", 1, few_batches_sentence(rates.batches))
     delayed = (costs.run_delay or 0.0) if costs and rates and rates.load else 0.0
     step_delayed = taken.delayed if taken and rates and rates.device else 0.0
     who = [

@@ -8,7 +8,7 @@ less than either: 1/L = 1/F + 1/P, and the run is input-bound when G > L, which 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,20 @@ from tb_dataplugin.model.trace import LoaderInfo, Trace
 
 SlowestPart = Literal["read", "prepare", "device"]
 
+LEAST_BATCHES: Final = 3
+"""Received in the window: with fewer, what each part could sustain alone is the luck of one batch, which a worker may
+have built before the window began."""
+
 BATCHED_FETCH = ".__getitems__"
 """Ends the label of a `sample` span that covers a whole batch fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Rates in samples per second; None: not known. `load` is reading and preparation by turns."""
+    """Rates in samples per second; None: not known. `load` is reading and preparation by turns.
+
+    `batches`: received in the window, where they are fewer than `LEAST_BATCHES` and no part has a rate for that.
+    """
 
     samples: int
     reached: float
@@ -40,6 +47,7 @@ class Throughput:
     prepare: float | None
     load: float | None
     device: float | None
+    batches: int | None = None
 
     @property
     def slowest_part(self) -> SlowestPart | None:
@@ -65,6 +73,9 @@ def find_throughput(
     if not samples or not window.duration_ns or loader is None:
         message = "The number of samples is not in the trace, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
+    reached = _rate(samples, window.duration_ns) or 0.0
+    if len(loader.duration_ns) < LEAST_BATCHES:
+        return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
     making = _making_in_workers(trace, tree, window, workers)
     made, alive = (samples, 1.0) if making is None else (making.samples, making.alive)
     spent = _spent_waiting(attribution) if making is None else (making.read_ns, making.prepare_ns)
@@ -73,7 +84,7 @@ def find_throughput(
     replaying = trace.info.mode == "replay"
     return Throughput(
         samples=samples,
-        reached=_rate(samples, window.duration_ns) or 0.0,
+        reached=reached,
         read=_rate(made * alive, spent[0]) if spent else None,
         prepare=_rate(made * alive, spent[1]) if spent else None,
         load=_rate(made * alive, sum(spent)) if spent else None,

@@ -19,19 +19,24 @@ from tb_dataplugin.cli.inputs import (
     write_text,
 )
 from tb_dataplugin.cli.terminal import complain
-from tb_dataplugin.errors import NothingToReport
+from tb_dataplugin.errors import DataPipelineError, NothingToReport
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
-from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
+from tb_dataplugin.export.whatif_text import as_json as loop_as_json
+from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
 from tb_dataplugin.reader.discovery import find_traces
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
+from tb_dataplugin.whatif import predict_all, telling_changes
 
 PAGE: Final = "tb-dataplugin-report"
+
+PREDICTED: Final = 8
+"""Captures of a page that carry predictions: for each the trace is read once more."""
 
 
 class ReportCommand:
@@ -78,6 +83,17 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[Run], int]:
     return runs, max((error.exit_status for error in errors), default=0)
 
 
+def _predicted(kept: KeptCapture) -> str | None:
+    """What other settings would bring, as JSON; None for a capture that nothing can be predicted from."""
+    if kept.capture.mode != "train" or not kept.capture.HasField("loader"):
+        return None
+    try:
+        loop, _ = read_loop(kept.path, kept.capture.name, kept.roots)
+        return loop_as_json(loop, predict_all(loop, telling_changes(loop)))
+    except DataPipelineError:
+        return None
+
+
 def _free_file() -> Path:
     """Where a page goes that would flood the terminal: into the working folder, in place of no other file."""
     names = (f"{PAGE}{number}.html" for number in ("", *(f"-{count}" for count in range(2, 1000))))
@@ -88,7 +104,7 @@ def _write(kept: list[KeptCapture], runs: list[Run], arguments: argparse.Namespa
     report, output = as_report([capture.capture for capture in kept]), arguments.output
     if arguments.format == "html":
         title = shown(", ".join(map(str, arguments.paths)))
-        page = as_html(report, [timeline_of(capture) for capture in kept], title)
+        page = as_html(report, [timeline_of(one) for one in kept], title, [_predicted(one) for one in kept[:PREDICTED]])
         output = _free_file() if output is None and sys.stdout.isatty() else output
         write_text(page, output)
         size = len(page.encode())

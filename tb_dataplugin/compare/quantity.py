@@ -58,7 +58,7 @@ class Quantity:
     """Times in us, per unit or (of a stage) per call; None: not known, or not there. Changes are relative to before.
 
     `interval_text` says why there is no interval, where there is none. `detectable`: the smallest increase that would
-    have been significant.
+    have been significant; None where the sides are identical or too short.
     """
 
     kind: Kind

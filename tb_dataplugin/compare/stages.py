@@ -122,7 +122,7 @@ def _quantity(
         interval=judged.interval,
         interval_text=judged.text + (says_times(before, after, typical) if before and after and typical else ""),
         outcome=judged.outcome,
-        detectable=None if judged.outcome == "identical" else said_limit(reach),
+        detectable=None if judged.outcome in ("identical", "too_short") else said_limit(reach),
         calls=StageCalls(
             before=before.calls if before else None,
             after=after.calls if after else None,

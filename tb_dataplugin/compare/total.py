@@ -34,5 +34,5 @@ def compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared
         interval=judged.interval,
         interval_text=judged.text,
         outcome=judged.outcome,
-        detectable=None if same else said_limit(found.reach(ALARM)),
+        detectable=None if judged.outcome in ("identical", "too_short") else said_limit(found.reach(ALARM)),
     )

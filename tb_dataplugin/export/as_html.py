@@ -35,14 +35,19 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 """The page may run what it carries, and ask nobody."""
 
 
-def as_html(report: pb.Report, timelines: Sequence[TimelineSource | None], title: str) -> str:
-    """`timelines`: one for each capture of the report, None where there is none to draw."""
+def as_html(
+    report: pb.Report, timelines: Sequence[TimelineSource | None], title: str, what_ifs: Sequence[str | None] = ()
+) -> str:
+    """`timelines`: one for each capture of the report, None where there is none to draw; `what_ifs`: of each its
+    predictions as JSON, None or nothing where none were made.
+    """
     script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
     report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
     room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(report_json.encode())
     slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
     rows = _json(as_dict(as_rows(_row(capture, number) for number, capture in enumerate(report.captures))))
-    parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}]'
+    predicted = ", ".join(_json(None if one is None else json.loads(one)) for one in what_ifs)
+    parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}], "what_ifs": [{predicted}]'
     data = f'{{"title": {_json(title)}, {parts}}}'
     return f"""<!doctype html>
 <html lang="en">

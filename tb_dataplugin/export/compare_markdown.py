@@ -50,7 +50,7 @@ def _table(title: str, rows: Sequence[pb.Quantity]) -> Iterator[str]:
     for row in rows:
         before = duration(row.before_us) if row.HasField("before_us") else UNKNOWN
         after = duration(row.after_us) if row.HasField("after_us") else UNKNOWN
-        name, spoken = literal(row.title), literal(row.interval_text)
+        name, spoken = literal(row.title), literal(row.interval_text.partition("; ")[0])
         cells = (f"**{name}**" if row.outcome in SIGNIFICANT else name, before, after, _change(row), spoken)
         yield f"| {' | '.join(cells)} |"
     yield ""

@@ -14,6 +14,8 @@ from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, pl
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
+OF_THREAD = ("data_wait", "rest")
+"""Parts of the time that add up to all of it."""
 WORTH_A_LINE = 10
 """Samples of a stage, from which it is said that they are too few."""
 
@@ -51,11 +53,16 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
 
 
 def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
-    if not comparison.parts:
-        return
+    """The whole time by what the training thread did, again by what the device did, then the data wait by stage."""
     unit = unit_for(value for part in comparison.parts for value in (part.before_us, part.after_us))
-    yield from _heading(f"What the time went to   {unit.name} per {comparison.unit}", style)
-    yield from _table(comparison.parts[:MAX_PARTS], unit, style)
+    thread = [part for part in comparison.parts if part.name in OF_THREAD]
+    by_stage = [part for part in comparison.parts if part.kind == "data_wait_by_stage"]
+    device = [part for part in comparison.parts if part not in thread and part not in by_stage]
+    groups = (("Training thread", thread), ("Device, in the same time", device), ("Data wait by stage", by_stage))
+    for title, rows in groups:
+        if rows:
+            yield from _heading(f"{title}   {unit.name} per {comparison.unit}", style)
+            yield from _table(rows[:MAX_PARTS], unit, style)
 
 
 def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -183,11 +183,13 @@ def _device(device: DeviceIdle, attributed: DeviceAttribution, window: Window) -
     idle = device.gaps.total_ns
     whole = f" of the {_us(window.duration_ns)} window ({percent(idle / window.duration_ns)})"
     cause, time = max(attributed.by_cause_ns.items(), key=lambda part: part[1])
-    share = percent(time / idle)
+    share = f"{percent(time / window.duration_ns)} of the window"
+    early = attributed.queued_ns if cause == "launch" else 0
+    known = f", {percent(early / window.duration_ns)} of it launched before the gap began" if early else ""
     main = (
-        f"For {share} of the idle time the cause is unknown."
+        f"For {share} the cause is unknown."
         if cause == "unknown"
-        else f"The largest cause is {cause_label(cause)}: {share} of the idle time."
+        else f"The largest cause is {cause_label(cause)}: {share}{known}."
     )
     return f"{name} is idle for {_us(idle)}{whole}, in {plural(len(device.gaps), 'gap')}. {main}"
 

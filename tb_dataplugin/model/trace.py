@@ -228,7 +228,7 @@ class TraceInfo:
     """What the trace says about itself. None or "": it does not say.
 
     `single_process_loader`: torch's own spans name its iterator for zero workers. `origin_unix_ns`: what time the
-    machine's clock showed when the trace's times are 0.
+    machine's clock showed when the trace's times are 0, `origin_ns`: what the file writes for it.
     """
 
     file: str
@@ -239,6 +239,7 @@ class TraceInfo:
     devices: tuple[DeviceInfo, ...] = ()
     single_process_loader: bool = False
     origin_unix_ns: int = 0
+    origin_ns: int = 0
     groups: tuple[ProcessGroup, ...] = ()
     pipeline: PipelineInfo | None = None
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.reader.opening import ALLOW, Roots, leads_out, lies_in, roots_of
@@ -18,6 +20,10 @@ READABLE_SUFFIXES = (*TRACE_SUFFIXES, ".json.gz", ".json", ".gz")
 
 MAX_DEPTH = 8
 """Folders below the log directory that are looked into. Deeper ones are no runs, and may be a whole data set."""
+
+
+STAMP: Final = re.compile(r"\.(1\d{18})$")
+"""Ends the names that `annotate` gives: nanoseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,12 @@ class TraceFile:
     @property
     def id(self) -> str:
         return self.name if self.run == "." else f"{self.run}/{self.name}"
+
+    @property
+    def taken_ns(self) -> int:
+        """When the window was written, by its name, which a copy keeps; else when the file was changed."""
+        stamp = STAMP.search(self.name)
+        return int(stamp[1]) if stamp else self.modified_ns
 
 
 def strip_suffix(file_name: str) -> str:

@@ -39,6 +39,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         torch_version=dict(pipeline.versions).get("torch", "") if pipeline else "",
         window_us=us(results.window.duration_ns),
         window_start_us=us(results.window.start_ns),
+        origin_us=us(info.origin_ns),
         steps=_steps(results.steps, results.sawtooth, sentences) if results.steps else None,
         devices=device_reports(results, sentences),
         loader=_loader(results, sentences),

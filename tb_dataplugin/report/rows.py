@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import percent
+
+_STAMP: Final = re.compile(r"\.1\d{18}$")
+"""Ends the names that `annotate` gives."""
 
 
 def row_of(capture: pb.Capture) -> pb.CaptureRow:
@@ -58,9 +64,10 @@ def _sentence(rows: list[pb.CaptureRow]) -> str:
     worst, best = known[0], known[-1]
     what = "device idle" if worst.HasField("idle_share") else "data wait"
     others = _others(len(rows) - len(known))
+    names = _names(known)
     return (
-        f"Worst of {len(known)} captures{others}: {_name(worst)}, {what} {percent(worst.lost_share)} of the window; "
-        f"best: {_name(best)}, {percent(best.lost_share)}."
+        f"Worst of {len(known)} captures{others}: {names[0]}, {what} {percent(worst.lost_share)} of the window; "
+        f"best: {names[-1]}, {percent(best.lost_share)}."
     )
 
 
@@ -69,5 +76,9 @@ def _others(count: int) -> str:
     return f" ({count} not counted: replays, or without such a number)" if count else ""
 
 
-def _name(row: pb.CaptureRow) -> str:
-    return row.name if row.run in ("", ".") else f"{row.run}/{row.name}"
+def _names(rows: list[pb.CaptureRow]) -> list[str]:
+    """Without the time of capture that ends a name, where the names still differ."""
+    full = [row.name if row.run in ("", ".") else f"{row.run}/{row.name}" for row in rows]
+    short = [_STAMP.sub("", name) for name in full]
+    counts = Counter(short)
+    return [name if counts[brief] > 1 else brief for name, brief in zip(full, short, strict=True)]

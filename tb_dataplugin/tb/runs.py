@@ -142,7 +142,7 @@ class CaptureLibrary:
     def listing(self) -> Listing:
         with self._changed:
             whole = [entry for entry in self._entries.values() if entry.steps is None]
-            newest = sorted(whole, key=lambda entry: (-entry.trace.modified_ns, entry.id))
+            newest = sorted(whole, key=lambda entry: (-entry.trace.taken_ns, entry.id))
             return Listing(not self._scanned, tuple(newest), self._problems)
 
     def entry(self, capture_id: str, steps: StepRange | None = None) -> Entry:

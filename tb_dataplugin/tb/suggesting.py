@@ -33,7 +33,7 @@ def suggest_before(library: CaptureLibrary, after: Entry, capture: Capture) -> S
 
 
 def _is_older(entry: Entry, after: Entry) -> bool:
-    return entry.id != after.id and entry.trace.modified_ns <= after.trace.modified_ns
+    return entry.id != after.id and entry.trace.taken_ns < after.trace.taken_ns
 
 
 def _alike(library: CaptureLibrary, entries: Iterable[Entry], capture: Capture) -> Iterator[tuple[Entry, Capture]]:

@@ -2,6 +2,16 @@
 
 from tb_dataplugin.whatif.change import Change, parse_changes
 from tb_dataplugin.whatif.fitting import fit_loop
-from tb_dataplugin.whatif.prediction import Prediction, Range, predict, predict_all, usual_changes
+from tb_dataplugin.whatif.prediction import Prediction, Range, predict, predict_all, telling_changes, usual_changes
 
-__all__ = ["Change", "Prediction", "Range", "fit_loop", "parse_changes", "predict", "predict_all", "usual_changes"]
+__all__ = [
+    "Change",
+    "Prediction",
+    "Range",
+    "fit_loop",
+    "parse_changes",
+    "predict",
+    "predict_all",
+    "telling_changes",
+    "usual_changes",
+]

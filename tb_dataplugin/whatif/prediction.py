@@ -35,6 +35,9 @@ TRANSFER_ERROR: Final = 0.5
 MANY_THREADS: Final = 1.1
 """Threads that compute a step, on average, from which they may wait for each other."""
 
+TOLD_WORKERS: Final = 8
+"""DataLoader workers that `telling_changes` goes up to."""
+
 MOST_STAGES: Final = 4
 """Stages that are shown where no change is asked for."""
 
@@ -78,6 +81,21 @@ def usual_changes(loop: Loop) -> list[Change]:
                 spent[part[-1].name] = spent.get(part[-1].name, 0.0) + mean
     longest = sorted(spent, key=spent.__getitem__, reverse=True)[:MOST_STAGES]
     return [*(Change(workers=number) for number in numbers), *(Change(stages=((name, 0.5),)) for name in longest)]
+
+
+def telling_changes(loop: Loop) -> list[Change]:
+    """For where nobody can ask: up to eight DataLoader workers, other queues, and the longest stages in half of their
+    time and in none."""
+    now = loop.settings
+    numbers = [number for number in range(TOLD_WORKERS + 1) if number != now.workers]
+    queues = [queue for queue in (1, 2, 4, 8) if now.workers and queue != now.prefetch]
+    stages = [change.stages[0][0] for change in usual_changes(loop) if change.stages]
+    factors = (0.5, 0.0)
+    return [
+        *(Change(workers=number) for number in numbers),
+        *(Change(prefetch=queue) for queue in queues),
+        *(Change(stages=((name, factor),)) for name in stages for factor in factors),
+    ]
 
 
 def predict_all(loop: Loop, changes: Sequence[Change]) -> list[Prediction]:

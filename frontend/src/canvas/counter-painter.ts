@@ -1,12 +1,14 @@
 // Draws a counter's lane: a line per series, and the range of the values that each point merges as a band.
 
 import { lineLabels, valueWords } from "../model/counters";
-import { type PlacedLane, ROW_PX } from "../model/lane-layout";
+import type { PlacedLane } from "../model/lane-layout";
 import type { Chart, CounterLine, LaneRows } from "../model/lanes";
 import { usToPx } from "../model/time-scale";
 import type { Frame } from "./frame";
 
 const PAD_PX = 3;
+/** The words stand above the lines. */
+const WORDS_PX = 16;
 const KEY_PX = 28;
 const BETWEEN_PX = 12;
 /** Labels of one lane: a host may have a line per disk. */
@@ -24,7 +26,7 @@ export function paintCounter(
   const { palette, scale, hover } = frame;
   const bottom = placed.topPx + placed.heightPx - PAD_PX;
   const yOf = (value: number): number =>
-    bottom - (placed.heightPx - 2 * PAD_PX) * Math.min(1, Math.max(0, value / (chart.top || 1)));
+    bottom - (placed.heightPx - WORDS_PX - PAD_PX) * Math.min(1, Math.max(0, value / (chart.top || 1)));
   context.fillStyle = palette.rule;
   context.fillRect(scale.leftPx, bottom, scale.rightPx - scale.leftPx, 1);
   chart.lines.forEach((line, number) => {
@@ -48,7 +50,7 @@ function paintLabels(
   placed: PlacedLane,
   chart: Chart,
 ): void {
-  const middle = placed.topPx + ROW_PX / 2 - 2;
+  const middle = placed.topPx + WORDS_PX / 2;
   const axis = `top ${valueWords(chart.top, chart.unit)}`;
   const several = chart.lines.length > 1;
   const items = lineLabels(chart, scale.range).map((words, number) => ({ words, dash: dashOf(number) }));
@@ -62,9 +64,6 @@ function paintLabels(
   // Where there is no room for all, the axis goes first, then the lines from the last.
   while (all.length > 1 && all.reduce((sum, { widthPx }) => sum + widthPx, 0) > room) all.pop();
   let x = scale.rightPx - all.reduce((sum, { widthPx }) => sum + widthPx, 0);
-  // A line may run where the words stand: their ground is cleared first.
-  context.fillStyle = palette.paper;
-  context.fillRect(x, middle - 7, scale.rightPx - x, 14);
   context.textAlign = "left";
   for (const { words, dash, keyPx, widthPx } of all) {
     if (keyPx > 0 && dash !== null) paintKey(context, palette["ink-muted"], dash, x + BETWEEN_PX, middle);

@@ -110,7 +110,11 @@ export interface Capture {
     | StepSelection
     | undefined;
   /** absent where it was not measured (annotate.profile(..., headspace=N)) */
-  headspace: Headspace | undefined;
+  headspace:
+    | Headspace
+    | undefined;
+  /** what the trace file writes where the capture's clock shows 0 */
+  origin_us: number;
 }
 
 /**
@@ -1800,6 +1804,11 @@ export const Capture: MessageFns<Capture> = {
         : [],
       selection: isSet(object.selection) ? StepSelection.fromJSON(object.selection) : undefined,
       headspace: isSet(object.headspace) ? Headspace.fromJSON(object.headspace) : undefined,
+      origin_us: isSet(object.originUs)
+        ? globalThis.Number(object.originUs)
+        : isSet(object.origin_us)
+        ? globalThis.Number(object.origin_us)
+        : 0,
     };
   },
 };

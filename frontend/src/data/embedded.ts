@@ -6,6 +6,7 @@ import { readCaptures, readRows } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
 import type { DataSource } from "./source";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
+import { decodeWhatIf, type WhatIf } from "./what-if";
 
 export const EMBEDDED_ID = "data-pipeline-embedded";
 
@@ -13,6 +14,8 @@ type Embedded = {
   readonly captures: readonly Capture[];
   readonly timelines: readonly (readonly TimelineSlice[])[];
   readonly rows?: CaptureRows;
+  /** Predictions of each capture, null where there are none. */
+  readonly whatIfs: readonly (WhatIf | null)[];
   readonly title: string;
 };
 
@@ -31,11 +34,12 @@ function read(value: unknown): Embedded {
     title: textIn(value, "title"),
     captures: readCaptures(fieldsOf(value).report),
     rows: readRows(fieldsOf(value).rows ?? {}),
+    whatIfs: listIn(value, "what_ifs").map((one) => (one === null ? null : decodeWhatIf(one))),
     timelines: listIn(value, "timelines").map((one) => listIn(one, "slices").map(decodeTimeline)),
   };
 }
 
-export function sourceOf({ captures, rows, timelines, title }: Embedded): DataSource {
+export function sourceOf({ captures, rows, timelines, whatIfs, title }: Embedded): DataSource {
   const indexOf = (id: string): number => Number(id);
   return {
     live: false,
@@ -53,6 +57,10 @@ export function sourceOf({ captures, rows, timelines, title }: Embedded): DataSo
     },
     comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
     suggestion: () => ready(null),
+    whatIf: (id) => {
+      const found = whatIfs[indexOf(id)] ?? null;
+      return found === null ? failed("This page carries no predictions.") : ready(found);
+    },
     trace: () => failed("This page does not include the trace itself."),
   };
 }

@@ -2,6 +2,11 @@
 
 export const PERFETTO_SITE = "https://ui.perfetto.dev";
 const PING_EVERY_MS = 50;
+/** How much of Perfetto's width the range takes. */
+const VIEW_SHARE = 0.5;
+
+/** What to bring into view, in microseconds as the trace file writes them. */
+export type PerfettoRange = { readonly startUs: number; readonly endUs: number };
 
 export type PerfettoTrace = { readonly buffer: ArrayBuffer; readonly title: string; readonly fileName: string };
 
@@ -9,6 +14,7 @@ export type PerfettoTrace = { readonly buffer: ArrayBuffer; readonly title: stri
 export type Channel = {
   readonly ping: () => void;
   readonly send: (trace: PerfettoTrace) => void;
+  readonly show: (range: PerfettoRange) => void;
   /** Calls back for each message of the other side; returns how to stop. */
   readonly listen: (onMessage: (data: unknown) => void) => () => void;
   readonly every: (ms: number, call: () => void) => () => void;
@@ -25,6 +31,24 @@ export function themePerfetto(storageOf: () => Pick<Storage, "getItem" | "setIte
   } catch {
     // storage may be forbidden, or hold what is no JSON: Perfetto then opens as it does
   }
+}
+
+/** Perfetto drops a range after 4 s in which it was still reading the trace, and does not say so. */
+const SHOW_EVERY_MS = 4000;
+const SHOW_TIMES = 5;
+
+/** Asks for the range now, and again while the trace may still be read. Returns how to stop, as for a user who looks elsewhere. */
+export function showRange(channel: Pick<Channel, "show" | "every">, range: PerfettoRange): () => void {
+  let left = SHOW_TIMES;
+  let stop: () => void = () => undefined;
+  const ask = (): void => {
+    channel.show(range);
+    left -= 1;
+    if (left <= 0) stop();
+  };
+  stop = channel.every(SHOW_EVERY_MS, ask);
+  ask();
+  return () => stop();
 }
 
 /** Pings until the other side answers PONG, then sends the trace once. Returns how to give up. */
@@ -52,7 +76,12 @@ export function handOver(channel: Channel, trace: PerfettoTrace, onDone: () => v
 export function windowChannel(target: Window, origin: string): Channel {
   return {
     ping: () => target.postMessage("PING", "*"),
-    send: (trace) => target.postMessage({ perfetto: { ...trace } }, origin),
+    // Without keepApiOpen Perfetto listens to nothing after the trace.
+    send: (trace) => target.postMessage({ perfetto: { ...trace, keepApiOpen: true } }, origin),
+    show: ({ startUs, endUs }) => {
+      const [timeStart, timeEnd] = [startUs / 1e6, endUs / 1e6];
+      target.postMessage({ perfetto: { timeStart, timeEnd, viewPercentage: VIEW_SHARE } }, origin);
+    },
     listen: (onMessage) => {
       const listener = (event: MessageEvent<unknown>): void => {
         if (event.source === target) onMessage(event.data);

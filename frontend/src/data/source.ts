@@ -10,10 +10,12 @@ import {
   fetchSuggestion,
   fetchTimeline,
   fetchTrace,
+  fetchWhatIf,
   type TimelineQuery,
 } from "./api";
 import type { Runs } from "./runs";
 import type { TimelineSlice } from "./timeline";
+import type { WhatIf } from "./what-if";
 
 export interface DataSource {
   /** Whether there is a server to ask again, and to ask for traces and comparisons. */
@@ -28,6 +30,8 @@ export interface DataSource {
   comparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>>;
   /** Id of the capture to compare with; null where none is known to be of the same program. */
   suggestion(id: string): Promise<Answer<string | null>>;
+  /** Predictions of a change, as `writtenChange` has it; a page without a server has its own set, whatever is asked for. */
+  whatIf(id: string, change: string, signal?: AbortSignal): Promise<Answer<WhatIf>>;
   trace(id: string): Promise<Answer<ArrayBuffer>>;
 }
 
@@ -39,6 +43,7 @@ export const httpSource: DataSource = {
   timeline: fetchTimeline,
   comparison: fetchComparison,
   suggestion: fetchSuggestion,
+  whatIf: fetchWhatIf,
   trace: fetchTrace,
 };
 

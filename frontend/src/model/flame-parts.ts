@@ -1,10 +1,11 @@
 // Which flame graphs a capture has: of the whole pipeline, of each stage, of the training thread.
 
-import type { Capture, LineTree, PartLines } from "../contract/report";
+import type { Capture, LineTree, PartLines, Stage } from "../contract/report";
 import { CAUSES } from "../contract/words";
 import { causeToken } from "./causes";
-import { type Flame, type FrameFacts, growFlame } from "./flame";
+import { type Flame, type Frame, type FrameFacts, growFlame } from "./flame";
 import { stageToken } from "./parts";
+import { stageName } from "./stage-tree";
 import { labelOf } from "./words";
 
 /** "all" of the time, what the training thread waited for ("wait"), what passed while a device was idle ("idle"). */
@@ -19,7 +20,11 @@ export type FlamePart = {
   readonly token: string;
   readonly lines: PartLines;
   readonly measures: readonly Measure[];
+  /** What the table of stages has of each stage, by its name: spans, where a flame graph has samples. */
+  readonly spans: ReadonlyMap<string, SpanTime>;
 };
+
+export type SpanTime = { readonly totalUs: number; readonly selfUs: number };
 
 export const PIPELINE = "pipeline";
 export const TRAINING = "training";
@@ -29,12 +34,14 @@ export function flameParts(capture: Capture): FlamePart[] {
   const { lines } = capture;
   if (lines === undefined) return [];
   const hasDevice = capture.devices.length > 0;
+  const spans = spanTimes(capture.stages);
   const part = (key: string, label: string, token: string, of: PartLines): FlamePart => ({
     key,
     label,
     token,
     lines: of,
     measures: measuresOf(of, hasDevice),
+    spans,
   });
   const { pipeline, training_thread: training } = lines;
   return [
@@ -46,6 +53,22 @@ export function flameParts(capture: Capture): FlamePart[] {
     })),
     ...lines.stages.map((of) => part(of.name, of.name, stageToken(of.name), of)),
   ];
+}
+
+/** A stage that is called in several places has the sum. */
+function spanTimes(stages: readonly Stage[]): Map<string, SpanTime> {
+  const spans = new Map<string, SpanTime>();
+  for (const stage of stages) {
+    const { totalUs, selfUs } = spans.get(stageName(stage)) ?? { totalUs: 0, selfUs: 0 };
+    spans.set(stageName(stage), { totalUs: totalUs + stage.total_us, selfUs: selfUs + stage.self_us });
+  }
+  return spans;
+}
+
+/** What the table of stages has in the place of a frame's time; undefined for what is no stage. */
+export function spanUsOf({ key, spans }: FlamePart, { index, origin, name }: Frame): number | undefined {
+  if (index === 0) return spans.get(key)?.selfUs;
+  return origin === "stage" ? spans.get(name)?.totalUs : undefined;
 }
 
 /** Without a device, "host" is all of the training thread, which stands there by that name. */

@@ -136,8 +136,8 @@ export function hit(row: Row, us: number, slackUs: number): number {
   return best;
 }
 
-/** Height of a counter's lane, in rows: enough to see a line's ups and downs. */
-export const CHART_ROWS = 2;
+/** Height of a counter's lane, in rows: its words, then enough to see a line's ups and downs. */
+export const CHART_ROWS = 2.5;
 
 /** Lanes keep their place while one slice replaces another: a depth that is not in this slice still takes its row. */
 export function rowCounts(models: readonly TimelineModel[]): Map<string, number> {

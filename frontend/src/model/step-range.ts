@@ -14,6 +14,12 @@ export function stepsOfFields(first: string, last: string): StepRange | null {
     : { first: Math.min(a, b), last: Math.max(a, b) };
 }
 
+/** Of what is written: "3..7" in words. */
+export function writtenInWords(written: string): string {
+  const [first = "", last = first] = written.split("..");
+  return stepWords({ first: Number(first), last: Number(last) });
+}
+
 export function stepWords({ first, last }: StepRange): string {
   return first === last ? `step ${first}` : `steps ${first} to ${last}`;
 }

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Capture, CaptureRows, Comparison } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
+import type { WhatIf } from "../data/what-if";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
 import type { ChainKey, Place } from "../model/chain";
@@ -49,6 +50,12 @@ export type ComparisonState =
   | { readonly kind: "pending"; readonly key: string }
   | { readonly kind: "ready"; readonly key: string; readonly value: Comparison }
   | { readonly kind: "failed"; readonly key: string; readonly message: string };
+
+export type WhatIfState =
+  | { readonly kind: "none" }
+  | { readonly kind: "loading" }
+  | { readonly kind: "ready"; readonly value: WhatIf }
+  | { readonly kind: "failed"; readonly message: string };
 
 /** What the capture `id`, in that version, suggests itself to be compared with. */
 export type SuggestionState = {
@@ -143,6 +150,9 @@ export const flameZoom = signal<string | null>(null);
 
 /** The change whose predictions are shown, as `writtenChange` has it: "" the usual ones; null = none were asked for. */
 export const whatIfChange = signal<string | null>(null);
+
+/** The last predictions, and what they are of. Kept here: printing draws every view anew, and cannot wait. */
+export const whatIf = signal<{ readonly key: string; readonly state: WhatIfState } | null>(null);
 
 /** Keys of the sides that are compared (model/sides.ts); null = what suggests itself for the selected capture. */
 export const sideBefore = signal<string | null>(null);

@@ -70,7 +70,8 @@ type ItemProps = {
 
 function CauseItem({ part, unit, wholeUs, device, pressed, choose }: ItemProps) {
   const title = `${meaningOf(CAUSES, part.cause)}${queuedWords(part, device)}`;
-  const numbers = <Numbers part={part} unit={unit} wholeUs={wholeUs} idleUs={device.idle_us} />;
+  const queuedUs = part.cause === "launch" ? device.idle_queued_us : undefined;
+  const numbers = <Numbers part={part} unit={unit} wholeUs={wholeUs} queuedUs={queuedUs} />;
   if (choose === undefined)
     return (
       <li class="cause" title={title}>
@@ -103,10 +104,11 @@ type NumbersProps = {
   readonly part: Part;
   readonly unit: TimeUnit;
   readonly wholeUs: number;
-  readonly idleUs?: number;
+  /** Part of it that was launched before the gap began. */
+  readonly queuedUs?: number | undefined;
 };
 
-function Numbers({ part, unit, wholeUs, idleUs }: NumbersProps) {
+function Numbers({ part, unit, wholeUs, queuedUs }: NumbersProps) {
   return (
     <>
       <span class="cause-name">
@@ -118,7 +120,7 @@ function Numbers({ part, unit, wholeUs, idleUs }: NumbersProps) {
       </span>
       <span class="cause-note tabular" title={exactUs(part.us)}>
         {inUnit(part.us, unit)} {unit}
-        {idleUs !== undefined && <>, {shareWords(part.us, idleUs)} of idle</>}
+        {queuedUs !== undefined && queuedUs > 0 && <>, {shareWords(queuedUs, wholeUs)} launched in time</>}
       </span>
     </>
   );

@@ -4,6 +4,7 @@ import type { CaptureEntry, Runs } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import { formatBytes } from "../model/format";
+import { writtenInWords } from "../model/step-range";
 import { refreshNow, selectCapture, selectView } from "../state/actions";
 import {
   captureId,
@@ -142,13 +143,15 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   const steps = chosenSteps.value;
   if (state?.kind === "failed")
     return (
-      <ErrorState title={`${fullName(item)} cannot be shown.`} message={state.message}>
+      <ErrorState
+        title={`${steps === null ? "" : `${writtenInWords(steps)} of `}${fullName(item)} cannot be shown.`}
+        message={state.message}>
         {steps !== null && <AllSteps />}
       </ErrorState>
     );
   if (state?.kind !== "ready" && steps !== null && item.state === "ready")
     return (
-      <LoadingState title={`Reading steps ${steps.replace("..", " to ")} of ${fullName(item)}`}>
+      <LoadingState title={`Reading ${writtenInWords(steps)} of ${fullName(item)}`}>
         <AllSteps />
       </LoadingState>
     );

@@ -27,6 +27,7 @@ it("reads what the exporter wrote, escapes included", async () => {
 
 it("answers with the shortest slice that reaches as far as the range", async () => {
   const source = sourceOf({
+    whatIfs: [],
     title: "",
     captures: [capture({})],
     timelines: [[slice(0, 100), slice(0, 50), slice(40, 90)]],
@@ -47,7 +48,7 @@ it("answers with the shortest slice that reaches as far as the range", async () 
 });
 
 it("has neither comparisons nor traces, and says where they are", async () => {
-  const source = sourceOf({ title: "", captures: [], timelines: [] });
+  const source = sourceOf({ whatIfs: [], title: "", captures: [], timelines: [] });
   expect(source.live).toBe(false);
   expect(await source.comparison([], [])).toMatchObject({
     kind: "failed",

@@ -221,7 +221,7 @@ it("prints the intervals that the report has words for, and draws none without i
     "+30% to +50%",
     "none after",
     "−10% to +12%",
-    "too short to compare",
+    "–",
     "needs repeated runs",
   ]);
   const drawn = all("stage-change").map((line) => line.querySelectorAll(".interval-line").length);

@@ -2,7 +2,7 @@ import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { PartLines } from "../../src/contract/report";
 import * as atoms from "../../src/state/atoms";
-import { device, type Part } from "../build";
+import { device, type Part, stage } from "../build";
 import { all, choose, click, find, open, plain } from "../page";
 
 const NAMES = ["sample::D", "transform::Mask", "dilate", "/me/train.py", "train.py:41", "x = convolve(y)", "", "load"];
@@ -150,4 +150,18 @@ it("has the same frames as a list", () => {
     details?.dispatchEvent(new Event("toggle"));
   });
   expect(find("frame-list").querySelectorAll("tbody tr")).toHaveLength(5);
+});
+
+it("says of a stage's frame what the table of stages has, and why the two differ", () => {
+  const stages = [
+    stage(["sample::D", "transform::Mask"], { total_us: 70, self_us: 20 }),
+    stage(["transform::Mask"], { total_us: 5, self_us: 5 }),
+  ];
+  open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
+  expect(plain(find("flame-spans").textContent)).toContain("without 12.0 µs in the recorder's own code");
+  act(() => frame("Whole pipeline").focus());
+  for (const key of ["ArrowDown", "ArrowDown"]) press(key);
+  expect(plain(frame("transform::Mask").getAttribute("aria-label"))).toContain("total 75.0 µs by spans, as in Stages");
+  press("ArrowDown");
+  expect(frame("dilate").getAttribute("aria-label")).not.toContain("by spans");
 });

@@ -1,6 +1,7 @@
 import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
 import { httpSource, useSource } from "../../src/data/source";
+import { decodeWhatIf } from "../../src/data/what-if";
 import { whatIfChange } from "../../src/state/atoms";
 import { all, find, open, plain } from "../page";
 
@@ -72,12 +73,22 @@ it("shows the server's own line where nothing can be predicted", async () => {
   expect(find("what-if-error").textContent).toBe("no stage was recorded");
 });
 
-it("is not there without a server, a training run, or a loader", () => {
+it("has the predictions that an HTML report carries, and the command for others", async () => {
+  useSource({
+    ...httpSource,
+    live: false,
+    whatIf: () => Promise.resolve({ kind: "ready", value: decodeWhatIf(answer) }),
+  });
+  open({ mode: "train", loader: { wait_us: 1 }, file: "/me/a.json" }, "overview");
+  await settle();
+  expect(plain(find("what-if-table").textContent)).toContain("4 DataLoader workers");
+  expect(find("what-if-command").textContent).toContain("tb-dataplugin whatif /me/a.json");
+  expect(all("what-if-form")).toEqual([]);
+});
+
+it("is not there without a training run or a loader", () => {
   open({ mode: "replay", loader: { wait_us: 1 } }, "overview");
   expect(all("what-if")).toEqual([]);
   open({ mode: "train" }, "overview");
-  expect(all("what-if")).toEqual([]);
-  useSource({ ...httpSource, live: false });
-  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   expect(all("what-if")).toEqual([]);
 });

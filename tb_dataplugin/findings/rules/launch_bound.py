@@ -30,13 +30,19 @@ def check(signals: Signals) -> Finding | None:
     gain = signals.per_step(late)
     return Finding(
         severity=severity(signals, gain, otherwise_us=late),
-        title=f"The device waits for launches for {percent(late_share)} of the window, not for data",
+        title=f"The device waits for the host, not for data, for {_shares(signals, launch, python)}",
         advice="The DataLoader is not the cause of this part. Launch fewer operators, or many at once: CUDA graphs or "
         "torch.compile, fused or foreach optimizers, larger batches.",
         evidence=_evidence(signals, launch, python),
         gain_us_per_step=gain,
         code=CODE,
     )
+
+
+def _shares(signals: Signals, launch: float, python: float) -> str:
+    """Each part by its own share, so that the launches have the one that the verdict has."""
+    launches = f"{percent(signals.share(launch) or 0.0)} of the window in launches"
+    return f"{launches} and {percent(signals.share(python) or 0.0)} in Python between them" if python else launches
 
 
 def _evidence(signals: Signals, launch: float, python: float) -> tuple[Evidence, ...]:

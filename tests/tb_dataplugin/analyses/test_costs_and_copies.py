@@ -158,16 +158,28 @@ def test_the_load_of_the_host_is_summarised_over_the_window() -> None:
     assert (found["series"], found["samples"], found["mean"], found["low"], found["high"]) == ("core 0", 2, 90, 80, 100)
 
 
+def batches(count: int, build: int, read: int, kernel: int) -> TraceBuilder:
+    """Of one sample each, built by the training thread, one per step of 1 ms."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}]).step(0, 1000 * count)
+    for start in range(0, 1000 * count, 1000):
+        builder.wait(start, build).stage("sample::Pets", start, build).stage("read::file", start, read)
+        builder.kernel(start + build, kernel)
+    return builder
+
+
 def test_reading_and_preparation_by_turns_sustain_less_than_either() -> None:
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}]).step(0, 1000)
-    builder.wait(0, 400).stage("sample::Pets", 0, 400).stage("read::file", 0, 100).kernel(400, 200)
-    rates = capture_of(builder)["throughput"]
+    rates = capture_of(batches(3, build=400, read=100, kernel=200))["throughput"]
     assert (rates["read_per_s"], rates["device_per_s"]) == (10_000, pytest.approx(1e6 / 600))
     assert (rates["load_per_s"], rates["slowest_part"]) == (2500, "device")
 
 
 def test_a_loader_slower_than_the_device_is_limited_by_its_slower_half() -> None:
     assert capture_of(training_run())["throughput"]["slowest_part"] == "device"
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}]).step(0, 1000)
-    builder.wait(0, 900).stage("sample::Pets", 0, 900).stage("read::file", 0, 600).kernel(900, 100)
-    assert capture_of(builder)["throughput"]["slowest_part"] == "read"
+    assert capture_of(batches(3, build=900, read=600, kernel=100))["throughput"]["slowest_part"] == "read"
+
+
+def test_of_two_batches_no_part_has_a_rate_of_its_own() -> None:
+    capture = capture_of(batches(2, build=400, read=100, kernel=200))
+    assert capture["throughput"] == {"samples": 2, "samples_per_s": 1000, "slowest_part": ""}
+    (note,) = (note for note in capture["diagnostics"] if note["code"] == "few_batches")
+    assert note["topic"] == "throughput" and "the window has 2 batches, and it takes 3" in note["message"]

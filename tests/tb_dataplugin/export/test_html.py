@@ -40,6 +40,12 @@ def test_the_page_asks_nobody() -> None:
     assert not re.search(r"<(?:link|img|iframe)\b|<script[^>]* src=", page)
 
 
+def test_predictions_are_carried_for_the_captures_that_have_them() -> None:
+    page = as_html(as_report([]), [], "x", [None, '{"predictions": [], "note": "</script>"}'])
+    assert embedded(page)["what_ifs"] == [None, {"predictions": [], "note": "</script>"}]
+    assert page.count("</script>") == 2
+
+
 def test_the_window_is_carried_whole_and_in_parts_that_overlap() -> None:
     analysed = analyse(training_run(40).trace())
     slices = embedded(as_html(as_report([analysed.capture]), [analysed.timeline], "x"))["timelines"][0]["slices"]

@@ -47,3 +47,10 @@ def test_replays_come_after_what_trains() -> None:
     listed = as_rows([row("replay", 0.99, mode="replay"), row("train", 0.1)])
     assert [one.id for one in listed.rows] == ["train", "replay"]
     assert listed.sentence == ""
+
+
+def test_a_time_of_capture_is_named_only_where_it_tells_captures_apart() -> None:
+    stamps = [f"vm_7.{1_700_000_000_000_000_000 + number}" for number in range(2)]
+    sentence = as_rows([row(stamps[0], 0.9), row("other.1700000000000000009", 0.2)]).sentence
+    assert "vm_7, device idle 90.0%" in sentence and "best: other, 20.0%" in sentence
+    assert stamps[0] in as_rows([row(stamps[0], 0.9), row(stamps[1], 0.2)]).sentence

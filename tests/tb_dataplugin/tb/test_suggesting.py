@@ -60,3 +60,13 @@ def test_nothing_is_settled_before_all_older_captures_are_read(host: Host) -> No
     host.work()
     assert host.get("suggestion?id=now/a") == (200, {"before": "before/b"})
     assert host.get("suggestion?id=nobody")[0] == 404
+
+
+def test_a_copy_is_as_old_as_its_name_says(host: Host) -> None:
+    """Files that were copied, or checked out, are all of one time, or the other way round."""
+    first, second = (f"run{run}/vm_7.{1_700_000_000_000_000_000 + run}" for run in (1, 2))
+    written(host, first, MODEL, age_s=0)
+    written(host, second, MODEL, age_s=50)
+    host.work()
+    assert host.get(f"suggestion?id={first}") == (200, {"before": None})
+    assert host.get(f"suggestion?id={second}") == (200, {"before": first})

@@ -59,7 +59,11 @@ function Chooser() {
     <div class="actions compare-sides">
       <Choice label="Before" chosen={before.value} testId="side-before" onChoose={(key) => (sideBefore.value = key)} />
       <Choice label="After" chosen={after.value} testId="side-after" onChoose={(key) => (sideAfter.value = key)} />
-      <button type="button" data-testid="swap-sides" onClick={swap}>
+      <button
+        type="button"
+        data-testid="swap-sides"
+        disabled={before.value === null || after.value === null}
+        onClick={swap}>
         Swap
       </button>
     </div>
@@ -130,7 +134,8 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
         )}
       </section>
       <CompareNumbers comparison={comparison} />
-      <PartTable parts={ofKind(comparison, "part")} title={`What the time per ${unit} went to`} />
+      <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
+      <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
       <StageChangeTable comparison={comparison} />
       <FlameDifference comparison={comparison} />
       <PartTable parts={ofKind(comparison, "data_wait_by_stage")} title={`Data wait by stage, per ${unit}`} />
@@ -142,6 +147,18 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
 
 function ofKind({ parts }: Comparison, kind: string): Quantity[] {
   return parts.filter((part) => part.kind === kind);
+}
+
+const THREAD: ReadonlySet<string> = new Set(["data_wait", "rest"]);
+
+/** Data wait and the rest: together the whole time. */
+function ofThread(comparison: Comparison): Quantity[] {
+  return ofKind(comparison, "part").filter(({ name }) => THREAD.has(name));
+}
+
+/** Busy, and idle by cause: the whole time once more, by what the device did. */
+function ofDevice(comparison: Comparison): Quantity[] {
+  return ofKind(comparison, "part").filter(({ name }) => !THREAD.has(name));
 }
 
 function Sources({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {

@@ -2,8 +2,15 @@
 
 import type { Quantity } from "../../contract/report";
 import { OUTCOMES } from "../../contract/words";
+import { formatChange } from "../../model/format";
 import { labelOf } from "../../model/words";
+import { Explained } from "../../ui/explained";
+import { Unknown } from "../../ui/numbers";
 import { fillStyle } from "../../ui/swatch";
+
+/** Why a row may be "not significant" beside an interval without 0 in it. */
+export const JUDGED =
+  "Judged with all rows of the table together: of many rows some leave their own interval by chance. The interval is of the row alone.";
 
 const DIRECTIONS = new Set(["faster", "slower", "more", "less"]);
 
@@ -16,10 +23,32 @@ export function intervalNote({ high, interval_text }: Quantity): string {
   return high === undefined ? interval_text : `95% interval: ${interval_text}`;
 }
 
+/** Undefined too where a side is too short for a change to mean anything. */
+export function knownChange({ change, outcome }: Quantity): number | undefined {
+  return outcome === "too_short" ? undefined : change;
+}
+
+export function ChangeCell({ quantity, title }: { quantity: Quantity; title?: string }) {
+  const change = knownChange(quantity);
+  return (
+    <td class="num" data-value={change} title={change === undefined ? undefined : title}>
+      {change === undefined ? <Unknown reason={quantity.interval_text} /> : formatChange(change)}
+    </td>
+  );
+}
+
+/** The interval alone; which times it is of, where that needs saying, one Tab or hover away. */
 export function IntervalCell({ quantity }: { quantity: Quantity }) {
+  const [interval = "", ofWhat = ""] = quantity.interval_text.split("; ");
+  if (quantity.outcome === "too_short")
+    return (
+      <td class="num" data-testid="interval">
+        <Unknown reason={quantity.interval_text} />
+      </td>
+    );
   return (
     <td class="num muted interval-words" data-testid="interval">
-      {quantity.interval_text}
+      {ofWhat === "" ? interval : <Explained text={ofWhat}>{interval}</Explained>}
     </td>
   );
 }
@@ -35,8 +64,10 @@ export function OutcomeCell({ quantity }: { quantity: Quantity }) {
 
 /** Half the width of all pictures as a change: the widest change that has an interval, or an end up to a half. */
 export function reachOf(quantities: readonly Quantity[]): number {
-  const ends = quantities.flatMap(({ change, high }) =>
-    change === undefined || high === undefined ? [] : [Math.abs(change), Math.min(0.5, Math.abs(high))],
+  const ends = quantities.flatMap(({ change, high, outcome }) =>
+    change === undefined || high === undefined || outcome === "too_short"
+      ? []
+      : [Math.abs(change), Math.min(0.5, Math.abs(high))],
   );
   return Math.max(0.05, ...ends);
 }
@@ -48,7 +79,8 @@ type PictureProps = { readonly quantity: Quantity; readonly reach: number; reado
 
 /** No change in the middle, more to the right; the interval as a line, cut off where it leaves the picture. */
 export function IntervalPicture({ quantity, reach, token }: PictureProps) {
-  const { change, low, high } = quantity;
+  const { low, high } = quantity;
+  const change = knownChange(quantity);
   if (change === undefined) return null;
   const half = WIDTH_PX / 2;
   const at = (share: number): number => half + Math.min(1, Math.max(-1, share / reach)) * (half - MARGIN_PX);

@@ -2,7 +2,7 @@ import type { Comparison, Quantity } from "../../contract/report";
 import { exactNumber, formatChange, plural } from "../../model/format";
 import type { Reason } from "../../model/reasons";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
-import { intervalNote } from "./intervals";
+import { intervalNote, knownChange } from "./intervals";
 
 const NO_TIME: Reason = { title: "Unknown", message: "One side has neither steps nor samples." };
 
@@ -27,14 +27,14 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
       <BigNumber
         label="Change"
         testId="number-change"
-        {...asChange(time?.change)}
+        {...asChange(time === undefined ? undefined : knownChange(time))}
         note={time === undefined ? "" : intervalNote(time)}
-        reason={NO_TIME}
+        reason={time === undefined ? NO_TIME : noLimit(time)}
       />
       <BigNumber
         label="Smallest detectable change"
         testId="number-detectable"
-        {...asChange(time?.detectable)}
+        {...asChange(time?.outcome === "too_short" ? undefined : time?.detectable)}
         note="with these captures"
         reason={time === undefined ? NO_TIME : noLimit(time)}
       />

@@ -1,10 +1,9 @@
 import type { Comparison, Quantity } from "../../contract/report";
-import { chooseTimeUnit, formatChange, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, type TimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
-import { IntervalCell, IntervalPicture, isSignificant, OutcomeCell, reachOf } from "./intervals";
+import { ChangeCell, IntervalCell, IntervalPicture, isSignificant, JUDGED, OutcomeCell, reachOf } from "./intervals";
 
 const TYPICAL =
   "Self time per call in a typical batch: batches in which another program had the CPU do not count. 95% interval.";
@@ -30,7 +29,7 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
               <th scope="col" class="interval-head">
                 <span class="offscreen">Change and its interval as a picture</span>
               </th>
-              <Th column="outcome" label="Outcome" numeric={false} />
+              <Th column="outcome" label="Outcome" numeric={false} title={JUDGED} />
             </tr>
           </thead>
           <tbody>
@@ -60,9 +59,7 @@ function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach:
       </th>
       <TimeCell us={row.before_us} unit={unit} reason="Not there before." />
       <TimeCell us={row.after_us} unit={unit} reason="No longer there after." />
-      <td class="num" data-value={row.change} title={measure}>
-        {row.change === undefined ? <Unknown reason={row.interval_text} /> : formatChange(row.change)}
-      </td>
+      <ChangeCell quantity={row} title={measure} />
       <IntervalCell quantity={row} />
       <td>
         <IntervalPicture quantity={row} reach={reach} token={kind} />

@@ -1,10 +1,9 @@
 import type { Quantity, SettingChange } from "../../contract/report";
-import { chooseTimeUnit, formatChange } from "../../model/format";
+import { chooseTimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { Unknown } from "../../ui/numbers";
 import { Scroll } from "../../ui/scroll";
-import { IntervalCell, isSignificant, OutcomeCell } from "./intervals";
+import { ChangeCell, IntervalCell, isSignificant, JUDGED, OutcomeCell } from "./intervals";
 
 /** Parts of the time, or of the data wait, in the report's order. */
 export function PartTable({ parts, title }: { parts: readonly Quantity[]; title: string }) {
@@ -22,7 +21,7 @@ export function PartTable({ parts, title }: { parts: readonly Quantity[]; title:
               <Th column="after" label="After" unit={unit} />
               <Th column="change" label="Change" />
               <Th column="interval" label="95% interval" />
-              <Th column="outcome" label="Outcome" numeric={false} />
+              <Th column="outcome" label="Outcome" numeric={false} title={JUDGED} />
             </tr>
           </thead>
           <tbody>
@@ -36,9 +35,7 @@ export function PartTable({ parts, title }: { parts: readonly Quantity[]; title:
                   <th scope="row">{part.title}</th>
                   <TimeCell us={part.before_us} unit={unit} reason="Not recorded before." />
                   <TimeCell us={part.after_us} unit={unit} reason="Not recorded after." />
-                  <td class="num" data-value={part.change}>
-                    {part.change === undefined ? <Unknown reason={part.interval_text} /> : formatChange(part.change)}
-                  </td>
+                  <ChangeCell quantity={part} />
                   <IntervalCell quantity={part} />
                   <OutcomeCell quantity={part} />
                 </tr>

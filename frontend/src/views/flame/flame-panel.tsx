@@ -1,6 +1,14 @@
 import { useMemo } from "preact/hooks";
-import { callersOf, type Flame, frameKey, frameOfKey, searchFlame } from "../../model/flame";
-import { chosenMeasure, type FlamePart, flameOf, type Measure, samplesOf } from "../../model/flame-parts";
+import { callersOf, type Flame, type Frame, frameKey, frameOfKey, searchFlame } from "../../model/flame";
+import {
+  chosenMeasure,
+  type FlamePart,
+  flameOf,
+  type Measure,
+  PIPELINE,
+  samplesOf,
+  spanUsOf,
+} from "../../model/flame-parts";
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { flameMeasure, flameSearch, flameZoom } from "../../state/atoms";
@@ -35,6 +43,7 @@ function Graph({ part, flame, measure }: GraphProps) {
     flameZoom.value = index === 0 || frame === undefined ? null : frameKey(frame);
   };
   const samples = (index: number): number => samplesOf(part, index);
+  const spanUs = (frame: Frame): number | undefined => (measure === "all" ? spanUsOf(part, frame) : undefined);
   return (
     <figure class="flame" data-testid="flame" data-part={part.key}>
       <div class="flame-bar">
@@ -65,8 +74,10 @@ function Graph({ part, flame, measure }: GraphProps) {
           label={`Flame graph of ${part.label}: callers above what they call. The list below has the same frames.`}
           paint={paintFrame}
           textOf={textOfFrame}
-          speak={(frame) => frameWords(flame, frame, samples(frame.index))}
-          describe={(frame) => <FrameFacts flame={flame} frame={frame} samples={samples(frame.index)} />}
+          speak={(frame) => frameWords(flame, frame, samples(frame.index), spanUs(frame))}
+          describe={(frame) => (
+            <FrameFacts flame={flame} frame={frame} samples={samples(frame.index)} spanUs={spanUs(frame)} />
+          )}
           onZoom={zoom}
         />
       ) : (
@@ -126,7 +137,7 @@ function Crumbs({ flame, zoomed, zoom }: CrumbProps) {
 }
 
 function Notes({ part }: { part: FlamePart }) {
-  const { tree, time_us: timeUs } = part.lines;
+  const { tree, time_us: timeUs, recorder_us: recorderUs } = part.lines;
   const leftOut = tree?.left_out ?? 0;
   return (
     <div class="muted">
@@ -134,6 +145,13 @@ function Notes({ part }: { part: FlamePart }) {
         Click or <kbd>Enter</kbd> zooms in, arrow keys walk, <kbd>Backspace</kbd> goes to the caller, <kbd>Esc</kbd> to
         the whole.
       </p>
+      {(part.key === PIPELINE || part.spans.has(part.key)) && (
+        <p class="flame-note" data-testid="flame-spans">
+          Time here is that of sampled stacks
+          {recorderUs > 0 && `, without ${formatDuration(recorderUs)} in the recorder's own code`}; the time in Stages
+          is that of spans, with it. The frame of a stage says both.
+        </p>
+      )}
       {leftOut > 0 && (
         <p class="flame-note" data-testid="flame-left-out">
           {plural(leftOut, "frame")} with {shareWords(tree?.left_out_us ?? 0, timeUs)} of the time in all{" "}

@@ -16,7 +16,13 @@ export function textOfFrame({ name, place }: Frame): string {
   return place === "" ? name : `${name} ${place}`;
 }
 
-export function frameWords(flame: Flame, frame: Frame, samples: number): string {
+/** What sampled time leaves out, and what the other table has. */
+function spanWords(frame: Frame, spanUs: number | undefined): string {
+  if (spanUs === undefined) return "";
+  return `${frame.index === 0 ? "self" : "total"} ${formatDuration(spanUs)} by spans, as in Stages`;
+}
+
+export function frameWords(flame: Flame, frame: Frame, samples: number, spanUs?: number): string {
   const whole = flame[0];
   const share = shareWords(frame.value, whole?.value);
   return [
@@ -25,14 +31,21 @@ export function frameWords(flame: Flame, frame: Frame, samples: number): string 
     `total ${formatDuration(frame.value)}, ${share} of ${whole?.name ?? ""}`,
     `self ${formatDuration(frame.own)}`,
     plural(samples, "sample"),
+    spanWords(frame, spanUs),
   ]
     .filter(Boolean)
     .join(", ");
 }
 
-type Props = { readonly flame: Flame; readonly frame: Frame; readonly samples: number };
+type Props = {
+  readonly flame: Flame;
+  readonly frame: Frame;
+  readonly samples: number;
+  /** The same time by spans; undefined for what has none. */
+  readonly spanUs?: number | undefined;
+};
 
-export function FrameFacts({ flame, frame, samples }: Props) {
+export function FrameFacts({ flame, frame, samples, spanUs }: Props) {
   const whole = flame[0];
   return (
     <>
@@ -46,6 +59,7 @@ export function FrameFacts({ flame, frame, samples }: Props) {
         self {formatDuration(frame.own)}, {shareWords(frame.own, whole?.value)}
       </p>
       <p>{plural(samples, "sample")}</p>
+      {spanUs !== undefined && <p data-testid="frame-spans">{spanWords(frame, spanUs)}</p>}
     </>
   );
 }

@@ -1,11 +1,12 @@
 import type { Capture, Gap } from "../../contract/report";
+import { source } from "../../data/source";
 import { batchKey } from "../../model/batches";
 import { asCause, causeLabel, causeParts } from "../../model/causes";
 import { batchOfChain, type ChainRow, chainRows } from "../../model/chain";
 import { exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
-import { chainLink, selectedBatch } from "../../state/atoms";
+import { chainLink, selectedBatch, selectedGapUs } from "../../state/atoms";
 import { Unknown } from "../../ui/numbers";
 import { ShareBar } from "../../ui/share-bar";
 import { Swatch } from "../../ui/swatch";
@@ -23,6 +24,10 @@ type Props = {
 export function GapDetail({ capture, gaps, gap, laneId }: Props) {
   const parts = causeParts(gap.idle_by_cause_us);
   const batch = batchOfChain(capture, gap);
+  const openTrace = (): void => {
+    selectedGapUs.value = gap.start_us;
+    selectView("trace");
+  };
   const openBatch = (): void => {
     selectedBatch.value = batch === null ? null : batchKey(batch);
     selectView("workers");
@@ -42,6 +47,11 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
           {gap.step !== undefined && ` in step ${gap.step}`}
         </h2>
         <Turn gaps={gaps} gap={gap} />
+        {source().live && (
+          <button type="button" class="link" data-testid="gap-perfetto" onClick={openTrace}>
+            Open in Perfetto at this gap
+          </button>
+        )}
         {batch !== null && (
           <button type="button" class="link" data-testid="chain-batch" onClick={openBatch}>
             Batch {batch.number} in DataLoader workers

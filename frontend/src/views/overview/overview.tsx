@@ -29,19 +29,27 @@ export function Overview({ capture }: { capture: Capture }) {
       )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
       <ThreadLimits capture={capture} device={device} />
-      <BestFindings capture={capture} />
-      {capture.steps === undefined ? (
-        <section data-testid="steps-unavailable">
-          <h2>Steps</h2>
-          <p class="muted reason">{reasonFor(capture, "steps").message}</p>
-        </section>
-      ) : (
-        <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} selection={capture.selection} />
-      )}
-      <WhatIfPanel capture={capture} />
-      <Divisions capture={capture} />
-      <Settings capture={capture} />
+      <div class="beside">
+        <BestFindings capture={capture} />
+        <div class="stack">
+          <Steps capture={capture} />
+          <WhatIfPanel capture={capture} />
+        </div>
+        <Divisions capture={capture} />
+        <Settings capture={capture} />
+      </div>
     </>
+  );
+}
+
+function Steps({ capture }: { capture: Capture }) {
+  if (capture.steps !== undefined)
+    return <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} selection={capture.selection} />;
+  return (
+    <section data-testid="steps-unavailable">
+      <h2>Steps</h2>
+      <p class="muted reason">{reasonFor(capture, "steps").message}</p>
+    </section>
   );
 }
 
@@ -96,7 +104,7 @@ function Divisions({ capture }: { capture: Capture }) {
           testId="wait-by-stage"
         />
       )}
-      <Rates throughput={capture.throughput} />
+      <Rates capture={capture} />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { Throughput } from "../../contract/report";
+import type { Capture } from "../../contract/report";
 import { RATES } from "../../contract/words";
 import { exactNumber, significant } from "../../model/format";
 import { labelOf } from "../../model/words";
@@ -7,8 +7,10 @@ import { fillStyle } from "../../ui/swatch";
 
 type Rate = { readonly name: string; readonly perS: number | undefined; readonly token: string };
 
+const FEW = "few_batches";
+
 /** What each part could sustain alone: the shortest bar is the one to widen. */
-export function Rates({ throughput }: { throughput: Throughput | undefined }) {
+export function Rates({ capture: { throughput, diagnostics } }: { capture: Capture }) {
   if (throughput === undefined) return null;
   const rates: Rate[] = [
     { name: "this run", perS: throughput.samples_per_s, token: "ink-muted" },
@@ -17,7 +19,7 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
     { name: labelOf(RATES, "device"), perS: throughput.device_per_s, token: "kernel" },
   ];
   const known = rates.filter((rate) => rate.perS !== undefined);
-  if (known.length < 2) return null;
+  if (known.length < 2) return <NoRates message={diagnostics.find(({ code }) => code === FEW)?.message} />;
   const largest = Math.max(...known.map((rate) => rate.perS ?? 0), 1e-9);
   return (
     <div class="parts-box">
@@ -53,5 +55,13 @@ export function Rates({ throughput }: { throughput: Throughput | undefined }) {
         </tbody>
       </DataTable>
     </div>
+  );
+}
+
+function NoRates({ message }: { message: string | undefined }) {
+  return message === undefined ? null : (
+    <p class="muted" data-testid="no-rates">
+      {message}.
+    </p>
   );
 }

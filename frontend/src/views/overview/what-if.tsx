@@ -1,35 +1,34 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Capture } from "../../contract/report";
-import { fetchWhatIf } from "../../data/api";
 import { source } from "../../data/source";
 import type { WhatIf } from "../../data/what-if";
 import { exactUs, formatDuration, formatPercent, significant, UNKNOWN } from "../../model/format";
 import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../model/what-if";
-import { captureId, whatIfChange } from "../../state/atoms";
+import { captureId, entry, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
+import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-
-type State =
-  | { readonly kind: "none" }
-  | { readonly kind: "loading" }
-  | { readonly kind: "ready"; readonly value: WhatIf }
-  | { readonly kind: "failed"; readonly message: string };
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
 export function WhatIfPanel({ capture }: { capture: Capture }) {
-  const state = useSignal<State>({ kind: "none" });
-  const change = whatIfChange.value;
+  const isLive = source().live;
+  const change = isLive ? whatIfChange.value : "";
   const id = captureId.value;
+  const version = entry.value === null ? "" : versionOf(entry.value);
+  const key = id === null || change === null ? null : `${id} ${version}\n${change}`;
   useEffect(() => {
-    state.value = { kind: change === null ? "none" : "loading" };
-    if (change === null || id === null || !source().live) return;
+    if (change === null || id === null || key === null || isKnown(key)) return;
+    whatIf.value = { key, state: { kind: "loading" } };
     const control = new AbortController();
-    void ask(id, change, control.signal).then((found) => {
-      if (!control.signal.aborted) state.value = found;
+    void ask(id, change, control.signal).then((state) => {
+      if (whatIf.peek()?.key === key) whatIf.value = state.kind === "none" ? null : { key, state };
     });
-    return () => control.abort();
-  }, [id, change]);
-  if (!source().live || capture.mode !== "train" || capture.loader === undefined) return null;
+    return () => {
+      if (whatIf.peek()?.state.kind === "loading") control.abort();
+    };
+  }, [key]);
+  const state: WhatIfState = whatIf.value !== null && whatIf.value.key === key ? whatIf.value.state : { kind: "none" };
+  if (capture.mode !== "train" || capture.loader === undefined) return null;
   return (
     <section data-testid="what-if">
       <h2>What if</h2>
@@ -38,15 +37,31 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
         were off by less than 9.8%, one in ten by more than 48%, most of all for other numbers of DataLoader workers and
         for the transfer (docs/whatif.md).
       </p>
-      <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />
-      <Answer state={state.value} />
+      {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
+      {(isLive || state.kind === "ready") && <Answer state={state} />}
+      {!isLive && <Command file={capture.file || capture.name} />}
     </section>
   );
 }
 
-async function ask(id: string, change: string, signal: AbortSignal): Promise<State> {
+function isKnown(key: string): boolean {
+  const known = whatIf.peek();
+  return known !== null && known.key === key && known.state.kind !== "failed";
+}
+
+/** Where nothing can be asked for. */
+function Command({ file }: { file: string }) {
+  return (
+    <>
+      <p class="muted">Other changes:</p>
+      <Code text={`tb-dataplugin whatif ${file} --workers 0..8 --stage NAME=0.5x`} testId="what-if-command" />
+    </>
+  );
+}
+
+async function ask(id: string, change: string, signal: AbortSignal): Promise<WhatIfState> {
   try {
-    const answer = await fetchWhatIf(id, change, signal);
+    const answer = await source().whatIf(id, change, signal);
     if (answer.kind === "ready") return { kind: "ready", value: answer.value };
     return { kind: "failed", message: answer.kind === "failed" ? answer.message : "This capture is not analysed yet." };
   } catch {
@@ -166,7 +181,7 @@ function NumberField({ label, now, text, set }: FieldProps) {
   );
 }
 
-function Answer({ state }: { state: State }) {
+function Answer({ state }: { state: WhatIfState }) {
   if (state.kind === "none") return null;
   if (state.kind === "loading") {
     return (

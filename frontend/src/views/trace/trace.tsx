@@ -1,12 +1,21 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { batch, type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { routeUrl, traceUrl } from "../../data/api";
-import { handOver, PERFETTO_SITE, type PerfettoTrace, themePerfetto, windowChannel } from "../../data/perfetto";
+import {
+  handOver,
+  PERFETTO_SITE,
+  type PerfettoRange,
+  type PerfettoTrace,
+  showRange,
+  themePerfetto,
+  windowChannel,
+} from "../../data/perfetto";
 import type { CaptureEntry } from "../../data/runs";
 import { source } from "../../data/source";
-import { formatBytes, plural } from "../../model/format";
-import { theme } from "../../state/atoms";
+import { formatBytes, formatDuration, plural } from "../../model/format";
+import type { TimeRange } from "../../model/time-scale";
+import { range, selectedGapUs, theme } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
 
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
@@ -29,6 +38,8 @@ function LiveTrace({ capture, entry, offline }: Props) {
   const said = useSignal<string | null>(null);
   const frame = useSignal<string | null>(null);
   const status = said.value ?? frame.value;
+  const place = placeIn(capture);
+  const shown = useMemo(() => inFile(capture, place?.range), [capture, place?.range.startUs, place?.range.endUs]);
   return (
     <>
       <p class="sentence" data-testid="trace-sentence">
@@ -36,8 +47,16 @@ function LiveTrace({ capture, entry, offline }: Props) {
           ? "The whole trace in Perfetto's viewer, which runs locally: nothing leaves this machine."
           : "Perfetto's viewer is not installed here: open the whole trace in your browser at ui.perfetto.dev, or download it."}
       </p>
+      {place !== null && (
+        <p class="muted" data-testid="trace-place">
+          It opens at {place.words}, {formatDuration(place.range.endUs - place.range.startUs)} long.{" "}
+          <button type="button" class="link" data-testid="trace-whole" onClick={leavePlace}>
+            The whole trace
+          </button>
+        </p>
+      )}
       <div class="actions">
-        <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, said)}>
+        <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, shown, said)}>
           Open in ui.perfetto.dev
         </button>
         <a class="button" data-testid="download-trace" href={traceUrl(entry.id)} download={fileName(entry)}>
@@ -64,9 +83,39 @@ function LiveTrace({ capture, entry, offline }: Props) {
           </span>
         )}
       </div>
-      {offline && <PerfettoFrame key={entry.id} entry={entry} state={frame} />}
+      {offline && <PerfettoFrame key={entry.id} entry={entry} shown={shown} whole={wholeOf(capture)} state={frame} />}
     </>
   );
+}
+
+type TracePlace = { readonly range: TimeRange; readonly words: string };
+
+/** Where the other views are: the gap that was chosen, else what the timeline shows; null for all of it. */
+function placeIn({ devices }: Capture): TracePlace | null {
+  const gap = devices.flatMap(({ gaps }) => gaps).find((one) => one.start_us === selectedGapUs.value);
+  if (gap !== undefined)
+    return {
+      range: { startUs: gap.start_us, endUs: gap.start_us + gap.duration_us },
+      words: gap.step === undefined ? "the gap that was chosen" : `the gap that was chosen in step ${gap.step}`,
+    };
+  return range.value === null ? null : { range: range.value, words: "what the timeline shows" };
+}
+
+function leavePlace(): void {
+  batch(() => {
+    selectedGapUs.value = null;
+    range.value = null;
+  });
+}
+
+/** On the clock of the trace file. */
+function inFile({ origin_us: origin }: Capture, place: TimeRange | undefined): PerfettoRange | null {
+  return place === undefined ? null : { startUs: origin + place.startUs, endUs: origin + place.endUs };
+}
+
+function wholeOf(capture: Capture): PerfettoRange | null {
+  const { window_start_us: startUs, window_us: us } = capture;
+  return us === undefined ? null : inFile(capture, { startUs, endUs: startUs + us });
 }
 
 function fileName(entry: CaptureEntry): string {
@@ -78,7 +127,11 @@ function packed(entry: CaptureEntry, buffer: ArrayBuffer): PerfettoTrace {
 }
 
 /** The window is opened first: browsers allow that only while they handle the click. */
-async function openOutside(entry: CaptureEntry, said: Signal<string | null>): Promise<void> {
+async function openOutside(
+  entry: CaptureEntry,
+  shown: PerfettoRange | null,
+  said: Signal<string | null>,
+): Promise<void> {
   const target = window.open(PERFETTO_SITE);
   if (target === null) {
     said.value = "The browser blocked the new window. Allow pop-ups for this page, or download the trace.";
@@ -90,11 +143,22 @@ async function openOutside(entry: CaptureEntry, said: Signal<string | null>): Pr
     said.value = answer.kind === "failed" ? answer.message : "The trace is still being written.";
     return;
   }
-  const giveUp = handOver(windowChannel(target, PERFETTO_SITE), packed(entry, answer.value), () => (said.value = null));
+  const channel = windowChannel(target, PERFETTO_SITE);
+  const giveUp = handOver(channel, packed(entry, answer.value), () => {
+    said.value = null;
+    if (shown !== null) showRange(channel, shown);
+  });
   window.setTimeout(giveUp, HAND_OVER_LIMIT_MS);
 }
 
-function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<string | null> }) {
+type FrameProps = {
+  readonly entry: CaptureEntry;
+  readonly shown: PerfettoRange | null;
+  readonly whole: PerfettoRange | null;
+  readonly state: Signal<string | null>;
+};
+
+function PerfettoFrame({ entry, shown, whole, state }: FrameProps) {
   const frameRef = useRef<HTMLIFrameElement>(null);
   useMemo(() => themePerfetto(() => localStorage, theme.peek()), []);
   useEffect(() => {
@@ -110,11 +174,11 @@ function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<st
         return;
       }
       state.value = "Handing the trace to Perfetto";
-      stop = handOver(
-        windowChannel(target, window.location.origin),
-        packed(entry, answer.value),
-        () => (state.value = null),
-      );
+      const channel = windowChannel(target, window.location.origin);
+      stop = handOver(channel, packed(entry, answer.value), () => {
+        state.value = null;
+        if (shown !== null) stop = untilTouched(target, showRange(channel, shown));
+      });
     };
     void load();
     return () => {
@@ -123,6 +187,14 @@ function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<st
       stop();
     };
   }, [entry.id]);
+  // Perfetto that is there already is led to another place; it reads its trace once.
+  const first = useRef(shown);
+  useEffect(() => {
+    const target = frameRef.current?.contentWindow ?? null;
+    const next = shown ?? whole;
+    if (target === null || next === null || shown === first.current) return undefined;
+    return showRange(windowChannel(target, window.location.origin), next);
+  }, [shown]);
   return (
     <iframe
       ref={frameRef}
@@ -132,4 +204,16 @@ function PerfettoFrame({ entry, state }: { entry: CaptureEntry; state: Signal<st
       src={PERFETTO_PAGE}
     />
   );
+}
+
+const TOUCHES = ["pointerdown", "wheel", "keydown"] as const;
+
+/** Ends with the first time that somebody moves about in the window. */
+function untilTouched(target: Window, stop: () => void): () => void {
+  const end = (): void => {
+    stop();
+    for (const name of TOUCHES) target.removeEventListener(name, end, true);
+  };
+  for (const name of TOUCHES) target.addEventListener(name, end, true);
+  return end;
 }

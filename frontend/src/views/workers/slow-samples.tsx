@@ -89,7 +89,11 @@ function SampleLine({ sample, unit, part, withFiles }: LineProps) {
       data-start-us={sample.start_us}
       onClick={() => showSample(sample, batch)}>
       <td class="num" data-column="index" data-value={index}>
-        <button type="button" class="link tabular" aria-label={`Show ${sampleWords(sample)} in the timeline`}>
+        <button
+          type="button"
+          class="link tabular"
+          data-testid="slow-sample-link"
+          aria-label={`Show ${sampleWords(sample)} in the timeline`}>
           {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
         </button>
       </td>

@@ -40,11 +40,15 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <LoaderSelect numbers={capture.worker_summaries.map(({ loader }) => loader)} chosen={part.summary.loader} />
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
-      <WorkerTable part={part} />
-      <Costs costs={capture.worker_costs} />
-      <HostLoad rows={capture.load_rows} />
-      <SlowSamples part={part} replayCommand={capture.replay_command} />
-      <BatchTable capture={capture} part={part} />
+      <div class="beside">
+        <div class="stack">
+          <WorkerTable part={part} />
+          <Costs costs={capture.worker_costs} />
+        </div>
+        <HostLoad rows={capture.load_rows} />
+        <SlowSamples part={part} replayCommand={capture.replay_command} />
+        <BatchTable capture={capture} part={part} />
+      </div>
     </>
   );
 }
