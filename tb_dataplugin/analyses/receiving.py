@@ -1,4 +1,4 @@
-"""What the training thread does itself while it receives a batch: CPU time in its waits, and time in which it is held up.
+"""What the training thread does itself while it receives a batch: CPU time in its waits, time in which it is held up.
 
 To open the memory of a batch the training process needs a thread of the batch's DataLoader worker, which needs the
 interpreter's lock there. So time of deserialising in which the training thread is not on a CPU, while that worker's
