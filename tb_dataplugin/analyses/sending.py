@@ -71,7 +71,8 @@ def _slower(
     lost = np.concatenate(([0.0], np.cumsum(beside * (off - usual[node]))))
     first = np.searchsorted(start, since)
     last = np.maximum(first, np.searchsorted(start, finished))
-    return np.rint(lost[last] - lost[first]).astype(np.int64)
+    slower: Int64Array = np.rint(lost[last] - lost[first]).astype(np.int64)
+    return slower
 
 
 def transfer_share(
