@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tb_dataplugin.analyses.batch_limits import find_batch_limits
 from tb_dataplugin.analyses.cpu_shortage import CpuShortage, find_cpu_shortage
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.proportional import (
+    DESERIALISE,
     INDEX,
     Received,
     begun_ns,
@@ -16,9 +19,10 @@ from tb_dataplugin.analyses.proportional import (
     share_paths,
     way_of,
 )
+from tb_dataplugin.analyses.receiving import Deserialised, Receiving, find_receiving
 from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, STARVED, TRANSFER, WaitParts
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, WorkerTimes
-from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 from tb_dataplugin.model.trace import BatchTable, Trace
 
 
@@ -29,12 +33,13 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
     limits = find_batch_limits(batches.table)
     rows = {process.pid: track for track, process in trace.worker_tracks().items()}
     pinned, shortage = _pinning_loaders(trace), find_cpu_shortage(trace, parts.tree)
+    receiving = find_receiving(trace, parts.tree)
     for number, times in enumerate(workers.times):
         process = times.process
         mine = (batches.table.pid == process.pid) & (batches.table.loader == process.loader)
         track, his = rows.get(process.pid, -1 - number), received.take(mine[received.row])
         limited = limits.throughput[his.row]
-        share_cycles(his.take(limited), batches.table, limits.since_ns, track, waits, parts)
+        share_cycles(his.take(limited), batches.table, limits.since_ns, track, waits, receiving, parts)
         late, pins = his.take(~limited), process.loader in pinned
         built_late = is_built_late(late, batches.table, track, parts)
         share_paths(late.take(built_late), times, batches.table, pins, track, waits, parts)
@@ -42,7 +47,8 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
         ready = np.clip(batches.table.finished_ns[late.row], late.start, late.end)
         making = Intervals.union(late.start, ready).intersect(waits)
         _share_latency(times, batches.table, track, making, parts)
-        _share_way(late, ready, batches.table, pins, shortage, waits, parts)
+        way = _Way(track, pins, shortage, receiving)
+        _share_way(late, ready, batches.table, way, waits, parts)
     return waits.minus(Intervals.union(received.start, received.end))
 
 
@@ -79,20 +85,32 @@ def _share_latency(times: WorkerTimes, table: BatchTable, track: int, waits: Int
         parts.add(name, time)
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How batches come from a DataLoader worker, by its row of the trace."""
+
+    track: int
+    pins: bool
+    shortage: CpuShortage | None
+    receiving: Receiving
+
+
 def _share_way(
-    received: Received,
-    ready: Int64Array,
-    table: BatchTable,
-    pins: bool,
-    shortage: CpuShortage | None,
-    waits: Intervals,
-    parts: WaitParts,
+    received: Received, ready: Int64Array, table: BatchTable, by: _Way, waits: Intervals, parts: WaitParts
 ) -> None:
     """Divides waits for finished batches by where the batch was, as far as its moments are recorded."""
     way = Intervals.union(ready, received.end).intersect(waits)
-    split: list[tuple[str, Intervals]] = []
-    for name, start, end, has in way_of(received, ready, table, pins):
-        split.append((name, Intervals.union(start[has], end[has]).intersect(way)))
-    split.append((TRANSFER, way.minus(Intervals.union_of(time for _, time in split))))
-    for name, time in split:
-        parts.add(name, time if shortage is None else shortage.pass_on(time, parts))
+    cpu = by.receiving.cpu_in(received.start, received.end)
+    named = EMPTY
+    for name, start, end, has in way_of(received, ready, table, by.pins):
+        time = Intervals.union(start[has], end[has]).intersect(way)
+        named = Intervals.union_of((named, time))
+        if name == DESERIALISE and not by.pins:
+            moments = Deserialised(start[has], end[has], cpu[has])
+            time = by.receiving.pass_on(time, moments, by.track, parts)
+        _add_or_pass_on(name, time, by.shortage, parts)
+    _add_or_pass_on(TRANSFER, way.minus(named), by.shortage, parts)
+
+
+def _add_or_pass_on(name: str, time: Intervals, shortage: CpuShortage | None, parts: WaitParts) -> None:
+    parts.add(name, time if shortage is None else shortage.pass_on(time, parts))

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_dataplugin.analyses.passing_on import Held, pass_on
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import WaitParts
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
+from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import Trace
 
 
@@ -30,22 +31,7 @@ class CpuShortage:
     def pass_on(self, way: Intervals, parts: WaitParts) -> Intervals:
         """Gives the stages that hold the CPUs their part of `way`; what is left of it."""
         length = np.rint(self.taken.overlap(way.start, way.end) * self.share).astype(np.int64)
-        chosen = np.flatnonzero(length > 0)
-        if not len(chosen):
-            return way
-        start, end, length = way.start[chosen], way.end[chosen], length[chosen]
-        part, span, held = _held(parts.tree, self.tracks, start, end)
-        before = np.cumsum(held) - held
-        first = np.searchsorted(part, np.arange(len(start)))
-        whole = np.add.reduceat(held, first)
-        factor = (length / whole)[part]
-        since = (before - before[first][part]) * factor
-        until = (before - before[first][part] + held) * factor
-        time = Intervals(start, start + length)
-        offset = time.covered_before(start)[part]
-        first_ns, last_ns = offset + np.rint(since).astype(np.int64), offset + np.rint(until).astype(np.int64)
-        rest = parts.add_shares(time, first_ns, last_ns, span)
-        return Intervals.union_of((way.minus(time), rest))
+        return pass_on(way, length, Held.by(parts.tree, self.tracks, way.start, way.end), parts)
 
 
 def find_cpu_shortage(trace: Trace, tree: StageTree) -> CpuShortage | None:
@@ -74,18 +60,3 @@ def _at_least(count: int, tree: StageTree, tracks: tuple[int, ...]) -> Intervals
     moments, depth = moments[order], np.cumsum(steps[order])
     here = np.flatnonzero(depth[:-1] >= count)
     return Intervals.union(moments[here], moments[here + 1])
-
-
-def _held(
-    tree: StageTree, tracks: tuple[int, ...], start: Int64Array, end: Int64Array
-) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """Of each stretch, the stages that these rows were in: number of the stretch, span, and how long; by stretch."""
-    found = []
-    for mine in map(tree.pieces_of_track, tracks):
-        pieces = Intervals(tree.piece_start[mine], tree.piece_end[mine])
-        part, piece = pieces.touching(start, end)
-        held = np.minimum(pieces.end[piece], end[part]) - np.maximum(pieces.start[piece], start[part])
-        found.append((part, tree.piece_span[mine][piece], held))
-    part, span, held = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.argsort(part, kind="stable")
-    return part[order], span[order], held[order]

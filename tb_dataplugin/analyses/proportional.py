@@ -19,6 +19,8 @@ import numpy.typing as npt
 from annotate.trace_format import span_name
 from tb_dataplugin.analyses.batch_limits import QUEUED_NS, QUEUED_SHARE
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.receiving import Receiving
+from tb_dataplugin.analyses.sending import Cycles, Sending, transfer_share
 from tb_dataplugin.analyses.wait_parts import OTHER, STARTUP, TRANSFER, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import WorkerTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals
@@ -90,12 +92,19 @@ class _Scale:
 
 
 def share_cycles(
-    received: Received, table: BatchTable, since_ns: Int64Array, track: int, waits: Intervals, parts: WaitParts
+    received: Received,
+    table: BatchTable,
+    since_ns: Int64Array,
+    track: int,
+    waits: Intervals,
+    receiving: Receiving,
+    parts: WaitParts,
 ) -> None:
     """Shares each wait over the deepest spans of the worker since it finished the batch before, by their length.
 
     Where it is in no stage while it sends the batch before, it waits for that: they share the interpreter's lock. What
     is left until it begins the batch is what taking the next index costs.
+    What else it loses by sending is `sending.transfer_share`.
     """
     since = _recorded_since(since_ns[received.row], table.finished_ns[received.row], track, parts)
     unseen = since >= table.finished_ns[received.row]
@@ -104,7 +113,11 @@ def share_cycles(
     if not len(received.row):
         return
     finished = table.finished_ns[received.row]
-    scale = _Scale.of(received, since, finished, waits)
+    sends = Sending.of(table, int(table.pid[received.row[0]]))
+    cycles = Cycles.of(since, finished, sends, track, receiving, parts)
+    more = transfer_share(received.start, received.end, cycles, waits, receiving)
+    parts.add(SERIALISE, more)
+    scale = _Scale.of(received, since, finished, waits.minus(more))
     rest = scale.add_stages(track, finished, parts)
     rest = _add_sending(scale, int(table.pid[received.row[0]]), table, finished, rest, parts)
     started = np.clip(table.started_ns[received.row], since, finished)
