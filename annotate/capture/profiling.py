@@ -19,7 +19,7 @@ from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.needs_torch import need_torch
-from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
+from annotate.options import Active, CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import callers, switch
 from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, say, tell, warn
 from annotate.signals import came_by_a_signal
@@ -38,7 +38,7 @@ def profile(
     *,
     wait: Wait = "auto",
     warmup: int = 2,
-    active: int = 10,
+    active: Active = "auto",
     repeat: int = 1,
     host_sample_ms: int = 100,
     lines: bool = True,
@@ -58,7 +58,7 @@ def profile(
         wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
             and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away.
-        active: steps recorded.
+        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank what lasts a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
             while a window is open; 0: none, and none of what threads wait for. Linux only.
@@ -356,7 +356,7 @@ class Profile:
         The step that the loop is in is not counted, and may be the last one: nothing is missing then.
         """
         count = self._steps - self._window_began
-        return count if self._in_window and self._own_schedule and count < self.options.active - 1 else None
+        return count if self._in_window and self._own_schedule and count < self.options.fewest_recorded - 1 else None
 
     def _close_window(self) -> None:
         self._window.close(is_last=self._own_schedule and self._windows == self.options.repeat)

@@ -53,8 +53,8 @@ def written(paths: Sequence[str], logdir: Path) -> str:
 def cut_short(options: CaptureOptions, count: int) -> str:
     """Why a window has fewer steps than were asked for, and what to do."""
     return (
-        f"annotate.profile recorded {count} of the {options.active} steps that were asked for (active="
-        f"{options.active}): the loop ended. Lower `active`, or run more steps."
+        f"annotate.profile recorded {count} of the {options.fewest_recorded} steps that were asked for (active="
+        f"{options.fewest_recorded}): the loop ended. Lower `active`, or run more steps."
     )
 
 
