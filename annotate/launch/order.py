@@ -21,7 +21,7 @@ ACTIVE: Final = FEWEST_STEPS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Record `active` steps into `logdir` ("auto": as many as lines need), after `wait` batches ("auto": when steady)."""
+    """Record `active` steps into `logdir` ("auto": as lines need), after `wait` batches ("auto": when steady)."""
 
     logdir: Path
     wait: Wait = "auto"
