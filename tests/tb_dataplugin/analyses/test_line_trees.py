@@ -55,7 +55,7 @@ def test_in_time_order_each_of_several_threads_stands_above_its_functions() -> N
 
 
 def test_in_time_order_the_longest_nodes_are_kept() -> None:
-    tree = ordered([(0, time, f"a;f{time // 3}" if time < 90 else f"a;g{time}") for time in range(100)], most=21)
+    tree = ordered([(0, time, f"a;f{time // 3}" if time < 60 else f"a;g{time}") for time in range(100)], most=21)
     assert len(tree.frame) == 21 and tree.frame[1].function == "f0"
     assert sum(tree.self_ns) == tree.total_ns[0] == 1000
 
