@@ -50,8 +50,7 @@ export function growFlame(
   const tokens: string[] = [];
   return facts.map((fact, index) => {
     const found = children[index] ?? [];
-    const below =
-      order === "time" ? found : found.toSorted((a, b) => (facts[b]?.value ?? 0) - (facts[a]?.value ?? 0));
+    const below = order === "time" ? found : found.toSorted((a, b) => (facts[b]?.value ?? 0) - (facts[a]?.value ?? 0));
     const inside = below.reduce((sum, child) => sum + (facts[child]?.value ?? 0), 0);
     const isStage = fact.origin === "stage" && fact.name.includes("::");
     tokens[index] = isStage ? kindOf(fact.name) : (tokens[parents[index] ?? -1] ?? token);
