@@ -59,7 +59,7 @@ def profile(
         wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
             and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away.
-        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank what lasts a second, up to 200.
+        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank what lasts half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
             while a window is open; 0: none, and none of what threads wait for. Linux only.
@@ -379,7 +379,8 @@ class Profile:
             tell(f"annotate.profile: {note}")
         paused = sentences.stood_still(perf_counter() - profiler.stopped_at)
         if paused:
-            tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={self.options.active})")
+            fewer = self.options.fewest_recorded
+            tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={fewer})")
         if self._own_schedule and self._windows == self.options.repeat:
             self.headspace.begin(path, self._session.loop().prefetched)
         return Export(Path(path))

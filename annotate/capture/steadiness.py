@@ -24,8 +24,8 @@ FEWEST: Final = 10
 """Steps before a window, as a fixed `wait` had them."""
 SETTLED: Final = 0.1
 LONGEST_S: Final = 60.0
-LONG_ENOUGH_S: Final = 1.0
-LENGTHS: Final = (FEWEST_STEPS, 20, 50, 100, 200)
+LONG_ENOUGH_S: Final = 0.5
+LENGTHS: Final = (FEWEST_STEPS, 20, 30, 50, 100, 200)
 """Steps of a window."""
 _AT_LEAST_COMPARED: Final = 5
 
