@@ -59,7 +59,7 @@ def profile(
         wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
             and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away.
-        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank half a second of steps, up to 200.
+        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
             while a window is open; 0: none, and none of what threads wait for. Linux only.
