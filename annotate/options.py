@@ -10,8 +10,11 @@ from typing import Final, Literal
 from annotate.trace_format import Mode
 
 Wait = int | Literal["auto"]
+Active = int | Literal["auto"]
 
 
+FEWEST_STEPS: Final = 10
+"""Of a window whose length is "auto"."""
 LEAST_HEADSPACE: Final = 8
 """Fewer steps do not show how steps differ; the first ones are thrown away."""
 
@@ -40,7 +43,8 @@ class CaptureOptions:
     """Where a capture writes, and which steps it records.
 
     A cycle is `wait` steps untouched ("auto": until the loop is steady), `warmup` steps in which the profiler starts
-    up, `active` steps recorded; after `repeat` cycles the capture is over (0: it goes on until the end).
+    up, `active` steps recorded ("auto": as many as lines need, see `annotate.capture.steadiness`); after `repeat`
+    cycles the capture is over (0: it goes on until the end).
 
     Raises:
         ValueError: a count is negative, or `active` is not positive.
@@ -50,7 +54,7 @@ class CaptureOptions:
     logdir: Path
     wait: Wait = "auto"
     warmup: int = 2
-    active: int = 10
+    active: Active = FEWEST_STEPS
     repeat: int = 1
     mode: Mode = "train"
     host_sample_ms: int = 100
@@ -66,18 +70,18 @@ class CaptureOptions:
     def __post_init__(self) -> None:
         for name in ("wait", "warmup", "active", "repeat", "host_sample_ms", "headspace"):
             value = getattr(self, name)
-            if name == "wait" and value == "auto":
+            if name in ("wait", "active") and value == "auto":
                 continue
             if not isinstance(value, int) or isinstance(value, bool):
                 unit = "milliseconds" if name == "host_sample_ms" else "steps"
-                other = ' or "auto"' if name == "wait" else ""
+                other = ' or "auto"' if name in ("wait", "active") else ""
                 raise TypeError(f"{name} must be a whole number of {unit}{other}, not {value!r}")
             if value < 0:
                 raise ValueError(f"{name} must be 0 or more, not {value}")
         for name in ("lines", "watch"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
-        if self.active < 1:
+        if self.active != "auto" and self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
         if 0 < self.headspace < LEAST_HEADSPACE:
             raise ValueError(f"headspace must be 0 or at least {LEAST_HEADSPACE} steps, not {self.headspace}")
@@ -85,9 +89,26 @@ class CaptureOptions:
             raise ValueError("headspace follows the last window, and repeat=0 has none: give a number of windows")
 
     @property
+    def fewest_recorded(self) -> int:
+        """Steps that a window has, where the loop does not end before."""
+        return FEWEST_STEPS if self.active == "auto" else self.active
+
+    @property
+    def chooses_length(self) -> bool:
+        """Whether a window may be longer than the fewest steps: with lines, where the program did not plan it, and not
+        with several ranks, whose windows are to have the same steps.
+        """
+        return self.active == "auto" and self.wait == "auto" and self.lines and not has_other_ranks()
+
+    @property
     def first_recorded_step(self) -> int | None:
         """None: it is not known before."""
         return None if self.wait == "auto" else self.wait + self.warmup
+
+
+def has_other_ranks() -> bool:
+    """Whether this process is one of several that train together, by what launchers put into the environment."""
+    return os.environ.get("WORLD_SIZE", "1") not in ("", "0", "1")
 
 
 def absolute(logdir: str | os.PathLike[str]) -> Path:
@@ -101,4 +122,4 @@ def absolute(logdir: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(os.fspath(logdir))).absolute()  # noqa: PTH111
 
 
-__all__ = ["CaptureOptions", "Wait", "WorkerLimits", "absolute"]
+__all__ = ["Active", "CaptureOptions", "Wait", "WorkerLimits", "absolute", "has_other_ranks"]

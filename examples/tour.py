@@ -176,7 +176,7 @@ def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
         return Seen(step_us, None)
     first = capture.findings[0]
     print(f"   first finding ({first.severity}): {first.title}\n   -> {first.advice}")
-    for line in (evidence.text for evidence in first.evidence if evidence.kind == "hot_line"):
+    for line in (evidence.text for evidence in first.evidence if evidence.kind in ("hot_line", "defined_at")):
         print(f"   line: {line}")
     if not first.HasField("gain_us_per_step") or first.gain_us_per_step >= step_us:
         return Seen(step_us, None)

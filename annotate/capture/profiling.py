@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture import guest, sentences, standing
+from annotate.capture.own_time import OwnTime
 from annotate.capture.serving import Serving
 from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, schedule_of
@@ -19,9 +20,9 @@ from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.needs_torch import need_torch
-from annotate.options import CaptureOptions, Wait, WorkerLimits, absolute
+from annotate.options import Active, CaptureOptions, Wait, WorkerLimits, absolute
 from annotate.recording import callers, switch
-from annotate.saying import deliver, guard, has_reported, in_short, one_line, report_fault, say, tell, warn
+from annotate.saying import deliver, guard, has_reported, one_line, report_fault, say, tell, warn
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 from annotate.trace_format import PipelineMetadata
@@ -38,7 +39,7 @@ def profile(
     *,
     wait: Wait = "auto",
     warmup: int = 2,
-    active: int = 10,
+    active: Active = "auto",
     repeat: int = 1,
     host_sample_ms: int = 100,
     lines: bool = True,
@@ -58,7 +59,7 @@ def profile(
         wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
             and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away.
-        active: steps recorded.
+        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
             while a window is open; 0: none, and none of what threads wait for. Linux only.
@@ -133,12 +134,14 @@ class Profile:
         self._last_action: Final = action.RECORD_AND_SAVE
         self._pid = os.getpid()
         self._session = Session(options.workers)
+        self.own_time: Final = OwnTime()
         self._window = Window(
             self._session,
             host_sample_ms=options.host_sample_ms,
             lines=options.lines,
             mode=options.mode,
             weighs_profiler=options.mode == "train",
+            own_us=self.own_time.before_us,
             notes=notes,
             loaders=loaders,
             further=further,
@@ -168,9 +171,7 @@ class Profile:
         with guard("annotate.profile could not check for another torch.profiler"):
             is_other_open = another_is_open()
         if is_other_open:
-            raise RuntimeError(
-                f"annotate.profile cannot record: {sentences.OTHER}. Leave the other one first, or remove it"
-            )
+            raise RuntimeError(sentences.OTHER_IS_OPEN)
         try:
             writer.check_writable(self.options.logdir)
             standing.give_way()
@@ -257,10 +258,7 @@ class Profile:
         """Say that a training step has ended. Raises: RuntimeError: outside of the ``with`` block."""
         self._need_entered("step")
         if self.loops:
-            self._say(
-                "annotate.profile: prof.step() was called inside a loop over prof.steps(...), which takes a step after "
-                "each batch by itself: such batches count as two steps. Leave prof.step() out."
-            )
+            self._say(sentences.STEPPED_TWICE)
         self.advance()
 
     def advance(self) -> None:
@@ -297,10 +295,7 @@ class Profile:
         """
         self._need_entered("steps")
         if not hasattr(type(loader), "__iter__") and not hasattr(type(loader), "__getitem__"):
-            raise TypeError(
-                "prof.steps takes a DataLoader or another iterable of batches, not "
-                f"{in_short(loader)}: write `for batch in prof.steps(loader):`"
-            )
+            raise TypeError(sentences.no_loader(loader))
         try:
             self._session.step_by(loader)
         except Exception as error:
@@ -339,6 +334,7 @@ class Profile:
 
     def _follow_schedule(self) -> None:
         """Set the flag to what torch's profiler does now."""
+        self.own_time.is_untouched = self._torch.current_action.value == 0  # NONE
         if self._torch.current_action in self._recording_actions and not self._torch.is_given_up:
             if self._in_window:
                 self._window.look_around()
@@ -357,7 +353,7 @@ class Profile:
         The step that the loop is in is not counted, and may be the last one: nothing is missing then.
         """
         count = self._steps - self._window_began
-        return count if self._in_window and self._own_schedule and count < self.options.active - 1 else None
+        return count if self._in_window and self._own_schedule and count < self.options.fewest_recorded - 1 else None
 
     def _close_window(self) -> None:
         self._window.close(is_last=self._own_schedule and self._windows == self.options.repeat)
@@ -384,7 +380,8 @@ class Profile:
             tell(f"annotate.profile: {note}")
         paused = sentences.stood_still(perf_counter() - profiler.stopped_at)
         if paused:
-            tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={self.options.active})")
+            fewer = self.options.fewest_recorded
+            tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={fewer})")
         if self._own_schedule and self._windows == self.options.repeat:
             self.headspace.begin(path, self._session.loop().prefetched)
         return Export(Path(path))

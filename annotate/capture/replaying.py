@@ -121,9 +121,9 @@ def _recorded(
 
 
 def _replay(loader: Any, options: CaptureOptions, loads: SampleLoads | None, progress: bool) -> str:
-    base_seed, drawn = _next_indices(loader, options.active if loads is None else 0)
+    base_seed, drawn = _next_indices(loader, options.fewest_recorded if loads is None else 0)
     indices = drawn if loads is None else loads
-    count = options.active if indices is None else len(indices)
+    count = options.fewest_recorded if indices is None else len(indices)
     if count == 0:
         raise _no_batch(loader)
     writer.check_writable(options.logdir)

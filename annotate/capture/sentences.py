@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from annotate.options import CaptureOptions
+from annotate.saying import in_short
 
 OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
+OTHER_IS_OPEN: Final = f"annotate.profile cannot record: {OTHER}. Leave the other one first, or remove it"
+STEPPED_TWICE: Final = (
+    "annotate.profile: prof.step() was called inside a loop over prof.steps(...), which takes a step after each batch "
+    "by itself: such batches count as two steps. Leave prof.step() out."
+)
 RECORDING_ALREADY: Final = "an annotate.profile is open already: leave it before another profile or replay"
 NO_STAGE: Final = (
     "no stage was recorded: no annotated object ran in the window. Pass the loader that you iterate to "
@@ -22,6 +28,14 @@ GAVE_WAY: Final = (
     "annotate.profile stopped recording this window: another torch.profiler began, and torch can run one at a time. "
     "The other's trace is as torch writes it, without stages. Remove one of the two, or let them record different steps"
 )
+
+
+def no_loader(what: object) -> str:
+    """`prof.steps` was given something that cannot be iterated."""
+    return (
+        f"prof.steps takes a DataLoader or another iterable of batches, not {in_short(what)}: "
+        "write `for batch in prof.steps(loader):`"
+    )
 
 
 def check_headspace(steps: int, keywords: Mapping[str, object]) -> None:
@@ -53,8 +67,8 @@ def written(paths: Sequence[str], logdir: Path) -> str:
 def cut_short(options: CaptureOptions, count: int) -> str:
     """Why a window has fewer steps than were asked for, and what to do."""
     return (
-        f"annotate.profile recorded {count} of the {options.active} steps that were asked for (active="
-        f"{options.active}): the loop ended. Lower `active`, or run more steps."
+        f"annotate.profile recorded {count} of the {options.fewest_recorded} steps that were asked for (active="
+        f"{options.fewest_recorded}): the loop ended. Lower `active`, or run more steps."
     )
 
 

@@ -58,6 +58,8 @@ class Standing:
         self._is_open = False
         self._profiler: weakref.ref[Any] | None = None
         """Of the session that is on."""
+        self.is_of_a_guest = False
+        """The profiler that begins next is one of ours, whose tables nobody looks at."""
         self._kept: Recorded | None = None
         self._kept_of: weakref.ref[Any] | None = None
 
@@ -117,7 +119,9 @@ class Standing:
             return
         self._profiler = weakref.ref(profiler, self._is_gone)
         self._session = StandingSession(self.workers)
-        self._window = Window(self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True)
+        self._window = Window(
+            self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True, weighs_profiler=self.is_of_a_guest
+        )
         try:
             if marked.follows_all or self.workers.loaders.may_run_stages:
                 following.hook_all_classes()

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from annotate.capture.headspace import NO_BATCH
+from annotate.capture.own_time import OwnTime
 from annotate.capture.serving import Serving
 from annotate.hooks.wrappers import label_of
 from annotate.recording import switch
@@ -28,6 +29,10 @@ class Stepping(Protocol):
     @property
     def headspace(self) -> Serving:
         """Gives the loop batches in place of the loader's, now and then."""
+
+    @property
+    def own_time(self) -> OwnTime:
+        """Of the loop's own work."""
 
     def advance(self) -> None:
         """A step has ended."""
@@ -56,8 +61,10 @@ class Steps(Generic[B]):
             batch: Any = next(iterator, _END)
         while batch is not _END:
             prof.loops += 1
+            prof.own_time.begin()
             try:
                 yield batch
+                prof.own_time.end()
             except GeneratorExit:
                 prof.is_broken_off = True
                 raise

@@ -52,6 +52,7 @@ class Window:
         loaders: tuple[object, ...] = (),
         counts_steps: bool = False,
         weighs_profiler: bool = False,
+        own_us: Callable[[], list[float]] = list,
         further: Callable[[], PipelineMetadata] = PipelineMetadata,
     ) -> None:
         """
@@ -60,6 +61,7 @@ class Window:
             counts_steps: the profiler is a user's, who may never call its ``step``.
             weighs_profiler: measure what the profiler adds to an operator. Its probes are operators in the trace: not
                 where the profiler is a user's.
+            own_us: durations of the loop's own work in steps before the window, in microseconds.
             notes: sentences that each trace of this session carries.
             loaders: those that the metadata describes; empty: the session's.
             further: what else the metadata says, asked when a window is written.
@@ -69,6 +71,7 @@ class Window:
         self._notes = notes
         self._loaders = loaders
         self._further: Final = further
+        self._own_us: Final = own_us
         self._host = HostSampler(host_sample_ms, session.workers.pids)
         self._watch = Watch(is_wanted=host_sample_ms > 0, with_stacks=lines)
         self._lines, self._stack_thread = lines and host_sample_ms > 0, StackThread()
@@ -158,6 +161,7 @@ class Window:
             mode=self._mode,
             marker_us=self._marker_us,
             operator_us=self._operator_cost.added_us,
+            own_us=self._own_us(),
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
             unread=self._session.unread(),
             boundaries=None if self._boundaries is None else self._boundaries.found(),
@@ -180,6 +184,8 @@ class Recorded:
     marker_us: float
     operator_us: float | None
     """What the profiler adds to an operator; None where that could not be measured."""
+    own_us: list[float]
+    """The loop's own work in steps before the window."""
     loaders: list[LoaderMetadata]
     unread: list[str]
     """What is to be said where no sample was recorded."""
@@ -216,6 +222,8 @@ class Recorded:
         }
         if self.operator_us is not None:
             metadata["overhead"]["operator_us"] = round(self.operator_us, 3)
+        if self.own_us:
+            metadata["overhead"]["own_us_before"] = self.own_us
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from annotate.options import Wait, absolute
+from annotate.options import FEWEST_STEPS, Active, Wait, absolute
 
 FOLDER: Final = "ANNOTATE_RUN"
 """In the environment: the folder with the order and the notes of a `tb-dataplugin run`."""
 LOGDIR: Final = "ANNOTATE"
 """In the environment, without `run`: where to write."""
 FILE: Final = "order.json"
-ACTIVE: Final = 10
+ACTIVE: Final = FEWEST_STEPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Record `active` steps into `logdir`, after `wait` batches ("auto": when the loop is steady)."""
+    """Record `active` steps into `logdir` ("auto": as lines need), after `wait` batches ("auto": when steady)."""
 
     logdir: Path
     wait: Wait = "auto"
-    active: int = ACTIVE
+    active: Active = "auto"
     is_standby: bool = False
     """Record nothing before `tb-dataplugin attach` asks for it."""
     folder: Path | None = None
@@ -47,7 +47,7 @@ def read_order(environment: Mapping[str, str]) -> Order | None:
         return Order(
             logdir=Path(asked["logdir"]),
             wait="auto" if asked["wait"] is None else int(asked["wait"]),
-            active=int(asked["active"]),
+            active="auto" if asked["active"] is None else int(asked["active"]),
             is_standby=bool(asked["standby"]),
             folder=Path(folder),
         )

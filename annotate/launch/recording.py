@@ -23,13 +23,15 @@ from annotate.capture import guest, session
 from annotate.capture.own_profiler import Profiler
 from annotate.capture.sentences import stood_still
 from annotate.capture.standing import Standing
+from annotate.capture.steadiness import window_length
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.ending import at_end
 from annotate.hooks.patching import Patches
 from annotate.launch.notes import Notes, State
-from annotate.launch.order import Order, rank
+from annotate.launch.order import ACTIVE, Order, rank
 from annotate.launch.turns import Turns
-from annotate.launch.waiting import Taken, Waiting
+from annotate.launch.waiting import LEAD, Taken, Waiting
+from annotate.options import has_other_ranks
 from annotate.saying import guard, one_line, shown, tell
 from annotate.trace import writer
 from annotate.trace_format import TAKEN_ELSEWHERE, StepSource
@@ -57,7 +59,11 @@ class Recording:
         self.notes: Final = notes
         self._order = order
         self._standing = standing
-        self._waiting = Waiting(order.wait, order.active)
+        self._active = ACTIVE if order.active == "auto" else order.active
+        """Steps of the window; where lines say how many, known when it opens."""
+        self._waiting = Waiting(order.wait, self._active)
+        self._times: list[float] = []
+        """Of the epoch's batches: when each was taken."""
         self._lengths: dict[int, int | None] = {}
         self._then: Callable[[StandingEpoch], None] = self._first
         self._left = 0
@@ -105,6 +111,8 @@ class Recording:
             return
         if epoch is not self._epoch:
             self._epoch, self._current = epoch, self._taken(epoch)
+            self._times.clear()
+        self._times.append(perf_counter())
         warm_up = self._waiting.warm_up(self._current)
         if warm_up is None:
             return
@@ -128,23 +136,38 @@ class Recording:
         self._tries += 1
         if self._tries == _TRIES:
             self._end("nothing", THEIRS)
-        self._waiting = Waiting(_BETWEEN_TRIES, self._order.active)
+        self._waiting = Waiting(_BETWEEN_TRIES, self._active)
 
     def _prepare(self, warm_up: int) -> None:
         self._profiler = Profiler(self, activities=_activities())
         self._profiler.others.install(self._patches)
-        self._profiler.prepare_trace()
+        self._standing.is_of_a_guest = True
+        try:
+            self._profiler.prepare_trace()
+        finally:
+            self._standing.is_of_a_guest = False
         self._thread = get_ident()
         self._left = warm_up
         self._then = self._warm_up
 
     def _warm_up(self, epoch: StandingEpoch) -> None:
         self._left -= 1
+        if epoch is self._epoch:
+            self._times.append(perf_counter())
         if self._left <= 0 and self._profiler is not None:
+            self._choose_length(epoch)
             self._profiler.start_trace()
             self._then = self._record
             self.notes.state = "recording"
             self.notes.write()
+
+    def _choose_length(self, epoch: StandingEpoch) -> None:
+        """Of the window that opens now."""
+        if self._order.active != "auto" or has_other_ranks():
+            return
+        length, taken = self._current.length, len(self._times)
+        left = None if length is None else length - taken - LEAD - self._current.prefetched
+        self._active = window_length(self._times, left if epoch is self._epoch else None)
 
     def _record(self, epoch: StandingEpoch) -> None:
         window = self._standing.window
@@ -153,7 +176,7 @@ class Recording:
 
     def _is_enough(self, boundaries: int) -> bool:
         """Of an optimizer's boundaries the first is left out, of batches the last."""
-        return boundaries >= self._order.active + 2
+        return boundaries >= self._active + 2
 
     def _write(self, logdir: Path) -> None:
         """Close the window, and write its file."""
@@ -183,12 +206,13 @@ class Recording:
 
     @property
     def _most_steps(self) -> int:
-        return self._order.active
+        return self._active
 
     def _notes_of_window(self, steps: int) -> list[str]:
-        if steps >= self._order.active:
+        asked = ACTIVE if self._order.active == "auto" else self._active
+        if steps >= asked:
             return []
-        return [f"the program ended after {max(steps, 0)} of {self._order.active} steps of this window."]
+        return [f"the program ended after {max(steps, 0)} of {asked} steps of this window."]
 
     def _end(self, state: State, reason: str = "") -> None:
         """Record nothing any more, and leave nothing behind. Harmless when that is so already."""

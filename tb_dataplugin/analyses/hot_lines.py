@@ -12,18 +12,29 @@ from functools import cache
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.code_places import below_stage, calling_place, home_of, inside_stage, plain
+from tb_dataplugin.analyses.code_places import Home, Place, below_stage, calling_place, home_of, inside_stage, plain
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
 from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
 from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
-from tb_dataplugin.analyses.line_trees import MOST_NODES, MOST_NODES_OF_ALL, LineTree, grow, stage_frame
+from tb_dataplugin.analyses.line_trees import (
+    MOST_IN_ORDER,
+    MOST_IN_ORDER_OF_ALL,
+    MOST_NODES,
+    MOST_NODES_OF_ALL,
+    LineTree,
+    grow,
+    grow_in_order,
+    stage_frame,
+)
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.step_lines import StepLines, find_step_lines
+from tb_dataplugin.analyses.step_lines import FEWEST_OF_ONE, FEWEST_STEPS, StepLines, find_step_lines
+from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.line_samples import Frame, LineSamples, Stacks
@@ -40,6 +51,9 @@ MOST_OFF: Final = 0.03
 """Between the share of a stage by samples and by spans."""
 
 MOST_ROWS: Final = 20
+
+ALMOST_ALL: Final = 0.9
+"""Part of a line's time in a single step, from which the line is a first call, or another event, and no habit."""
 
 TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
 """Causes of idle time in which the training thread's own lines are what takes the time."""
@@ -59,6 +73,10 @@ class PartLines:
     rows: tuple[LineRow, ...]
     others: int
     tree: LineTree | None
+    in_order: LineTree | None = None
+    """The same in time order."""
+    one_off: frozenset[Place] = frozenset()
+    """Lines of the training thread almost all of whose time lies in one of several steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +140,7 @@ def find_hot_lines(
         return Unavailable("lines", "lines_unknown", f"Lines of the code were not sampled: {samples.why_not}")
     idle = devices[0].gaps if devices else EMPTY
     hits, spans = find_hits(trace, samples, tree, attribution, idle, window)
-    finder = _Finder(samples.stacks, bool(devices))
+    finder = _Finder(trace, samples.stacks, bool(devices))
     return HotLines(
         stages=dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0]))),
         training=dict(finder.training(hits, loader, attribution, window)),
@@ -153,7 +171,7 @@ def lines_at(
     samples = pipeline.lines if pipeline else None
     if samples is None or samples.why_not:
         return None
-    finder = _Finder(samples.stacks, has_device=False)
+    finder = _Finder(trace, samples.stacks, has_device=False)
 
     @cache
     def hits() -> Hits:
@@ -169,7 +187,10 @@ def _interval(samples: LineSamples) -> float:
 
 
 class _Finder:
-    def __init__(self, stacks: Stacks, has_device: bool) -> None:
+    def __init__(self, trace: Trace, stacks: Stacks, has_device: bool) -> None:
+        self._threads = [_thread_name(trace, number) for number in range(len(trace.tracks))]
+        steps = find_steps(trace)
+        self._step_starts_ns = np.zeros(0, np.int64) if isinstance(steps, Unavailable) else steps.start_ns
         self._stacks = stacks
         self._has_device = has_device
         self._frames: dict[int, list[Frame]] = {}
@@ -241,9 +262,10 @@ class _Finder:
         hung = whole if whole_stack else [below_stage(frames) for frames in whole]
         if above is not None:
             hung = [[*above[node], *frames] for node, frames in zip(nodes.tolist(), hung, strict=True)]
+        homes = [home_of(frames) for frames in cut]
         rows = line_rows(
             hits,
-            [home_of(frames) for frames in cut],
+            homes,
             place,
             has_device=self._has_device,
             called_from=[calling_place(frames, inside) for frames, inside in zip(whole, cut, strict=True)],
@@ -255,7 +277,27 @@ class _Finder:
             rows[:MOST_ROWS],
             max(0, len(rows) - MOST_ROWS),
             grow(hits, hung, place, MOST_NODES_OF_ALL if above else MOST_NODES),
+            grow_in_order(hits, hung, place, self._threads, MOST_IN_ORDER_OF_ALL if above else MOST_IN_ORDER),
+            frozenset(self._one_off(hits, homes, place, rows) if whole_stack else ()),
         )
+
+    def _one_off(
+        self, hits: Hits, homes: list[Home | None], place: npt.NDArray[np.intp], rows: tuple[LineRow, ...]
+    ) -> Iterator[Place]:
+        """Too few samples may lie in one step by chance."""
+        if len(self._step_starts_ns) < FEWEST_STEPS:
+            return
+        step = np.searchsorted(self._step_starts_ns, hits.time_ns, side="right")
+        for row in rows[:MOST_ROWS]:
+            mine = np.array([home is not None and home.place == row.place for home in homes])[place]
+            times = np.bincount(step[mine], hits.weight_ns[mine])
+            if mine.sum() >= FEWEST_OF_ONE and times.max() >= ALMOST_ALL * times.sum():
+                yield row.place
+
+
+def _thread_name(trace: Trace, number: int) -> str:
+    track = trace.tracks[number]
+    return "training thread" if number == trace.training_track else f"{track.process_name or 'thread'} {track.pid}"
 
 
 def _check(hits: Hits, spans: SampledTime, tree: StageTree) -> ShareCheck | None:

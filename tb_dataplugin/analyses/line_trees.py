@@ -1,7 +1,12 @@
-"""The stacks of a stage as a tree of functions and lines, with the time of each: what a flame graph draws."""
+"""The stacks of a stage as a tree of functions and lines, with the time of each: what a flame graph draws.
+
+Left-heavy (`grow`: equal callers are one node, the largest first), or in time order (`grow_in_order`: only neighbours
+are one node).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,12 +22,14 @@ LEAST_SHARE: Final = 0.002
 
 MOST_NODES: Final = 400
 MOST_NODES_OF_ALL: Final = 1500
+MOST_IN_ORDER: Final = 300
+MOST_IN_ORDER_OF_ALL: Final = 800
 """Of the tree of the whole pipeline, which has those of all stages in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineTree:
-    """Columns, parents before children, the largest first among siblings. `depth` counts callers.
+    """Columns, parents before children, among siblings the largest first, or in time order. `depth` counts callers.
 
     `total_ns` has what a node calls in it, `self_ns` has not; `waited_ns`, `idle_ns`: the parts of `total_ns` that the
     training thread waited for, and in which a device was idle; `samples`: in `total_ns`.
@@ -41,15 +48,22 @@ class LineTree:
 
 
 class _Node:
-    __slots__ = ("below", "frame", "idle", "own", "samples", "total", "waited")
+    __slots__ = ("below", "frame", "idle", "latest", "own", "samples", "total", "waited")
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
-        self.below: dict[Frame, _Node] = {}
+        self.below: dict[Hashable, _Node] = {}
+        self.latest: _Node | None = None
+        """Of `below`, where they are in time order."""
         self.total = self.own = self.waited = self.idle = self.samples = 0.0
 
 
 _ROOT: Final = Frame("", "", 0, 0, "recorder")
+
+
+def thread_frame(name: str) -> Frame:
+    """What stands for a thread in a tree of frames."""
+    return Frame(name, "", 0, 0, "stage")
 
 
 def stage_frame(stage: Stage) -> Frame:
@@ -69,7 +83,40 @@ def grow(hits: Hits, stacks: list[list[Frame]], place: npt.NDArray[np.intp], mos
             node = node.below.setdefault(frame, _Node(frame))
             _count(node, *values)
         node.own += values[0]
-    return _columns(root, most)
+    return _columns(root, most, LEAST_SHARE)
+
+
+def grow_in_order(
+    hits: Hits, stacks: list[list[Frame]], place: npt.NDArray[np.intp], names: Sequence[str], most: int = MOST_IN_ORDER
+) -> LineTree:
+    """One thread after the other; what passes between two samples of a part, outside of it, is no width.
+
+    Args:
+        names: of threads, by row of the trace: where there are several, each is a node above its functions.
+    """
+    root, several = _Node(_ROOT), len(np.unique(hits.track)) > 1
+    order = np.lexsort((hits.time_ns, hits.track))
+    track, number = hits.track[order], place[order]
+    first = np.flatnonzero(np.diff(track, prepend=-1) | np.diff(number, prepend=-1))  # of samples of the same stack
+    weights = (hits.weight_ns, hits.waited_ns, hits.idle_ns)
+    sums = [np.add.reduceat(column[order], first) if len(first) else column for column in weights]
+    columns = (track[first], number[first], *sums, np.diff(first, append=len(order)))
+    for thread, stack, *values in zip(*(column.tolist() for column in columns), strict=True):
+        node = root
+        _count(node, *values)
+        for frame in (*((thread_frame(names[thread]),) if several else ()), *stacks[stack]):
+            node = _next(node, frame)
+            _count(node, *values)
+        node.latest = None  # it runs itself: what it called has returned
+        node.own += values[0]
+    return _columns(root, most, 0.0, in_order=True)
+
+
+def _next(node: _Node, frame: Frame) -> _Node:
+    """The node of `frame` below: the latest one where it is of the same frame."""
+    if node.latest is None or node.latest.frame != frame:
+        node.latest = node.below[len(node.below)] = _Node(frame)
+    return node.latest
 
 
 def _count(node: _Node, weight: float, waited: float, idle: float, samples: int) -> None:
@@ -77,20 +124,20 @@ def _count(node: _Node, weight: float, waited: float, idle: float, samples: int)
     node.samples += samples
 
 
-def _columns(root: _Node, most: int) -> LineTree:
+def _columns(root: _Node, most: int, least_share: float, *, in_order: bool = False) -> LineTree:
     """Depth first. A node that takes too little goes, with what it calls; its time is then its caller's own."""
     everything = _all(root)
     largest = sorted(everything, key=lambda node: -node.total)[:most]
-    kept = {id(node) for node in largest if node.total >= LEAST_SHARE * root.total}
+    kept = {id(node) for node in largest if node.total >= least_share * root.total}
     rows: list[tuple[_Node, int, float]] = []
-    waiting = [(node, 0) for node in _largest_last(root) if id(node) in kept]
+    waiting = [(node, 0) for node in _last_first(root, in_order) if id(node) in kept]
     left_out = [node for node in root.below.values() if id(node) not in kept]
     while waiting:
         node, depth = waiting.pop()
         gone = [child for child in node.below.values() if id(child) not in kept]
         left_out += gone
         rows.append((node, depth, node.own + sum(child.total for child in gone)))
-        waiting.extend((child, depth + 1) for child in _largest_last(node) if id(child) in kept)
+        waiting.extend((child, depth + 1) for child in _last_first(node, in_order) if id(child) in kept)
     return LineTree(
         frame=tuple(node.frame for node, _, _ in rows),
         depth=tuple(depth for _, depth, _ in rows),
@@ -104,8 +151,9 @@ def _columns(root: _Node, most: int) -> LineTree:
     )
 
 
-def _largest_last(node: _Node) -> list[_Node]:
-    return sorted(node.below.values(), key=lambda child: child.total)
+def _last_first(node: _Node, in_order: bool) -> list[_Node]:
+    below = list(node.below.values())
+    return below[::-1] if in_order else sorted(below, key=lambda child: child.total)
 
 
 def _all(root: _Node) -> list[_Node]:

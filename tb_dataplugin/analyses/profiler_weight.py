@@ -1,4 +1,5 @@
-"""How much of a step's own work is torch's profiler: the operators of the training thread times what recording one of
+"""How much of a step's own work is torch's profiler: by the same work in the steps before the window, which the loop
+over `annotate.profile`'s ``prof.steps`` times; else the operators of the training thread times what recording one of
 them adds, which `annotate` measures when a window opens.
 """
 
@@ -6,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.step_table import StepTable
@@ -20,20 +24,27 @@ NOTICED: Final = 1.1
 """From here on it is said: shares of lines may be some points too high."""
 HEAVY: Final = 1.3
 """From here on nothing of the capture is called measured."""
+FEWEST_TIMED: Final = 8
+"""Steps before the window and in it, to compare their durations."""
+MOST_SPREAD: Final = 0.3
+"""Of the median: how far the middle half of them may be apart."""
 MOST: Final = 0.8
 """Of the step's own work: a probe made in a busy moment costs more than the operators did."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilerWeight:
-    """Per step, without data wait and waiting for a CPU: `own_us` as recorded, `added_us` of it by the profiler for so
-    many `operators`.
+    """Per step, without data wait: `own_us` as recorded, `added_us` of it by the profiler.
+
+    `before`: steps that were timed before the window; the durations are medians then. 0: `added_us` is for so many
+    `operators`, and the durations are means without waiting for a CPU.
     """
 
     own_us: float
     added_us: float
     operators: float
     operator_us: float
+    before: int = 0
 
     @property
     def ratio(self) -> float:
@@ -44,13 +55,40 @@ class ProfilerWeight:
 def find_profiler_weight(
     trace: Trace, window: Window, steps: StepTable | None, loader: LoaderWait | None
 ) -> ProfilerWeight | None:
-    """None where the cost of an operator or the steps are not known, and in a replay, which has no step.
+    """None where the cost of an operator or the steps are not known, and in a replay, which has no step."""
+    pipeline = trace.info.pipeline
+    if pipeline is None or pipeline.mode != "train" or steps is None:
+        return None
+    if loader is not None and pipeline.own_us_before:
+        timed = _timed(np.array(pipeline.own_us_before), _own_us(steps))
+        if timed is not None:
+            return timed if timed.added_us > 0 else None
+    return _counted(trace, window, steps, loader)
+
+
+def _own_us(steps: StepTable) -> npt.NDArray[np.float64]:
+    """Of each step, without data wait."""
+    return np.array([(row.duration_ns - (row.data_wait_ns or 0)) / 1000 for row in steps.rows])
+
+
+def _timed(before: npt.NDArray[np.float64], inside: npt.NDArray[np.float64]) -> ProfilerWeight | None:
+    """None where there are few steps, or they differ too much among themselves for two medians to be compared."""
+    for durations in (before, inside):
+        low, middle, high = np.percentile(durations, (25, 50, 75)) if len(durations) else (0.0, 0.0, 0.0)
+        if len(durations) < FEWEST_TIMED or high - low > MOST_SPREAD * middle:
+            return None
+    own_us, before_us = float(np.median(inside)), float(np.median(before))
+    return ProfilerWeight(own_us, max(0.0, own_us - before_us), 0.0, 0.0, len(before))
+
+
+def _counted(trace: Trace, window: Window, steps: StepTable, loader: LoaderWait | None) -> ProfilerWeight | None:
+    """By operators.
 
     Without DataLoader workers samples are made in the wait, by operators as well: that belongs to the step then.
     """
     pipeline, track = trace.info.pipeline, trace.training_track
     each_us = pipeline.operator_us if pipeline else None
-    if pipeline is None or pipeline.mode != "train" or each_us is None or track is None or steps is None:
+    if pipeline is None or each_us is None or track is None:
         return None
     waits = EMPTY if loader is None or not any(each.num_workers for each in pipeline.loaders) else loader.waits
     events = trace.events
@@ -74,6 +112,12 @@ def _running_us(trace: Trace, own_us: float) -> float:
 
 def weight_sentence(weight: ProfilerWeight) -> str:
     """Without a full stop."""
+    if weight.before:
+        return (
+            f"torch's profiler makes a step's own work {ratio(weight.ratio)} as long: {duration(weight.own_us)} "
+            f"instead of {duration(weight.own_us - weight.added_us)} in {plural(weight.before, 'step')} before it was "
+            "on (medians). Lines with many small operators look too hot"
+        )
     return (
         f"torch's profiler makes a step's own work about {ratio(weight.ratio)} as long: {duration(weight.own_us)} "
         f"instead of about {duration(weight.own_us - weight.added_us)} ({plural(round(weight.operators), 'operator')} "

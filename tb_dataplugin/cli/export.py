@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tb_dataplugin.cli.inputs import add_output_arguments, add_path_arguments, open_paths, write_text
 from tb_dataplugin.errors import NothingToReport
-from tb_dataplugin.export.as_stacks import as_collapsed, as_speedscope, profiles
+from tb_dataplugin.export.as_stacks import as_collapsed, as_speedscope, parts_of
 from tb_dataplugin.pipeline import as_report
 
 
@@ -19,7 +19,7 @@ class ExportCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_path_arguments(parser, "folders, or trace files")
-        help_format = "default: speedscope (a profile for each stage); collapsed: one line per stack, for flamegraph.pl"
+        help_format = "default: speedscope, in time order; collapsed: one line per stack, for flamegraph.pl"
         parser.add_argument("--format", choices=("speedscope", "collapsed"), default="speedscope", help=help_format)
         add_output_arguments(parser, "write to FILE instead of the terminal")
 
@@ -28,7 +28,7 @@ class ExportCommand:
         kept, status = open_paths(arguments)
         if kept:
             report = as_report([capture.capture for capture in kept])
-            if not any(True for capture in report.captures for _ in profiles(capture)):
+            if not any(True for capture in report.captures for _ in parts_of(capture)):
                 named = ", ".join(map(str, arguments.paths))
                 raise NothingToReport(
                     f"no stage in {named} has enough sampled stacks to export: capture with "

@@ -21,11 +21,13 @@ ORDER: Final = "order.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Record `active` steps into `logdir` after `wait` batches (None: when the loop is steady)."""
+    """Record `active` steps (None: as many as lines need) into `logdir` after `wait` batches (None: when the loop is
+    steady).
+    """
 
     logdir: Path
     wait: int | None
-    active: int
+    active: int | None
     standby: bool
 
 

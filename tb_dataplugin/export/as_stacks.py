@@ -1,7 +1,7 @@
 """The sampled stacks of captures for other viewers: speedscope's JSON, and collapsed stacks.
 
 Each stage, and each part of the training thread's time, is a profile of its own in speedscope, and the outermost frame
-in collapsed stacks.
+in collapsed stacks. In speedscope the stacks of a profile are in time order, and each thread's profile has all stages.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
+from annotate.trace_format import parse_span_name
 from tb_dataplugin.report import report_pb2 as pb
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
@@ -23,14 +24,25 @@ class Stack(NamedTuple):
     self_us: float
 
 
-def profiles(capture: pb.Capture) -> Iterator[tuple[str, list[Stack]]]:
-    """Name and stacks of each part that has enough samples."""
-    for part in capture.lines.stages:
-        if part.HasField("tree"):
-            yield part.name, list(_stacks(part.tree))
-    for part in capture.lines.training:
-        if part.HasField("tree"):
-            yield f"training thread: {part.name}", list(_stacks(part.tree))
+def parts_of(capture: pb.Capture) -> Iterator[tuple[str, pb.PartLines]]:
+    """Each part that has enough samples, and its name."""
+    named = [(part.name, part) for part in capture.lines.stages]
+    named += [(f"training thread: {part.name}", part) for part in capture.lines.training]
+    yield from ((name, part) for name, part in named if part.HasField("tree"))
+
+
+def by_thread(capture: pb.Capture) -> Iterator[tuple[str, list[Stack]]]:
+    """All that each thread did, in time order: in stages, and the training thread outside the data wait."""
+    if capture.lines.training_thread.HasField("in_order"):
+        yield "training thread", list(_stacks(capture.lines.training_thread.in_order))
+    threads: dict[str, list[Stack]] = {}
+    for places, self_us in _stacks(capture.lines.pipeline.in_order):
+        above = places[0][0]
+        is_thread = parse_span_name(above) is None
+        threads.setdefault(f"stages of {above}" if is_thread else "stages", []).append(
+            Stack(places[1:] if is_thread and len(places) > 1 else places, self_us)
+        )
+    yield from threads.items()
 
 
 def _stacks(tree: pb.LineTree) -> Iterator[Stack]:
@@ -49,8 +61,8 @@ def as_collapsed(report: pb.Report) -> str:
     lines = [
         f"{';'.join(map(_one_name, (name, *map(_labelled, stack.places))))} {round(stack.self_us)}"
         for capture in report.captures
-        for name, stacks in profiles(capture)
-        for stack in stacks
+        for name, part in parts_of(capture)
+        for stack in _stacks(part.tree)
         if round(stack.self_us)
     ]
     return "\n".join(lines)
@@ -67,9 +79,14 @@ def _one_name(text: str) -> str:
 
 
 def as_speedscope(report: pb.Report) -> str:
-    """Weights in microseconds; frames are shared by all profiles."""
+    """Weights in microseconds, stacks in time order; frames are shared by all profiles."""
     return speedscope(
-        (f"{capture.name}: {name}", stacks) for capture in report.captures for name, stacks in profiles(capture)
+        (f"{capture.name}: {name}", stacks)
+        for capture in report.captures
+        for name, stacks in (
+            *by_thread(capture),
+            *((name, list(_stacks(part.in_order))) for name, part in parts_of(capture)),
+        )
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annotate.trace_format import parse_span_name
+from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.signals import Signals
@@ -12,9 +13,18 @@ from tb_dataplugin.words import cause_label
 
 
 def stage_line(signals: Signals, stage: str) -> tuple[Evidence, ...]:
-    """Empty where no line of the stage has much of its time, or too few samples were taken."""
+    """Where no line of the stage has much of its time, or too few samples were taken: where the stage is defined."""
     parsed = parse_span_name(stage)
-    return _evidence(signals.stage_lines.get(stage), parsed.label if parsed else stage, stage)
+    label = parsed.label if parsed else stage
+    return _evidence(signals.stage_lines.get(stage), label, stage) or _definition(signals, label, stage)
+
+
+def _definition(signals: Signals, label: str, stage: str) -> tuple[Evidence, ...]:
+    """Empty where that is not known."""
+    file, _, line = signals.stage_places.get(stage, "").rpartition(":")
+    if not file or not line.isdecimal():
+        return ()
+    return (Evidence("defined_at", f"{label} is defined at {Place(label, file, int(line)).short}", stage=stage),)
 
 
 def training_line(signals: Signals, cause: str) -> tuple[Evidence, ...]:

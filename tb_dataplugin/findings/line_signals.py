@@ -88,10 +88,10 @@ def interval(part: Estimate) -> str:
 
 
 def hottest(parts: Iterable[tuple[str, PartLines]]) -> Iterator[tuple[str, HotLine]]:
-    """By the part's name; without those of which too few samples were taken."""
+    """By the part's name; without those of which too few samples were taken. What happened once is no evidence."""
     for name, part in parts:
-        if part.rows:
-            row = part.rows[0]
+        row = next((row for row in part.rows if row.place not in part.one_off), None)
+        if row is not None:
             calls = row.calls if row.calls_share >= MOSTLY else ""
             yield name, HotLine(line_text(row), row.place.short, row.share, row.place.source, calls)
 

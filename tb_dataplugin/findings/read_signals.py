@@ -83,6 +83,7 @@ def read_signals(results: Results) -> Signals:
         doubts=results.doubts,
         lock=read_lock(results.limits) if results.limits else None,
         stage_lines=dict(_stage_lines(results)),
+        stage_places=dict(pipeline.stages_at) if pipeline else {},
         training_lines=dict(hottest(results.lines.training.items())) if results.lines else {},
         step=read_step(results.lines),
         patterns=read_patterns(results.lines),

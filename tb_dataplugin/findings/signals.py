@@ -294,6 +294,8 @@ class Signals:
     """None where waiting for Python's lock was not recorded, or too few samples were taken."""
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """By the stage's name; without those of which too few samples were taken."""
+    stage_places: Mapping[str, str] = field(default_factory=dict)
+    """Where a stage is defined, by its name: ``file:line``."""
     training_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock."""
     step: StepSignals | None = None

@@ -189,6 +189,8 @@ class PipelineInfo:
     marker_us: float | None = None
     marker_count: int | None = None
     operator_us: float | None = None
+    own_us_before: tuple[float, ...] = ()
+    """Of the loop's own work, from a batch to the next wait, in steps without a profiler."""
     worker_span_us: float | None = None
     worker_span_count: int | None = None
     dropped_spans: int | None = None

@@ -41,6 +41,7 @@ class _Overhead(msgspec.Struct):
     marker_us: Time | None = None
     marker_count: Count | None = None
     operator_us: Time | None = None
+    own_us_before: list[Time] = []
     worker_span_us: Time | None = None
     worker_span_count: Count | None = None
 
@@ -172,6 +173,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         marker_us=metadata.overhead.marker_us,
         marker_count=metadata.overhead.marker_count,
         operator_us=metadata.overhead.operator_us,
+        own_us_before=tuple(metadata.overhead.own_us_before[:MOST_STEPS]),
         worker_span_us=metadata.overhead.worker_span_us,
         worker_span_count=metadata.overhead.worker_span_count,
         dropped_spans=metadata.dropped_spans,

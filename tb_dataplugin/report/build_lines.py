@@ -78,6 +78,7 @@ def _part(name: str, part: PartLines, steps: int | None) -> pb.PartLines:
         recorder_us=us(part.recorder_ns),
         sentence=part_sentence(part),
         tree=_tree(part.tree) if part.tree else None,
+        in_order=_tree(part.in_order) if part.in_order else None,
     )
 
 

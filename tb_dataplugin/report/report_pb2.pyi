@@ -3748,6 +3748,7 @@ class PartLines(_message.Message):
     LINES_FIELD_NUMBER: _builtins.int
     OTHERS_FIELD_NUMBER: _builtins.int
     TREE_FIELD_NUMBER: _builtins.int
+    IN_ORDER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     RECORDER_US_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
@@ -3771,6 +3772,10 @@ class PartLines(_message.Message):
     def tree(self) -> Global___LineTree:
         """absent where there are too few samples"""
 
+    @_builtins.property
+    def in_order(self) -> Global___LineTree:
+        """the same in time order, one thread after the other; absent as `tree` is"""
+
     def __init__(
         self,
         *,
@@ -3780,13 +3785,14 @@ class PartLines(_message.Message):
         lines: _abc.Iterable[Global___Line] | None = ...,
         others: _builtins.int = ...,
         tree: Global___LineTree | None = ...,
+        in_order: Global___LineTree | None = ...,
         text: _builtins.str = ...,
         recorder_us: _builtins.float = ...,
         sentence: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tree", b"tree"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["in_order", b"in_order", "tree", b"tree"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_order", b"in_order", "lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3911,7 +3917,8 @@ Global___Callee: _TypeAlias = Callee  # noqa: Y015
 @_typing.final
 class LineTree(_message.Message):
     """A tree of functions and lines for a flame graph: equally long columns, depth first, the largest first among siblings.
-    What takes less than 0.2% is left out and counts as its caller's own.
+    What takes less than 0.2% is left out and counts as its caller's own. In PartLines.in_order siblings are in time order,
+    and of several threads each is a row of origin "stage" above its functions.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

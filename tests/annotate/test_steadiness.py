@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 from torch.profiler import ProfilerAction
 
 from annotate.capture import steadiness
-from annotate.capture.steadiness import Loop, WhenSteady
+from annotate.capture.steadiness import Loop, WhenSteady, schedule_of
+from annotate.options import CaptureOptions
 
 
 @pytest.fixture
@@ -69,3 +71,33 @@ def test_an_epoch_that_begins_is_waited_out(clock: list[float]) -> None:
 def test_windows_repeat(clock: list[float]) -> None:
     found = actions(WhenSteady(1, 2, 0, loop()), clock, [0.1] * 100)
     assert found.count(ProfilerAction.RECORD_AND_SAVE) > 3
+
+
+def recorded(found: list[ProfilerAction]) -> int:
+    return found.count(ProfilerAction.RECORD) + found.count(ProfilerAction.RECORD_AND_SAVE)
+
+
+@pytest.mark.parametrize(
+    ("step_s", "options", "length", "steps"),
+    [
+        (0.3, {}, None, 10),
+        (0.03, {}, None, 20),
+        (0.0001, {}, None, 200),
+        (0.03, {}, 29, 29 - 10 - 2),  # what is left of the epoch
+        (0.03, {"active": 10}, None, 10),
+        (0.03, {"lines": False}, None, 10),
+        (0.03, {"wait": 4}, None, 10),
+    ],
+)
+def test_a_window_of_short_steps_is_as_long_as_lines_need(
+    clock: list[float], step_s: float, options: dict[str, object], length: int | None, steps: int
+) -> None:
+    asked: dict[str, object] = {"active": "auto", **options}
+    when = schedule_of(CaptureOptions(logdir=Path(), **asked), loop(length=length))  # type: ignore[arg-type]
+    assert recorded(actions(when, clock, [step_s] * 500)) == steps  # type: ignore[arg-type]
+
+
+def test_the_windows_of_several_ranks_have_the_same_steps(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    when = schedule_of(CaptureOptions(logdir=Path(), active="auto"), loop())
+    assert recorded(actions(when, clock, [0.01] * 500)) == 10  # type: ignore[arg-type]

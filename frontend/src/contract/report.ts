@@ -1437,6 +1437,10 @@ export interface PartLines {
   tree:
     | LineTree
     | undefined;
+  /** the same in time order, one thread after the other; absent as `tree` is */
+  in_order:
+    | LineTree
+    | undefined;
   /** why no line is named, and what to do; "" where lines are */
   text: string;
   /** time in the recorder's own code, not in time_us */
@@ -1493,7 +1497,8 @@ export interface Callee {
 
 /**
  * A tree of functions and lines for a flame graph: equally long columns, depth first, the largest first among siblings.
- * What takes less than 0.2% is left out and counts as its caller's own.
+ * What takes less than 0.2% is left out and counts as its caller's own. In PartLines.in_order siblings are in time order,
+ * and of several threads each is a row of origin "stage" above its functions.
  */
 export interface LineTree {
   names: string[];
@@ -3686,6 +3691,11 @@ export const PartLines: MessageFns<PartLines> = {
         : [],
       others: isSet(object.others) ? globalThis.Number(object.others) : 0,
       tree: isSet(object.tree) ? LineTree.fromJSON(object.tree) : undefined,
+      in_order: isSet(object.inOrder)
+        ? LineTree.fromJSON(object.inOrder)
+        : isSet(object.in_order)
+        ? LineTree.fromJSON(object.in_order)
+        : undefined,
       text: isSet(object.text) ? globalThis.String(object.text) : "",
       recorder_us: isSet(object.recorderUs)
         ? globalThis.Number(object.recorderUs)

@@ -3,7 +3,7 @@
 import type { Capture, LineTree, PartLines, Stage } from "../contract/report";
 import { CAUSES } from "../contract/words";
 import { causeToken } from "./causes";
-import { type Flame, type Frame, type FrameFacts, growFlame } from "./flame";
+import { type Flame, type Frame, type FrameFacts, growFlame, type Order } from "./flame";
 import { stageToken } from "./parts";
 import { stageName } from "./stage-tree";
 import { labelOf } from "./words";
@@ -95,13 +95,22 @@ export function chosenMeasure(part: FlamePart, wanted: string | null): Measure {
   return part.measures.find((name) => name === wanted) ?? "all";
 }
 
+/** "time" where it is asked for and there. */
+export function chosenOrder({ lines }: FlamePart, wanted: string | null): Order {
+  return wanted === "time" && lines.in_order !== undefined ? "time" : "heavy";
+}
+
+export function treeOf(lines: PartLines, order: Order): LineTree | undefined {
+  return order === "time" ? lines.in_order : lines.tree;
+}
+
 function column(tree: LineTree, measure: Measure): readonly number[] {
   return { all: tree.total_us, wait: tree.waited_us, idle: tree.idle_us }[measure];
 }
 
 /** null with too few samples. The whole of a measure but "all" is what its outermost frames have of it. */
-export function flameOf({ lines, label, token }: FlamePart, measure: Measure): Flame | null {
-  const { tree } = lines;
+export function flameOf({ lines, label, token }: FlamePart, measure: Measure, order: Order = "heavy"): Flame | null {
+  const tree = treeOf(lines, order);
   if (tree === undefined) return null;
   const values = column(tree, measure);
   const outermost = values.reduce((sum, us, row) => (tree.depth[row] === 0 ? sum + us : sum), 0);
@@ -116,7 +125,7 @@ export function flameOf({ lines, label, token }: FlamePart, measure: Measure): F
       value,
     }),
   );
-  return growFlame(label, measure === "all" ? lines.time_us : outermost, token, rows);
+  return growFlame(label, measure === "all" ? lines.time_us : outermost, token, rows, order);
 }
 
 function text(tree: LineTree, index: number | undefined): string {
@@ -124,6 +133,6 @@ function text(tree: LineTree, index: number | undefined): string {
 }
 
 /** Samples in a frame, whatever the measure. */
-export function samplesOf({ lines }: FlamePart, frame: number): number {
-  return frame === 0 ? lines.samples : (lines.tree?.samples[frame - 1] ?? 0);
+export function samplesOf({ lines }: FlamePart, frame: number, order: Order = "heavy"): number {
+  return frame === 0 ? lines.samples : (treeOf(lines, order)?.samples[frame - 1] ?? 0);
 }

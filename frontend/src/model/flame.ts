@@ -6,7 +6,7 @@ export type Frame = {
   /** -1 for the whole. */
   readonly parent: number;
   readonly depth: number;
-  /** The largest first. */
+  /** The largest first, or in time order. */
   readonly children: readonly number[];
   readonly name: string;
   /** Short: "train.py:41"; "" for stages and the whole. */
@@ -26,8 +26,16 @@ export type Flame = readonly Frame[];
 /** What a tree is built from: depth first, by row. */
 export type FrameFacts = Omit<Frame, "index" | "parent" | "children" | "own" | "token">;
 
-/** `token` colours the whole and what lies in no stage; inside a stage it is the stage's kind. */
-export function growFlame(whole: string, value: number, token: string, rows: readonly FrameFacts[]): Flame {
+export type Order = "heavy" | "time";
+
+/** `token` colours the whole and what lies in no stage; inside a stage it is the stage's kind. "time": as rows come. */
+export function growFlame(
+  whole: string,
+  value: number,
+  token: string,
+  rows: readonly FrameFacts[],
+  order: Order = "heavy",
+): Flame {
   const parents: number[] = [-1];
   const above: number[] = [0];
   for (const [row, { depth }] of rows.entries()) {
@@ -41,9 +49,11 @@ export function growFlame(whole: string, value: number, token: string, rows: rea
   for (const [index, parent] of parents.entries()) children[parent]?.push(index);
   const tokens: string[] = [];
   return facts.map((fact, index) => {
-    const below = (children[index] ?? []).toSorted((a, b) => (facts[b]?.value ?? 0) - (facts[a]?.value ?? 0));
+    const found = children[index] ?? [];
+    const below = order === "time" ? found : found.toSorted((a, b) => (facts[b]?.value ?? 0) - (facts[a]?.value ?? 0));
     const inside = below.reduce((sum, child) => sum + (facts[child]?.value ?? 0), 0);
-    tokens[index] = fact.origin === "stage" ? kindOf(fact.name) : (tokens[parents[index] ?? -1] ?? token);
+    const isStage = fact.origin === "stage" && fact.name.includes("::");
+    tokens[index] = isStage ? kindOf(fact.name) : (tokens[parents[index] ?? -1] ?? token);
     return {
       ...fact,
       index,
@@ -92,10 +102,14 @@ function childrenOf(flame: Flame, frame: Frame, left: number, row: number, whole
   for (const child of frame.children.map((index) => flame[index])) {
     if (child === undefined || child.value <= 0) continue;
     const width = child.value / whole;
-    // The largest stand first, so that all narrow ones lie together behind them.
+    // Where the largest stand first, all narrow ones lie together behind them.
     if (width < least)
       narrow = { count: narrow.count + 1, left: narrow.count === 0 ? at : narrow.left, width: narrow.width + width };
-    else boxes.push({ frame: child, count: 1, row, left: at, width });
+    else {
+      if (narrow.width >= least) boxes.push({ frame: null, row, ...narrow });
+      narrow = { count: 0, left: at, width: 0 };
+      boxes.push({ frame: child, count: 1, row, left: at, width });
+    }
     at += width;
   }
   if (narrow.width >= least) boxes.push({ frame: null, row, ...narrow });

@@ -15,6 +15,7 @@ import {
   entry,
   FIRST_ROWS,
   flameMeasure,
+  flameOrder,
   flameScope,
   flameSearch,
   flameZoom,
@@ -78,6 +79,7 @@ function leaveFrame(): void {
 function forgetFlame(): void {
   flameScope.value = null;
   flameMeasure.value = null;
+  flameOrder.value = null;
   leaveFrame();
 }
 
@@ -120,6 +122,7 @@ export function currentPlace(): Place {
     after: sideAfter.value,
     flame: flameScope.value,
     measure: flameMeasure.value,
+    order: flameOrder.value,
     search: flameSearch.value || null,
     frame: flameZoom.value,
     whatIf: whatIfChange.value === "" ? "usual" : whatIfChange.value,
@@ -146,6 +149,7 @@ export function showPlace(place: Place): void {
     sideAfter.value = place.after;
     flameScope.value = place.flame;
     flameMeasure.value = place.measure;
+    flameOrder.value = place.order;
     flameSearch.value = place.search ?? "";
     flameZoom.value = place.frame;
     whatIfChange.value = place.whatIf === "usual" ? "" : place.whatIf;

@@ -143,8 +143,10 @@ export const lanesTurned = signal<ReadonlySet<string>>(new Set());
 
 /** Key of the part that the Flame graph is of (model/flame-parts.ts); null = the whole pipeline. */
 export const flameScope = signal<string | null>(null);
-/** Of flame graphs, also those of single stages: the measure of width, the words that are searched, the frame in view. */
+/** Of flame graphs, also those of single stages: the measure of width, the order, the words that are searched, the frame in view. */
 export const flameMeasure = signal<string | null>(null);
+/** "time"; null: left-heavy. */
+export const flameOrder = signal<string | null>(null);
 export const flameSearch = signal("");
 export const flameZoom = signal<string | null>(null);
 

@@ -29,9 +29,10 @@ export type Place = {
   /** Keys of the compared sides. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Of flame graphs: the part, the measure of width, the words searched, the frame in view. */
+  /** Of flame graphs: the part, the measure of width, the order, the words searched, the frame in view. */
   readonly flame: string | null;
   readonly measure: string | null;
+  readonly order: string | null;
   readonly search: string | null;
   readonly frame: string | null;
   /** The change whose predictions are shown; "usual" for the usual ones. */
@@ -58,6 +59,7 @@ export const START: Place = {
   after: null,
   flame: null,
   measure: null,
+  order: null,
   search: null,
   frame: null,
   whatIf: null,
@@ -104,6 +106,7 @@ export function placeOfFields(fields: Fields): Place | null {
     after: fields.after ?? null,
     flame: fields.flame ?? null,
     measure: fields.measure ?? null,
+    order: fields.order === "time" ? "time" : null,
     search: fields.search ?? null,
     frame: fields.frame ?? null,
     whatIf: fields.what_if ?? null,

@@ -25,6 +25,7 @@ const PLACE: Place = {
   after: "run:b",
   flame: "training:host",
   measure: "wait",
+  order: "time",
   search: "train.py & more",
   frame: "12~RandomMask.dilate",
   whatIf: "workers=4&stage=read::open=0.5x",

@@ -115,6 +115,44 @@ it("measures the data wait that frames caused, and idle time where there is a de
   expect(frame("sample::D").style.width).toBe("90%");
 });
 
+/** load 5, sample::D 45, load 5, sample::D 45. */
+const IN_ORDER = {
+  ...TREE,
+  function: [7, 0, 7, 0],
+  label: [7, 0, 7, 0],
+  file: [6, 6, 6, 6],
+  place: [6, 6, 6, 6],
+  line: [0, 0, 0, 0],
+  depth: [0, 0, 0, 0],
+  total_us: [5, 45, 5, 45],
+  self_us: [5, 45, 5, 45],
+  waited_us: [0, 20, 0, 20],
+  idle_us: [0, 0, 0, 0],
+  origin: ["library", "stage", "library", "stage"],
+  samples: [50, 450, 50, 450],
+  source: [-1, -1, -1, -1],
+  left_out: 0,
+};
+
+it("draws the same in time order, by a button, by the keyboard and from a link", () => {
+  open({ lines: LINES }, "flame");
+  expect(all("flame-time")).toHaveLength(0);
+  const lines = { ...LINES, pipeline: { ...PART, in_order: IN_ORDER } };
+  open({ lines }, "flame");
+  click(frame("transform::Mask"));
+  click(find("flame-time"));
+  expect(atoms.flameZoom.value).toBeNull();
+  expect(atoms.flameOrder.value).toBe("time");
+  expect(names()).toEqual(["Whole pipeline", "load", "sample::D", "load", "sample::D"]);
+  expect(all("frame").map((one) => Math.round(Number.parseFloat(one.style.left)))).toEqual([0, 0, 5, 50, 55]);
+  expect(find("flame-in-order").textContent).toContain("as time passes");
+  act(() => frame("Whole pipeline").focus());
+  for (const key of ["ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "Enter"]) press(key);
+  expect(atoms.flameZoom.value).toBe("4~sample::D");
+  click(find("flame-heavy"));
+  expect(names()).toEqual(["Whole pipeline", "sample::D", "load", "transform::Mask", "dilate"]);
+});
+
 it("says where there are too few samples, and which parts have a picture", () => {
   open({ lines: LINES }, "flame");
   expect([...find("flame-part").querySelectorAll("option")].map((one) => one.textContent)).toEqual([

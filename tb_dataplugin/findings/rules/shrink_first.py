@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving, saved_without
@@ -36,7 +37,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
         title=f"{label} keeps {kept} of each {after}",
         advice=_advice(label, before, kept, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
-        evidence=(*_evidence(step), *(saving.why_more if gain else ())),
+        evidence=(
+            *_evidence(step),
+            *stage_line(signals, step.calls.stage.name),
+            *(saving.why_more if gain else ()),
+        ),
         gain_us_per_step=gain,
         confidence="likely",
         confidence_reason="This assumes that the time of the earlier transforms grows with the size of their input, "

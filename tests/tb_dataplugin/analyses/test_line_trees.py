@@ -6,7 +6,7 @@ import pytest
 from tb_dataplugin.analyses.code_places import below_stage
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.line_hits import Hits
-from tb_dataplugin.analyses.line_trees import LEAST_SHARE, LineTree, grow
+from tb_dataplugin.analyses.line_trees import LEAST_SHARE, LineTree, grow, grow_in_order
 from tb_dataplugin.model.line_samples import Frame, Origin
 from tests.lines_run import lines_run
 from tests.tb_dataplugin.findings.cases import capture_of, results_of
@@ -22,6 +22,42 @@ def tree_of(stacks: dict[str, float], most: int = 400) -> LineTree:
     zeros = np.zeros(len(weights), dtype=np.int64)
     hits = Hits(zeros, zeros, zeros, zeros, zeros, zeros.astype(bool), weights, weights / 2, weights / 4)
     return grow(hits, [[frame(name) for name in stack.split(";")] for stack in stacks], np.arange(len(weights)), most)
+
+
+def ordered(stacks: list[tuple[int, int, str]], most: int = 400) -> LineTree:
+    """`stacks`: thread, time and "outer;inner", each of 10 ns."""
+    track, time = (np.array(column, dtype=np.int64) for column in list(zip(*stacks, strict=True))[:2])
+    weights, zeros = np.full(len(stacks), 10.0), np.zeros(len(stacks), dtype=np.int64)
+    hits = Hits(zeros, track, zeros, time, zeros, zeros.astype(bool), weights, weights / 2, weights / 5)
+    distinct = list(dict.fromkeys(stack for *_, stack in stacks))
+    place = np.array([distinct.index(stack) for *_, stack in stacks])
+    frames = [[frame(name) for name in stack.split(";")] for stack in distinct]
+    return grow_in_order(hits, frames, place, ["training thread", "DataLoader worker 7"], most)
+
+
+def test_in_time_order_only_neighbours_are_one_node() -> None:
+    tree = ordered([(0, 40, "a;b"), (0, 10, "a;b"), (0, 20, "a;b"), (0, 30, "a;c")])
+    assert [frame.function for frame in tree.frame] == ["a", "b", "c", "b"]
+    assert (tree.depth, tree.total_ns, tree.samples) == ((0, 1, 1, 1), (40, 20, 10, 10), (4, 2, 1, 1))
+    assert (tree.waited_ns, tree.idle_ns) == ((20, 10, 5, 5), (8, 4, 2, 2))
+
+
+def test_in_time_order_a_function_that_ran_itself_in_between_calls_again() -> None:
+    tree = ordered([(0, 10, "a;b"), (0, 20, "a"), (0, 30, "a;b")])
+    assert [frame.function for frame in tree.frame] == ["a", "b", "b"]
+    assert tree.self_ns == (10, 10, 10)
+
+
+def test_in_time_order_each_of_several_threads_stands_above_its_functions() -> None:
+    tree = ordered([(1, 10, "a"), (0, 20, "a"), (1, 30, "b")])
+    assert [frame.function for frame in tree.frame] == ["training thread", "a", "DataLoader worker 7", "a", "b"]
+    assert tree.depth == (0, 1, 0, 1, 1)
+
+
+def test_in_time_order_the_longest_nodes_are_kept() -> None:
+    tree = ordered([(0, time, f"a;f{time // 3}" if time < 60 else f"a;g{time}") for time in range(100)], most=21)
+    assert len(tree.frame) == 21 and tree.frame[1].function == "f0"
+    assert sum(tree.self_ns) == tree.total_ns[0] == 1000
 
 
 def lines() -> HotLines:

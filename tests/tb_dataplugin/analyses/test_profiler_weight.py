@@ -83,3 +83,28 @@ def test_time_without_a_cpu_is_not_the_steps_own_work() -> None:
 def test_an_unknown_cost_and_a_replay_have_no_such_words(odd: dict[str, Any]) -> None:
     found = capture(150, **odd)
     assert not doubts(found) and not notes(found)
+
+
+def timed(before_us: list[float], operator_us: float | None = 2.0) -> Capture:
+    """Of 0.6 ms outside the data wait in the window 150 operators of 2 us would make 0.3 ms."""
+    builder = built(150, operator_us)
+    builder.top_level[METADATA_KEY]["overhead"]["own_us_before"] = before_us
+    return analyse(builder.trace()).capture
+
+
+def test_steps_that_were_timed_before_the_window_say_it_better_than_operators() -> None:
+    found = timed([9000.0] + [200.0] * 10 + [210.0] * 5)
+    assert "own work 3.0x as long: 600 µs instead of 200 µs in 16 steps before it was on" in doubts(found)
+    assert "operators per step" not in doubts(found)
+    assert "3.0x" in doubts(timed([200.0] * 10, operator_us=None))
+
+
+def test_steps_that_were_no_faster_before_the_window_are_not_slowed() -> None:
+    for before_us in (600.0, 900.0):
+        found = timed([before_us] * 10)
+        assert not doubts(found) and not notes(found)
+
+
+@pytest.mark.parametrize("before_us", [[200.0] * 7, [100.0, 300.0] * 8])
+def test_few_or_uneven_steps_before_the_window_say_nothing(before_us: list[float]) -> None:
+    assert "150 operators per step" in doubts(timed(before_us))

@@ -1,17 +1,19 @@
 import { useMemo } from "preact/hooks";
-import { callersOf, type Flame, type Frame, frameKey, frameOfKey, searchFlame } from "../../model/flame";
+import { callersOf, type Flame, type Frame, frameKey, frameOfKey, type Order, searchFlame } from "../../model/flame";
 import {
   chosenMeasure,
+  chosenOrder,
   type FlamePart,
   flameOf,
   type Measure,
   PIPELINE,
   samplesOf,
   spanUsOf,
+  treeOf,
 } from "../../model/flame-parts";
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
-import { flameMeasure, flameSearch, flameZoom } from "../../state/atoms";
+import { flameMeasure, flameOrder, flameSearch, flameZoom } from "../../state/atoms";
 import { Icicle } from "../../ui/icicle";
 import { FrameFacts, frameWords, paintFrame, textOfFrame } from "./frame-facts";
 import { FrameList } from "./frame-list";
@@ -25,15 +27,16 @@ const MEASURE_WORDS: Readonly<Record<Measure, string>> = {
 /** The flame graph of a part, with what it is zoomed to and searched for; what there is instead of one. */
 export function FlamePanel({ part }: { part: FlamePart }) {
   const measure = chosenMeasure(part, flameMeasure.value);
-  const flame = useMemo(() => flameOf(part, measure), [part.lines, part.label, measure]);
+  const order = chosenOrder(part, flameOrder.value);
+  const flame = useMemo(() => flameOf(part, measure, order), [part.lines, part.label, measure, order]);
   if (flame === null)
     return part.lines.sentence === "" ? null : <p class="muted">{`${part.label}: ${part.lines.text}.`}</p>;
-  return <Graph part={part} flame={flame} measure={measure} />;
+  return <Graph part={part} flame={flame} measure={measure} order={order} />;
 }
 
-type GraphProps = { readonly part: FlamePart; readonly flame: Flame; readonly measure: Measure };
+type GraphProps = { readonly part: FlamePart; readonly flame: Flame; readonly measure: Measure; readonly order: Order };
 
-function Graph({ part, flame, measure }: GraphProps) {
+function Graph({ part, flame, measure, order }: GraphProps) {
   const zoomed = frameOfKey(flame, flameZoom.value);
   const search = flameSearch.value;
   const found = useMemo(() => searchFlame(flame, search), [flame, search]);
@@ -42,12 +45,13 @@ function Graph({ part, flame, measure }: GraphProps) {
     const frame = flame[index];
     flameZoom.value = index === 0 || frame === undefined ? null : frameKey(frame);
   };
-  const samples = (index: number): number => samplesOf(part, index);
+  const samples = (index: number): number => samplesOf(part, index, order);
   const spanUs = (frame: Frame): number | undefined => (measure === "all" ? spanUsOf(part, frame) : undefined);
   return (
     <figure class="flame" data-testid="flame" data-part={part.key}>
       <div class="flame-bar">
         <MeasureSwitch part={part} measure={measure} />
+        <OrderSwitch part={part} order={order} />
         <label>
           <span class="muted">Search</span>{" "}
           <input
@@ -83,7 +87,7 @@ function Graph({ part, flame, measure }: GraphProps) {
       ) : (
         <p class="muted">Nothing: no sample fell into it.</p>
       )}
-      <Notes part={part} />
+      <Notes part={part} order={order} />
       <FrameList flame={flame} samples={samples} />
     </figure>
   );
@@ -103,6 +107,33 @@ function MeasureSwitch({ part, measure }: { part: FlamePart; measure: Measure })
             flameMeasure.value = name === "all" ? null : name;
           }}>
           {MEASURE_WORDS[name]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const ORDERS: readonly (readonly [Order, string])[] = [
+  ["heavy", "left-heavy"],
+  ["time", "in time order"],
+];
+
+/** Another order is another tree, so what was zoomed to goes. */
+function OrderSwitch({ part, order }: { part: FlamePart; order: Order }) {
+  if (part.lines.in_order === undefined) return null;
+  return (
+    <div class="toggle" role="group" aria-label="How frames are ordered">
+      {ORDERS.map(([name, words]) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={name === order}
+          data-testid={`flame-${name}`}
+          onClick={() => {
+            flameOrder.value = name === "time" ? name : null;
+            flameZoom.value = null;
+          }}>
+          {words}
         </button>
       ))}
     </div>
@@ -136,8 +167,9 @@ function Crumbs({ flame, zoomed, zoom }: CrumbProps) {
   );
 }
 
-function Notes({ part }: { part: FlamePart }) {
-  const { tree, time_us: timeUs, recorder_us: recorderUs } = part.lines;
+function Notes({ part, order }: { part: FlamePart; order: Order }) {
+  const { time_us: timeUs, recorder_us: recorderUs } = part.lines;
+  const tree = treeOf(part.lines, order);
   const leftOut = tree?.left_out ?? 0;
   return (
     <div class="muted">
@@ -150,6 +182,12 @@ function Notes({ part }: { part: FlamePart }) {
           Time here is that of sampled stacks
           {recorderUs > 0 && `, without ${formatDuration(recorderUs)} in the recorder's own code`}; the time in Stages
           is that of spans, with it. The frame of a stage says both.
+        </p>
+      )}
+      {order === "time" && (
+        <p class="flame-note" data-testid="flame-in-order">
+          From left to right as time passes, one thread after the other; what lies between two samples of this part has
+          no width.
         </p>
       )}
       {leftOut > 0 && (

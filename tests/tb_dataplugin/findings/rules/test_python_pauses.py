@@ -11,3 +11,31 @@ def test_long_pauses_in_python_are_told_apart_from_short_ones() -> None:
     builder.call("cudaLaunchKernel", 5000, 0, 7).kernel(5000, 5000, correlation=7)
     assert finding_in(builder, "python_pauses").gain_us_per_step == pytest.approx(4998)
     assert finding_of(launching(), "python_pauses") is None
+
+
+MAIN, LOADS, LOGS = (
+    ("<module>", "/home/me/train.py", 90),
+    ("load", "/home/me/train.py", 5),
+    ("log", "/home/me/m.py", 8),
+)
+
+
+def paused(first_ms: int) -> TraceBuilder:
+    """Six steps with 80 ms of logging each, in the first one `first_ms` of loading instead; 20 ms of device work."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
+    now, times, stacks = 0, [], []
+    for number in range(6):
+        pause = 80 if number else first_ms
+        builder.step(1000 * now, 1000 * (pause + 20)).wait(1000 * now, 1)
+        builder.call("cudaLaunchKernel", 1000 * (now + pause), 1, number)
+        builder.kernel(1000 * (now + pause), 20_000, correlation=number)
+        times += [1000.0 * (now + ms) + 500 for ms in range(pause)]
+        stacks += [(MAIN, LOGS if number else LOADS)] * pause
+        now += pause + 20
+    return builder.stacks(times, stacks)
+
+
+def test_a_line_that_is_hot_in_one_step_only_is_no_evidence() -> None:
+    for first_ms in (80, 500):
+        lines = [one.text for one in finding_in(paused(first_ms), "python_pauses").evidence if one.kind == "hot_line"]
+        assert len(lines) == 1 and "m.py:8" in lines[0]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from annotate.trace_format import METADATA_KEY
 from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, finding_in, finding_of, input_bound
 
 
@@ -11,6 +12,13 @@ def test_a_crop_after_slow_transforms_should_come_first() -> None:
     # A batch takes one of two workers 20 ms; 16 of them lie before the crop, and a sixth of those remains. The wait
     # itself, 8 ms, holds only the blur; a batch without the rest would be ready earlier all the same.
     assert said.gain_us_per_step == pytest.approx(16_000 * 5 / 6 / 2, rel=0.1)
+
+
+def test_it_names_where_the_crop_is_defined_where_lines_are_unknown() -> None:
+    builder = input_bound(stages=CHAIN)
+    builder.top_level[METADATA_KEY]["stages_at"] = {"transform::RandomCrop": "/home/me/crops.py:12"}
+    texts = [one.text for one in finding_in(builder, "shrink_first").evidence if one.kind == "defined_at"]
+    assert texts == ["RandomCrop is defined at crops.py:12"]
 
 
 def test_a_replay_promises_no_bound() -> None:
