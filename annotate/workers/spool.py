@@ -51,9 +51,9 @@ _STATE: Final = struct.Struct("=4q")
 _END: Final = struct.Struct("=q")
 
 HEAD: Final = struct.Struct("=B3xI")
-WORKER, NAMES, SPANS, FILES = 1, 2, 3, 4
+WORKER, NAMES, SPANS, FILES, THREADS = 1, 2, 3, 4, 5
 """Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; a `BatchHead` and its rows; JSON list of
-`SampleFiles`."""
+`SampleFiles`; rows of `ThreadRow`."""
 
 
 class BatchHead(NamedTuple):
@@ -81,6 +81,25 @@ class BatchHead(NamedTuple):
 
 
 _BATCH: Final = struct.Struct(f"={len(BatchHead._fields)}q")
+
+
+class ThreadRow(NamedTuple):
+    """A span of another thread of a worker than its own."""
+
+    iteration: int
+    """Of the batch that was in work when the span ended, -1: not known; so is `batch`."""
+    batch: int
+    thread: int
+    """As the system numbers it."""
+    name: int
+    start: int
+    end: int
+    cpu: int
+    item: int
+    """Dataset index of a sample, -1 otherwise."""
+
+
+THREAD_ROW: Final = struct.Struct(f"={len(ThreadRow._fields)}q")
 
 
 class InWork(NamedTuple):
@@ -294,6 +313,11 @@ class SpoolFile:
         Raises: OSError; struct.error: a number beyond 64 bits.
         """
         self._write(HEAD.pack(SPANS, _BATCH.size + len(rows)) + _BATCH.pack(*head) + rows)
+
+    def write_threads(self, rows: list[ThreadRow]) -> None:
+        """Raises: OSError."""
+        if rows:
+            self.write(THREADS, b"".join(THREAD_ROW.pack(*row) for row in rows))
 
     def has_room(self, size: int) -> bool:
         return self._size + size <= self._limit

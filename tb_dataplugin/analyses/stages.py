@@ -152,7 +152,7 @@ def tabulate_stages(
             "the loop uses, enter annotate.profile before iter(loader), and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
-    cpu_below, place = _cpu_of_children(tree, facts), _places(tree)
+    cpu_below, place = cpu_of_children(tree, facts), _places(tree)
     caused = None if waited is None else _by_node(tree, waited)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
@@ -213,7 +213,7 @@ def _sum_if_known(values: Int64Array) -> int | None:
     return int(values.sum()) if (values >= 0).all() else None
 
 
-def _cpu_of_children(tree: StageTree, facts: SpanFacts) -> Int64Array:
+def cpu_of_children(tree: StageTree, facts: SpanFacts) -> Int64Array:
     """Per span, the CPU time of the spans right inside it."""
     total = np.zeros(len(tree.parent), dtype=np.int64)
     inner = np.flatnonzero(tree.parent >= 0)
