@@ -187,9 +187,12 @@ def timed_next(name: str | None, iterator: Iterator[Any]) -> Any:
 
 
 def timed_wait(name: str, function: Callable[..., Any], *args: Any) -> Any:
-    """A call in a `wait` span while something records, unless the loop waits in an iterator around this one."""
+    """A call in a `wait` span while something records, unless the loop waits in an iterator around this one.
+
+    In a DataLoader worker nothing of it is the training loop's wait: the sample has that time.
+    """
     thread = switch.thread.open
-    if not switch.RECORDING or thread.waiting:
+    if not switch.RECORDING or thread.waiting or switch.poll is not None:
         return function(*args)
     thread.waiting = True
     try:

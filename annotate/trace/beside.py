@@ -60,9 +60,9 @@ def of_worker(
     for at in range(0, len(file.beside), _AT_ONCE):
         texts = []
         for row, index in zip(file.beside[at : at + _AT_ONCE], indices[at : at + _AT_ONCE], strict=True):
-            args = [tails[row.iteration, row.batch], _cpu(row.cpu)]
-            args += [f'"{form.ARG_INDEX}":{index}'] if index >= 0 else []
-            texts.append(_event(file.names[row.name], file.pid, row_of[row.thread], row, clock, args))
+            about = [tails[row.iteration, row.batch], _cpu(row.cpu)]
+            about += [f'"{form.ARG_INDEX}":{index}'] if index >= 0 else []
+            texts.append(_event(file.names[row.name], file.pid, row_of[row.thread], row, clock, about))
         yield "".join(texts).encode()
 
 

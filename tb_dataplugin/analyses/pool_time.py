@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,7 @@ from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
 
 _MOST_THREADS: Final = 32
-"""Of one process that are looked at, those with most time in stages: a bound on memory."""
+"""Of one process at once that are looked at, those with most time in stages: a bound on memory."""
 _WAITING_KINDS: Final = frozenset({"sample", "read", "decode", "transform", "collate", "wrapper"})
 """Stages that build batches. A `wait` is passed on by rules of its own."""
 
@@ -63,9 +64,9 @@ def _passed(
     mine = np.arange(tree.piece_start.size)[tree.pieces_of_track(main)]
     waits = np.array([path[-1].kind in _WAITING_KINDS for path in tree.paths], dtype=np.bool_)
     mine = mine[waits[tree.node[tree.piece_span[mine]]]]
-    threads = [_building_pieces(tree, track, waits) for track in beside]
+    threads = _one_after_the_other(tree, [_building_pieces(tree, track, waits) for track in beside])
     threads = sorted(threads, key=lambda rows: -int((tree.piece_end[rows] - tree.piece_start[rows]).sum()))
-    threads = [rows for rows in threads[:_MOST_THREADS] if len(rows)]
+    threads = threads[:_MOST_THREADS]
     if not len(mine) or not threads:
         return []
     busy = Intervals.union_of(Intervals(tree.piece_start[rows], tree.piece_end[rows]) for rows in threads)
@@ -82,6 +83,20 @@ def _passed(
 def _building_pieces(tree: StageTree, track: int, waits: npt.NDArray[np.bool_]) -> Rows:
     rows = np.arange(tree.piece_start.size)[tree.pieces_of_track(track)]
     return rows[waits[tree.node[tree.piece_span[rows]]]]
+
+
+def _one_after_the_other(tree: StageTree, threads: list[Rows]) -> list[Rows]:
+    """Threads that lived one after the other (a pool for each sample) as one."""
+    joined: list[list[Rows]] = []
+    free: list[tuple[int, int]] = []
+    for rows in sorted((rows for rows in threads if len(rows)), key=lambda rows: int(tree.piece_start[rows[0]])):
+        start, end = int(tree.piece_start[rows[0]]), int(tree.piece_end[rows[-1]])
+        place = heappop(free)[1] if free and free[0][0] <= start else len(joined)
+        if place == len(joined):
+            joined.append([])
+        joined[place].append(rows)
+        heappush(free, (end, place))
+    return [np.concatenate(rows) for rows in joined]
 
 
 def _waiting_share(trace: Trace, tree: StageTree, mine: Rows, busy: Intervals) -> npt.NDArray[np.float64]:

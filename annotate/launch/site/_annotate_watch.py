@@ -89,7 +89,7 @@ def _imported(name: str) -> ModuleType | None:
 
 def _take_out(finder: object) -> None:
     # A new list: another thread may be in the middle of the old one.
-    sys.meta_path = [each for each in sys.meta_path if each is not finder]  # type: ignore[misc]
+    sys.meta_path = [each for each in sys.meta_path if each is not finder]
 
 
 def _arm_module(module: ModuleType) -> None:

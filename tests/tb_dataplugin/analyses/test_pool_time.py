@@ -6,12 +6,14 @@ from tests.tb_dataplugin.findings.cases import results_of
 from tests.trace_builder import TraceBuilder
 
 
-def pooled(cpu_us: float | None) -> TraceBuilder:
+def pooled(cpu_us: int | None) -> TraceBuilder:
     """The loop loads a sample itself, 800 us; a pool of two threads transforms for 600 of them."""
     builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
     builder.step(0, 1000).wait(100, 800, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
-    known = {} if cpu_us is None else {"cpu_us": cpu_us}
-    builder.add("user_annotation", "sample::Pets", 100, 800, **known)
+    if cpu_us is None:
+        builder.stage("sample::Pets", 100, 800)
+    else:
+        builder.add("user_annotation", "sample::Pets", 100, 800, cpu_us=cpu_us)
     return builder.stage("transform::Blur", 200, 600, tid=2).stage("transform::Crop", 500, 300, tid=3)
 
 
@@ -51,3 +53,14 @@ def test_a_workers_own_thread_waits_for_its_pool() -> None:
     assert max(waits, key=waits.__getitem__) == "transform::Blur"
     assert waits["transform::Blur"] > 5 * waits["sample::Pets"]
     assert sum(waits.values()) == 4 * 9_500_000
+
+
+def test_a_pool_for_each_sample_is_seen_however_many_threads_that_makes() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    for number in range(80):
+        at = 1000 * number
+        builder.step(at, 1000).wait(at, 900, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
+        builder.add("user_annotation", "sample::Pets", at, 900, cpu_us=0)
+        for thread in (2, 3):
+            builder.stage("transform::Blur", at + 100, 700, tid=10 * number + thread)
+    assert waits_of(builder) == {"sample::Pets": 80 * 200_000, "transform::Blur": 80 * 700_000}
