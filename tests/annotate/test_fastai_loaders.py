@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 import torch
+from capture_helpers import load
 from torch.utils.data.dataloader import _DatasetKind, _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter
-from worker_helpers import load, worker_spans
+from worker_helpers import worker_spans
 
 import annotate
 from annotate.capture import standing
