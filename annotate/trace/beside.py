@@ -10,10 +10,9 @@ from typing import Any, Final
 import annotate.trace_format as form
 from annotate.recording import switch
 from annotate.recording.other_threads import ThreadSpan
-from annotate.recording.rows import is_sample, name_numbers
+from annotate.recording.rows import ThreadRow, is_sample, name_numbers
 from annotate.trace.clock import Clock
 from annotate.trace.worker_files import WorkerFile
-from annotate.workers.spool import ThreadRow
 
 _AT_ONCE: Final = 50_000
 """Events formatted at a time; a bound on memory."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from annotate.recording.rows import read_rows
+from annotate.recording.rows import THREAD_ROW, ThreadRow, read_rows
 from annotate.trace_format import LibraryThreads
 from annotate.workers import spool
 
@@ -34,7 +34,7 @@ class WorkerFile:
     rows: Any = None
     kept: Any = None
     """Numbers of the rows that the trace gets."""
-    beside: list[spool.ThreadRow] = field(default_factory=list)
+    beside: list[ThreadRow] = field(default_factory=list)
     """Spans of its other threads."""
 
     def followed_by(self, later: WorkerFile) -> WorkerFile:
@@ -74,7 +74,7 @@ def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
             elif kind == spool.FILES:
                 file.files |= dict(json.loads(data[begin:end]))
             elif kind == spool.THREADS:
-                file.beside += map(spool.ThreadRow._make, spool.THREAD_ROW.iter_unpack(data[begin:end]))
+                file.beside += map(ThreadRow._make, THREAD_ROW.iter_unpack(data[begin:end]))
             else:
                 head, packed = spool.read_spans(data, begin, end)
                 file.batches.append(head)

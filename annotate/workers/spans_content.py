@@ -12,7 +12,7 @@ from annotate.hooks.patching import Patches
 from annotate.host import meter
 from annotate.host.facts import library_threads
 from annotate.recording import file_names, other_threads, span_recorder, switch
-from annotate.recording.rows import CPU_BITS, ROW_SIZE, read_rows
+from annotate.recording.rows import CPU_BITS, ROW_SIZE, THREAD_ROW, ThreadRow, read_rows
 from annotate.saying import forget_reported, guard, report_error
 from annotate.workers import spool
 from annotate.workers.content import Place
@@ -186,7 +186,7 @@ class SpansContent:
         span_recorder.flushed()
         packed = b""
         try:
-            size = count * ROW_SIZE + len(beside) * spool.THREAD_ROW.size + _CHUNK_ROOM
+            size = count * ROW_SIZE + len(beside) * THREAD_ROW.size + _CHUNK_ROOM
             file = self._file if self._file is not None or self._ring is None else self._ring.file_for(size)
             if file is None or not file.has_room(size):
                 self._dropped += span_recorder.span_count() + len(beside)
@@ -209,7 +209,7 @@ class SpansContent:
         self._close()
 
 
-def _row_beside(span: other_threads.ThreadSpan, iteration: int, batch: int) -> spool.ThreadRow:
+def _row_beside(span: other_threads.ThreadSpan, iteration: int, batch: int) -> ThreadRow:
     """A span of another thread, which counts for the batch in work when it ended."""
     name = span_recorder.states[span.name][1] >> CPU_BITS
-    return spool.ThreadRow(iteration, batch, span.thread, name, span.start, span.end, max(0, span.cpu), span.item)
+    return ThreadRow(iteration, batch, span.thread, name, span.start, span.end, max(0, span.cpu), span.item)

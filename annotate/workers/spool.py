@@ -28,18 +28,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from annotate.recording.file_names import SampleFiles
+from annotate.recording.rows import THREAD_ROW, ThreadRow
 from annotate.saying import guard
 from annotate.workers.kept import Kept, by_worker
 
 PREFIX: Final = "annotate-"
 _FOLDER: Final = re.compile(r"annotate-(\d+)-(\d+)-[a-z0-9_]{8}")
-"""Process, when that started, and the letters of ``tempfile.mkdtemp``."""
 _FILE: Final = re.compile(r"control|\d+\.state|(?:kept-)?(?:\d+|ring[01])-\d+\.spans")
 CONTROL: Final = "control"
 OVER: Final = 255
 """As the number of a window: no more will be recorded."""
 DORMANT: Final = 254
-"""As the number of a window: nothing is recorded, not even into a ring, until further notice."""
+"""As the number of a window: nothing is recorded, not even into a ring, for now."""
 _KEPT: Final = "kept-"
 """Begins the names of files of a window that has been closed, and may still be asked for."""
 _RINGS: Final = ("ring0", "ring1")
@@ -52,8 +52,7 @@ _END: Final = struct.Struct("=q")
 
 HEAD: Final = struct.Struct("=B3xI")
 WORKER, NAMES, SPANS, FILES, THREADS = 1, 2, 3, 4, 5
-"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; a `BatchHead` and its rows; JSON list of
-`SampleFiles`; rows of `ThreadRow`."""
+"""Chunks: JSON of a `worker` record, of names, numbered on; a `BatchHead`, rows; JSON of `SampleFiles`; `ThreadRow`s."""
 
 
 class BatchHead(NamedTuple):
@@ -81,25 +80,6 @@ class BatchHead(NamedTuple):
 
 
 _BATCH: Final = struct.Struct(f"={len(BatchHead._fields)}q")
-
-
-class ThreadRow(NamedTuple):
-    """A span of another thread of a worker than its own."""
-
-    iteration: int
-    """Of the batch that was in work when the span ended, -1: not known; so is `batch`."""
-    batch: int
-    thread: int
-    """As the system numbers it."""
-    name: int
-    start: int
-    end: int
-    cpu: int
-    item: int
-    """Dataset index of a sample, -1 otherwise."""
-
-
-THREAD_ROW: Final = struct.Struct(f"={len(ThreadRow._fields)}q")
 
 
 class InWork(NamedTuple):
@@ -315,8 +295,7 @@ class SpoolFile:
         self._write(HEAD.pack(SPANS, _BATCH.size + len(rows)) + _BATCH.pack(*head) + rows)
 
     def write_threads(self, rows: list[ThreadRow]) -> None:
-        """Raises: OSError."""
-        if rows:
+        if rows:  # raises as `write` does
             self.write(THREADS, b"".join(THREAD_ROW.pack(*row) for row in rows))
 
     def has_room(self, size: int) -> bool:
