@@ -52,7 +52,7 @@ _END: Final = struct.Struct("=q")
 
 HEAD: Final = struct.Struct("=B3xI")
 WORKER, NAMES, SPANS, FILES, THREADS = 1, 2, 3, 4, 5
-"""Chunks: JSON of a `worker` record, of names, numbered on; a `BatchHead`, rows; JSON of `SampleFiles`; `ThreadRow`s."""
+"""Chunks: JSON of a `worker` record, of names; a `BatchHead` and rows; JSON of `SampleFiles`; `ThreadRow`s."""
 
 
 class BatchHead(NamedTuple):
