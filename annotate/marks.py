@@ -13,6 +13,7 @@ from typing import Any, TypeVar, overload
 from annotate.capture import standing
 from annotate.hooks import marked
 from annotate.hooks.collating import Collate, CollateFunction
+from annotate.hooks.fastai_loaders import followed, is_stand_in
 from annotate.hooks.readers.registered import register_reader
 from annotate.hooks.stages import stage
 from annotate.hooks.transforms import Compose, Transform
@@ -43,7 +44,7 @@ def loader(loader: L) -> L:
     if not found:
         raise TypeError(_not_a_loader(loader))
     for each in found:
-        function = getattr(each, "collate_fn", None)
+        function = None if is_stand_in(each) else getattr(each, "collate_fn", None)
         if callable(function) and not isinstance(function, Collate):
             each.collate_fn = collate(function)  # type: ignore[attr-defined]
         marked.remember("loader", each)
@@ -168,9 +169,9 @@ def auto(*, skip: Iterable[object] = ()) -> None:
     need_torch("auto")
     from torch.utils.data import DataLoader
 
-    skipped = list(skip)
+    skipped = [followed(each) for each in skip]
     for each in skipped:
-        if not isinstance(each, DataLoader):
+        if not isinstance(each, DataLoader) and not is_stand_in(each):
             raise TypeError(
                 f"annotate.auto(skip=[...]) takes DataLoaders, not {in_short(each)}. Pass the DataLoaders that are to "
                 "be left alone"

@@ -25,6 +25,11 @@ FUNCTIONS: Final[dict[str, tuple[str, ...]]] = {
         "HeldFunction.__call__",
         "_timed_in_sample",
     ),
+    "hooks.libraries.fastai_items": (
+        "_timed_item",
+        "_timed_batch",
+        "_timed_transform",
+    ),
     "hooks.readers.databases": (
         "_TimedConnect.__call__",
         "_through_a_cursor",

@@ -12,6 +12,7 @@ from annotate.capture.steadiness import Loop
 from annotate.hooks import libraries, marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import datasets_in
+from annotate.hooks.fastai_loaders import known_as
 from annotate.hooks.loaders import describe, start_method, time_loader, time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import path_to_loaders, time_generator, time_wrapper
@@ -210,6 +211,7 @@ def length_of(loader: object) -> int | None:
     """Batches of an epoch. Not asked of iterable datasets: torch warns later, when the answer turns out wrong."""
     from torch.utils.data import IterableDataset
 
+    loader = known_as(loader)
     if isinstance(getattr(loader, "dataset", None), IterableDataset) or not isinstance(loader, Sized):
         return None
     with suppress(Exception):  # code of the user's

@@ -31,6 +31,7 @@ from annotate.capture.standing_session import StandingSession
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
 from annotate.hooks import marked
+from annotate.hooks.fastai_loaders import is_stand_in
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from annotate.recording.optimizer_steps import remove_hook
@@ -83,7 +84,7 @@ class Standing:
         """A loader has been annotated."""
         from torch.utils.data import DataLoader
 
-        if isinstance(loader, DataLoader):
+        if isinstance(loader, DataLoader) or is_stand_in(loader):
             following.hook_class(type(loader))
 
     def remove(self) -> None:

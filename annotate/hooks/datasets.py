@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import wraps
 from typing import Any, Final
 
+from annotate.hooks.fastai_loaders import is_stand_in
 from annotate.hooks.held import time_functions
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method, TimedIterator, original_of
@@ -29,10 +30,10 @@ BATCHED: Final = ".__getitems__"
 """Ends the label of a `sample` span that covers a whole batch, fetched by a dataset's own ``__getitems__``."""
 
 
-def inner_datasets(ds: object) -> Iterator[object]:
+def inner_datasets(ds: Any) -> Iterator[object]:
     """The datasets that a dataset draws from."""
     for name in _INNER:
-        held = attribute(ds, name)
+        held = attribute(ds.d if is_stand_in(ds) else ds, name)
         held = list(held.values()) if isinstance(held, dict) else held
         for inner in held if isinstance(held, (list, tuple)) else [held]:
             if _looks_like_dataset(inner):
@@ -55,7 +56,9 @@ def time_dataset(patches: Patches, ds: object) -> None:
     """Time a dataset, the datasets inside it, and their transforms."""
     if not patches.first_visit(ds):
         return
-    if _is_data(ds) or not patches.follow(ds, _ITERABLE if _is_iterable(ds) else _MAP, behind_subsets(ds)):
+    if is_stand_in(ds):  # gives whole batches; its loader's items are timed (`libraries.fastai_loops`)
+        pass
+    elif _is_data(ds) or not patches.follow(ds, _ITERABLE if _is_iterable(ds) else _MAP, behind_subsets(ds)):
         patches.note(f"The dataset {type(ds).__name__} could not be timed; its transforms still are.")
     for inner in inner_datasets(ds):
         time_dataset(patches, inner)

@@ -7,6 +7,7 @@ from typing import Any
 
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import behind_subsets, time_dataset
+from annotate.hooks.fastai_loaders import is_stand_in, known_as
 from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
 from annotate.hooks.transforms import home_of, time_transform
@@ -18,6 +19,8 @@ def time_loader(patches: Patches, loader: object, *, collating: bool) -> None:
     ds = getattr(loader, "dataset", None)
     if ds is not None:
         time_dataset(patches, ds)
+    if is_stand_in(loader):  # its collate function is handed whole batches
+        return
     function = getattr(loader, "collate_fn", None)
     patches.add_home(home_of(function.function if isinstance(function, Collate) else function))
     if collating and function is not None and not isinstance(function, Collate):
@@ -36,21 +39,21 @@ def time_marked(patches: Patches, role: Role, obj: object) -> None:
 
 def describe(loader: Any) -> LoaderMetadata:
     """The settings of a loader; those that it does not have are left out."""
-    facts: LoaderMetadata = {"name": type(loader).__name__}
-    ds = getattr(loader, "dataset", None)
+    known = known_as(loader)
+    facts: LoaderMetadata = {"name": type(known).__name__}
+    ds = getattr(known, "dataset", None)
     if ds is not None:
         facts["dataset"] = type(behind_subsets(ds)).__name__
-    batch_size = getattr(loader, "batch_size", None) or getattr(
-        getattr(loader, "batch_sampler", None), "batch_size", None
-    )
+    batch_size = known.bs if known is not loader else getattr(loader, "batch_size", None)
+    batch_size = batch_size or getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
     if isinstance(batch_size, int):
         facts["batch_size"] = batch_size
     workers = getattr(loader, "num_workers", None)
     if isinstance(workers, int):
         facts["num_workers"] = workers
     for key in ("pin_memory", "drop_last"):
-        if hasattr(loader, key):
-            facts[key] = bool(getattr(loader, key))
+        if hasattr(known, key):
+            facts[key] = bool(getattr(known, key))
     if workers:
         _describe_workers(loader, facts)
     return facts

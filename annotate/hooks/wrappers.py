@@ -8,6 +8,7 @@ from functools import wraps
 from types import GeneratorType
 from typing import Any, Final, NamedTuple
 
+from annotate.hooks import fastai_loaders
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method
 from annotate.recording import switch
@@ -46,7 +47,7 @@ def path_to_loaders(given: object) -> Path:
     if isinstance(given, type):
         return path
     if looks_like_loader(given):
-        return Path([given], [], [])
+        return Path([fastai_loaders.followed(given)], [], [])
     seen: dict[int, object] = {}
     _look(given, 0, seen, path)
     return path
@@ -60,7 +61,7 @@ def _look(holder: object, depth: int, seen: dict[int, object], path: Path) -> bo
             continue
         seen[id(held)] = held
         if _is_loader(held):
-            path.loaders.append(held)
+            path.loaders.append(fastai_loaders.followed(held))
             is_on_the_way = True
         elif depth < _DEEPEST and _is_iterable(held) and _look(held, depth + 1, seen, path):
             path.wrappers.append(held)
@@ -83,8 +84,8 @@ def _held_by(holder: object) -> list[object]:
 
 
 def _is_loader(held: object) -> bool:
-    data = sys.modules.get("torch.utils.data")
-    return data is not None and isinstance(held, data.DataLoader)
+    homes = (sys.modules.get("torch.utils.data"), fastai_loaders.module())
+    return any(home is not None and isinstance(held, home.DataLoader) for home in homes)
 
 
 def _is_iterable(held: object) -> bool:
@@ -186,9 +187,12 @@ def timed_next(name: str | None, iterator: Iterator[Any]) -> Any:
 
 
 def timed_wait(name: str, function: Callable[..., Any], *args: Any) -> Any:
-    """A call in a `wait` span while something records, unless the loop waits in an iterator around this one."""
+    """A call in a `wait` span while something records, unless the loop waits in an iterator around this one.
+
+    In a DataLoader worker nothing of it is the training loop's wait: the sample has that time.
+    """
     thread = switch.thread.open
-    if not switch.RECORDING or thread.waiting:
+    if not switch.RECORDING or thread.waiting or switch.poll is not None:
         return function(*args)
     thread.waiting = True
     try:

@@ -1,7 +1,9 @@
-"""Spans of the other threads of the training process: torch's profiler keeps no markers of theirs.
+"""Spans of threads beside the one that is recorded: of the training process (torch's profiler keeps no markers of
+theirs) and of DataLoader workers.
 
-Such threads make batches ahead of the loop (producers, buffers). Their spans are rare beside those of the thread that
-records a window, so each is one tuple, with the thread that ran it; the trace has them in rows of their own.
+Such threads make batches ahead of the loop (producers, buffers), or parts of a sample (a pool in ``__getitem__``).
+Their spans are rare beside those of the thread that is recorded, so each is one tuple, with the thread that ran it; the
+trace has them in rows of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from annotate.recording.rows import UNKNOWN
 
 MOST: Final = 1 << 18
-"""Spans kept of one window."""
+"""Spans kept of one window; in a DataLoader worker of one batch."""
 
 
 class ThreadSpan(NamedTuple):
@@ -62,7 +64,7 @@ def begin() -> None:
 
 
 def take() -> list[ThreadSpan]:
-    """All spans of the window, which are forgotten."""
+    """All spans so far, which are forgotten. Other threads may add some meanwhile: those are for the next time."""
     taken = _spans.copy()
-    _spans.clear()
+    del _spans[: len(taken)]
     return taken

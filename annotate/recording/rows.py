@@ -6,7 +6,8 @@ stands in `span_recorder`, whose hot path it is; here is what the numbers mean, 
 
 from __future__ import annotations
 
-from typing import Any, Final
+import struct
+from typing import Any, Final, NamedTuple
 
 from annotate.trace_format import parse_span_name
 
@@ -28,6 +29,25 @@ CPU_BITS: Final = 44
 """Of CPU nanoseconds in a row's first number (4.8 hours); the number of its name stands above them."""
 ALL_THE_TIME: Final = (1 << CPU_BITS) - 1
 """Instead of CPU nanoseconds: as long as the span."""
+
+
+class ThreadRow(NamedTuple):
+    """A span of another thread of a worker than its own."""
+
+    iteration: int
+    """Of the batch that was in work when the span ended, -1: not known; so is `batch`."""
+    batch: int
+    thread: int
+    """As the system numbers it."""
+    name: int
+    start: int
+    end: int
+    cpu: int
+    item: int
+    """Dataset index of a sample, -1 otherwise."""
+
+
+THREAD_ROW: Final = struct.Struct(f"={len(ThreadRow._fields)}q")
 
 
 def read_rows(packed: bytes) -> Any:

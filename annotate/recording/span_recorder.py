@@ -24,7 +24,7 @@ from time import perf_counter_ns as clock
 from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
-from annotate.recording import file_names, switch
+from annotate.recording import file_names, other_threads, switch
 from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, EXTRA, FIELDS, UNKNOWN
 from annotate.recording.sizes import size_of
 from annotate.saying import guard, report_error
@@ -82,8 +82,6 @@ row_limit = 0
 last_flush = 0
 flush_rows: Callable[[], None] = rows.clear
 window_is_open: Callable[[], bool] = bool
-other_threads = 0
-"""Spans left out because they ran in another thread of this process."""
 
 
 def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) -> None:
@@ -93,8 +91,8 @@ def attach(flush: Callable[[], None], still_on: Callable[[], bool], limit: int) 
         flush: writes `rows` away and empties it; called when more than about `limit` spans wait, or `FLUSH_NS` passed.
         still_on: False when the window has closed.
     """
-    global recorded_thread, flush_rows, window_is_open, row_limit, next_reading, last_flush, other_threads
-    other_threads = 0
+    global recorded_thread, flush_rows, window_is_open, row_limit, next_reading, last_flush
+    other_threads.begin()
     rows.clear()
     for state in states.values():
         state[0] = state[3]
@@ -120,6 +118,7 @@ def detach() -> None:
     global recorded_thread
     recorded_thread = 0
     rows.clear()
+    other_threads.begin()
 
 
 def forget() -> None:
@@ -212,10 +211,8 @@ def _other_call(name: str | None, method: Callable[..., Any], args: tuple[Any, .
 
 def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``function(*args, **kwargs)`` in a span. All inline: a call of a helper is a tenth of what a span costs."""
-    global other_threads
     if get_ident() != recorded_thread:
-        other_threads += 1
-        return function(*args, **kwargs)
+        return other_threads.call(name, UNKNOWN, function, args, kwargs)
     start = clock()
     if start > next_reading:
         start = read_cpu()
@@ -245,8 +242,10 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
     """``function(...)`` in a `sample` span; also where a window's end is noticed and long batches are written."""
+    if get_ident() != recorded_thread:
+        return other_threads.call(name, as_number(index), function, args, {})
     try:
-        is_on = get_ident() == recorded_thread and window_is_open()
+        is_on = window_is_open()
     except Exception as error:  # no `guard`: it would be a tenth of what a sample costs
         is_on = False
         report_error(_LOST, error)
@@ -324,14 +323,16 @@ class Span:
         self._open: list[tuple[int, int]] = []
 
     def __enter__(self) -> None:
-        global other_threads
         if get_ident() == recorded_thread:
             self._open.append(_open())
         else:
-            other_threads += 1
+            switch.thread.open.elsewhere.append((clock(), cpu_clock()))
 
     def __exit__(self, *exc: object) -> None:
-        if self._open and get_ident() == recorded_thread:
+        if get_ident() != recorded_thread:
+            if switch.thread.open.elsewhere:
+                other_threads.keep(self._name, *switch.thread.open.elsewhere.pop())
+        elif self._open:
             close_span(self._name, *self._open.pop(), UNKNOWN)
 
 

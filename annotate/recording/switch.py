@@ -146,13 +146,15 @@ _UNSAFE: Final = frozenset('"\\')
 class Open:
     """What is open on a thread while recording."""
 
-    __slots__ = ("batch_sample", "files", "items", "reading", "sample", "stages", "waiting")
+    __slots__ = ("batch_sample", "elsewhere", "files", "items", "reading", "sample", "stages", "waiting")
 
     def __init__(self) -> None:
         self.sample = ""
         """Marker name of the open `sample` span; empty outside of one."""
         self.batch_sample = ""
         """Marker name that items fetched by an enclosing ``__getitems__`` carry; empty outside of one."""
+        self.elsewhere: list[tuple[int, int]] = []
+        """Where this is not the recorded thread: both clocks when each open span of the user's began."""
         self.files: list[Any] = []
         """Paths that the open sample was read from, as reading functions were given them; few."""
         self.items = 0

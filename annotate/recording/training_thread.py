@@ -53,7 +53,6 @@ class Ledger:
         self._thread, self._meter = get_ident(), Meter()
         self._before, self._cpu = self._meter.read(), thread_time_ns()
         garbage.remember(self._thread)
-        other_threads.begin()
         span_recorder.attach(self._pack, _always, _BUFFERED)
         switch.install(marked_spans.TRAINING_THREAD)
 

@@ -11,6 +11,7 @@ from annotate.host.sampler import Sample
 from annotate.recording import switch
 from annotate.recording.rows import cpu_ns, enclosing_index, is_sample, name_numbers
 from annotate.recording.training_thread import Ledger
+from annotate.trace import beside
 from annotate.trace.arguments import Arguments, files_column
 from annotate.trace.clock import Anchors, Clock
 from annotate.trace.counters import counter_events
@@ -31,7 +32,6 @@ from annotate.trace_format import (
     LoaderMetadata,
     WorkerMetadata,
 )
-from annotate.workers import spool
 from annotate.workers.batches import Batch
 from annotate.workers.capturing import Batches, Records
 
@@ -180,8 +180,8 @@ class WorkerRows:
         for count, where in ((here, "the training process"), (workers, "DataLoader workers")):
             if count and not lost:
                 notes.append(
-                    f"{count:,} spans of other threads of {where} (thread pools, buffers) are not recorded: their time "
-                    "counts for the stage that waits for them."
+                    f"{count:,} spans of other threads of {where} (thread pools, buffers) were too many to keep: their "
+                    "time counts for the stage that waits for them."
                 )
         if self._batches.out_of_time:
             notes.append(
@@ -225,17 +225,19 @@ class WorkerRows:
                 moment = max(int(last["start"]), int(last["end"]) - 1)
                 self._costs[key] = made.costs
                 self._last_span[key] = (file.pid, moment)
-        file.kept = self._rows_of_the_window(file)
-        if len(file.kept):
-            self.span_count += len(file.kept)
+        seen = {(batch.iteration, batch.batch) for batch in self._seen_batches()}
+        file.kept = self._rows_of_the_window(file, seen)
+        file.beside = beside.kept_of(file, self._capture.window or (0, 0), seen)
+        count = len(file.kept) + len(file.beside)
+        if count:
+            self.span_count += count
             self._files.append(file)
 
-    def _rows_of_the_window(self, file: WorkerFile) -> Any:
+    def _rows_of_the_window(self, file: WorkerFile, seen: set[tuple[int, int]]) -> Any:
         """Numbers of the rows that overlap the window, or belong to a batch that it has received."""
         import numpy as np
 
         begin, end = self._capture.window or (0, 0)
-        seen = {(batch.iteration, batch.batch) for batch in self._seen_batches()}
         is_seen = np.array([(made.iteration, made.batch) in seen for made in file.batches], dtype=np.bool_)
         sizes = np.diff(np.array([0, *file.ends], dtype=np.int64)).astype(np.int64)
         overlaps = (file.rows["end"] >= begin) & (file.rows["start"] <= end)
@@ -256,9 +258,13 @@ class WorkerRows:
         window = self._capture.window or (0, 0)
         several = len({file.loader for file in self._files}) > 1
         for order, file in enumerate(sorted(self._files, key=lambda file: (file.loader, file.worker, file.started))):
-            yield _process_events(file, loaders, thread[0] + 1 + order, several, clock.ts_ns(window[0]) // 1000)
+            place, ts = thread[0] + 1 + order, clock.ts_ns(window[0]) // 1000
+            yield _process_events(file, loaders, place, several, ts)
             yield from self._spans(file, clock)
-        yield self._of_other_threads(clock, thread[0])
+            tails = {key: self._tail(file, *key) for key in {(row.iteration, row.batch) for row in file.beside}}
+            yield from beside.of_worker(file, place, ts, clock, tails)
+        if self._ledger is not None:
+            yield beside.of_training_process(self._ledger.elsewhere, window, clock, thread[0])
         yield self._arrows(clock, thread)
         yield counter_events(self._samples, clock, thread)
 
@@ -277,7 +283,7 @@ class WorkerRows:
         start = clock.ts_ns(rows["start"][kept])
         dur = clock.ts_ns(ends[kept]) - start
         heads = [_head(name, file.pid) for name in file.names]
-        tails = [self._tail(file, made) for made in file.batches]
+        tails = [self._tail(file, made.iteration, made.batch) for made in file.batches]
         size = np.where(samples, -1, rows["extra"][kept])
         files = files_column(rows["start"][kept], samples, file.files)
         columns = (names[kept], start, dur, chunk[kept], cpu_ns(rows[kept]) // 100, index, size)
@@ -285,27 +291,11 @@ class WorkerRows:
             part = slice(at, at + _AT_ONCE)
             yield _format(heads, tails, files[part], *(column[part] for column in columns))
 
-    def _of_other_threads(self, clock: Clock, pid: int) -> bytes:
-        """Spans that other threads of the training process ran, in rows of their own."""
-        texts: list[str] = []
-        begin, end = self._capture.window or (0, 0)
-        spans = [] if self._ledger is None else self._ledger.elsewhere
-        for span in (span for span in spans if span.end >= begin and span.start <= end):
-            start, length = clock.ts_ns(span.start), span.end - span.start
-            index = f',"{ARG_INDEX}":{span.item}' if span.item >= 0 else ""
-            name = json.dumps(switch.HANDED_OUT.get(span.name, span.name))
-            texts.append(
-                f'{{"ph":"X","cat":"{MARKER_CATEGORY}","name":{name},"pid":{pid},"tid":{span.thread},'
-                f'"ts":{start // 1000}.{start % 1000:03d},"dur":{length // 1000}.{length % 1000:03d},'
-                f'"args":{{"{ARG_CPU_US}":{_us(max(0, span.cpu))}{index}}}}},\n'
-            )
-        return "".join(texts).encode()
-
-    def _tail(self, file: WorkerFile, made: spool.BatchHead) -> str:
-        known = self._batches.epochs.get(made.iteration)
+    def _tail(self, file: WorkerFile, iteration: int, batch: int) -> str:
+        known = self._batches.epochs.get(iteration)
         epoch = 0 if known is None else known.epoch
         tail = f'"{ARG_WORKER}":{file.worker},"{ARG_EPOCH}":{epoch},"{_ARG_LOADER}":{file.loader}'
-        return f'"{ARG_BATCH}":{made.batch},{tail}' if made.batch >= 0 else tail
+        return f'"{ARG_BATCH}":{batch},{tail}' if batch >= 0 else tail
 
     def _arrows(self, clock: Clock, thread: tuple[int, int]) -> bytes:
         texts: list[str] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from annotate.recording.rows import read_rows
+from annotate.recording.rows import THREAD_ROW, ThreadRow, read_rows
 from annotate.trace_format import LibraryThreads
 from annotate.workers import spool
 
@@ -34,13 +34,20 @@ class WorkerFile:
     rows: Any = None
     kept: Any = None
     """Numbers of the rows that the trace gets."""
+    beside: list[ThreadRow] = field(default_factory=list)
+    """Spans of its other threads."""
 
     def followed_by(self, later: WorkerFile) -> WorkerFile:
         """With what the same worker wrote into a later file; the facts are the later one's."""
         names = max(self.names, later.names, key=len)
         files = self.files | later.files
         return replace(
-            later, names=names, batches=self.batches + later.batches, ends=self.ends + later.ends, files=files
+            later,
+            names=names,
+            batches=self.batches + later.batches,
+            ends=self.ends + later.ends,
+            files=files,
+            beside=self.beside + later.beside,
         )
 
 
@@ -66,6 +73,8 @@ def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
                 file.names += json.loads(data[begin:end])
             elif kind == spool.FILES:
                 file.files |= dict(json.loads(data[begin:end]))
+            elif kind == spool.THREADS:
+                file.beside += map(ThreadRow._make, THREAD_ROW.iter_unpack(data[begin:end]))
             else:
                 head, packed = spool.read_spans(data, begin, end)
                 file.batches.append(head)

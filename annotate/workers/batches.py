@@ -7,7 +7,7 @@ first). So an iterator around the sampler's sees every batch leave, plain ``for 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 from typing import Any, Final, Protocol
 
@@ -17,7 +17,7 @@ from annotate.saying import guard, report_error
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
-_COUNTING: Final = ("SequentialSampler", "_InfiniteConstantSampler")
+_COUNTING: Final = ("SequentialSampler", "_InfiniteConstantSampler", "count")
 _LOST: Final = "annotate cannot follow the batches of a DataLoader"
 
 
@@ -188,6 +188,14 @@ class SamplerProxy:
         if name == "target":
             raise AttributeError(name)
         return getattr(self.target, name)
+
+    def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
+        """As the sampler: fastai's stand-in for a loader is its workers' dataset as well, and may be pickled."""
+        return _itself, (self.target,)
+
+
+def _itself(sampler: Any) -> Any:
+    return sampler
 
 
 def _span_name(index_sampler: Any) -> str | None:

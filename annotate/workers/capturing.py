@@ -10,6 +10,7 @@ from copy import copy
 from time import perf_counter_ns
 from typing import Any, ClassVar, Final, Protocol
 
+from annotate.hooks.fastai_loaders import is_stand_in
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers.registered import all_registered
 from annotate.host.watching import tracer
@@ -239,6 +240,8 @@ class WorkerCapture:
 
         number = self._number_of(loader)
         if number is None or type(loader).__iter__ is DataLoader.__iter__ or not getattr(loader, "num_workers", 0):
+            return
+        if is_stand_in(loader):  # fastai's, whose iterators are followed
             return
         if workers_are_threads(loader):
             self.lost[number] = self.why["threads"]

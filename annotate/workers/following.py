@@ -21,7 +21,7 @@ from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
 from typing import Any, Final, Literal, Protocol
 
-from annotate.hooks import marked
+from annotate.hooks import fastai_loaders, marked
 from annotate.hooks.collating import Collate
 from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import waited_for
@@ -113,7 +113,7 @@ def worker_hooks(loader: Any, place: Place) -> tuple[WorkerInit, WorkerCollate]:
         function = function.function
     if isinstance(init, WorkerInit):
         init = init.function
-    if not isinstance(function, Collate):
+    if not isinstance(function, Collate) and not fastai_loaders.is_stand_in(loader):
         function = Collate(function)
     return WorkerInit(init, place), WorkerCollate(function)
 
@@ -137,6 +137,7 @@ def hook_class(cls: type) -> None:
     """Look at all classes from `cls` up to DataLoader when they make iterators, while there are followers."""
     from torch.utils.data import DataLoader
 
+    _hook_fastai()
     if cls not in _classes:
         _classes.add(cls)
         for base in cls.__mro__ if _patches else ():
@@ -163,6 +164,21 @@ def _install() -> None:
         for base in cls.__mro__:
             if issubclass(base, DataLoader):
                 _hook_methods(base)
+    _hook_fastai()
+
+
+def _hook_fastai() -> None:
+    """Look at what fastai's DataLoader makes its iterators of, and at the generator around them."""
+    module = fastai_loaders.module()
+    if module is None or not _patches or hasattr(vars(module.DataLoader).get("__iter__"), _OURS):
+        return
+    _hook_methods(module.DataLoader)
+    makers = tuple(_followed(_as_function(maker)) for maker in getattr(module, fastai_loaders.MAKERS))
+    _patches.set_attribute(module, fastai_loaders.MAKERS, makers)
+
+
+def _as_function(maker: type) -> Callable[[Any], Any]:
+    return lambda loader: maker(loader)
 
 
 def _hook_methods(cls: type) -> None:
@@ -259,7 +275,7 @@ def _new_iteration(loader: Any, has_workers: bool) -> Iteration:
     iteration = Iteration(
         next(_numbers),
         in_order=bool(getattr(loader, "in_order", True)),
-        iterable=isinstance(loader.dataset, IterableDataset),
+        iterable=isinstance(loader.dataset, IterableDataset) or fastai_loaders.is_stand_in(loader),
         has_workers=has_workers,
     )
     _iterations[iteration.number] = iteration
@@ -281,13 +297,15 @@ def _hook(loader: Any, proxy: SamplerProxy, hooks: ExitStack) -> None:
     stand_ins: dict[str, object] = {_sampler_name(loader): proxy}
     if proxy.place is not None:
         stand_ins["worker_init_fn"], stand_ins["collate_fn"] = worker_hooks(loader, proxy.place)
-    elif not isinstance(loader.collate_fn, Collate):
+    elif not isinstance(loader.collate_fn, Collate) and not fastai_loaders.is_stand_in(loader):
         stand_ins["collate_fn"] = Collate(loader.collate_fn)
     for name, value in stand_ins.items():
         hooks.enter_context(replaced(loader, name, value))
 
 
 def _sampler_name(loader: Any) -> str:
+    if fastai_loaders.is_stand_in(loader):
+        return fastai_loaders.INDEX_SAMPLER
     return "sampler" if getattr(loader, "batch_sampler", None) is None else "batch_sampler"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from contextlib import suppress
 from multiprocessing.util import Finalize
 from typing import Final, NamedTuple
@@ -10,8 +11,8 @@ from annotate.hooks import readers
 from annotate.hooks.patching import Patches
 from annotate.host import meter
 from annotate.host.facts import library_threads
-from annotate.recording import file_names, span_recorder, switch
-from annotate.recording.rows import ROW_SIZE, read_rows
+from annotate.recording import file_names, other_threads, span_recorder, switch
+from annotate.recording.rows import CPU_BITS, ROW_SIZE, THREAD_ROW, ThreadRow, read_rows
 from annotate.saying import forget_reported, guard, report_error
 from annotate.workers import spool
 from annotate.workers.content import Place
@@ -29,7 +30,7 @@ class Losses(NamedTuple):
     dropped: int
     """At the worker's limits."""
     elsewhere: int
-    """Run in other threads than its main one."""
+    """Of other threads than its main one, beyond `other_threads.MOST` in one batch."""
 
 
 class SpansContent:
@@ -47,6 +48,8 @@ class SpansContent:
         Finalize(None, self._end, exitpriority=0)
         self._recorder = span_recorder.worker_recorder(self.poll)
         self._window = _NOT_YET
+        self._thread = get_ident()
+        """The worker's own; a pool of the user's never starts the recording."""
         self._file: spool.SpoolFile | None = None
         """Of the window; None between windows."""
         self._ring: spool.Ring | None = None
@@ -63,7 +66,7 @@ class SpansContent:
     def poll(self) -> bool:
         """Start recording, at first and when a window opens. Called while nothing is recorded."""
         window: int = self._control[0]
-        if window in (spool.DORMANT, spool.OVER, self._window):
+        if window in (spool.DORMANT, spool.OVER, self._window) or get_ident() != self._thread:
             return False
         with guard(LOST), suppress(OSError):  # a full disk: the capture tells that nothing came
             self._start()
@@ -103,8 +106,8 @@ class SpansContent:
         if not was_recording:
             return None
         losses = self._losses
-        if losses.dropped != self._dropped or losses.elsewhere != span_recorder.other_threads:
-            self._losses = losses = Losses(self._dropped, span_recorder.other_threads)
+        if losses.dropped != self._dropped or losses.elsewhere != other_threads.lost:
+            self._losses = losses = Losses(self._dropped, other_threads.lost)
         return losses
 
     def fail(self) -> None:
@@ -153,7 +156,7 @@ class SpansContent:
             readers.install(self._patches)
         if window:
             forget_reported()
-            self._dropped, span_recorder.other_threads = 0, 0
+            self._dropped, other_threads.lost = 0, 0
             file_names.begin()
             self._facts["threads"] = library_threads()
             self._file = spool.SpoolFile(self._place.folder, window, self._place.spool_bytes, self._facts)
@@ -161,6 +164,7 @@ class SpansContent:
     def _close(self) -> None:
         switch.set_recording(False)
         span_recorder.rows.clear()
+        other_threads.take()
         for open_now in (self._meter, self._file, self._ring):
             if open_now is not None:
                 open_now.close()
@@ -175,27 +179,37 @@ class SpansContent:
 
     def _write(self, started: int, finished: int, cost: meter.Reading) -> None:
         """Write what has been recorded. Any failure ends the recording, and what could not be written is counted."""
+        beside = other_threads.take()
         count = span_recorder.row_count()
-        if not count:
+        if not count and not beside:
             return
         span_recorder.flushed()
         packed = b""
         try:
-            size = count * ROW_SIZE + _CHUNK_ROOM
+            size = count * ROW_SIZE + len(beside) * THREAD_ROW.size + _CHUNK_ROOM
             file = self._file if self._file is not None or self._ring is None else self._ring.file_for(size)
             if file is None or not file.has_room(size):
-                self._dropped += span_recorder.span_count()
+                self._dropped += span_recorder.span_count() + len(beside)
                 span_recorder.rows.clear()
                 return
             iteration, batch = (UNKNOWN, UNKNOWN) if self._tag is None else self._tag[:2]
+            threads = [_row_beside(span, iteration, batch) for span in beside]  # names first: these number some
             packed = span_recorder.take_rows()
             file.write_files(file_names.take())
             file.write_names(span_recorder.names, switch.HANDED_OUT)
-            file.write_spans((iteration, batch, started, finished, *cost), packed)
+            file.write_threads(threads)
+            if packed:
+                file.write_spans((iteration, batch, started, finished, *cost), packed)
             return
         except OSError:  # a full disk: counted
             pass
         except Exception as error:
             report_error(LOST, error)
-        self._dropped += span_recorder.span_count() + len(read_rows(packed))
+        self._dropped += span_recorder.span_count() + len(read_rows(packed)) + len(beside)
         self._close()
+
+
+def _row_beside(span: other_threads.ThreadSpan, iteration: int, batch: int) -> ThreadRow:
+    """A span of another thread, which counts for the batch in work when it ended."""
+    name = span_recorder.states[span.name][1] >> CPU_BITS
+    return ThreadRow(iteration, batch, span.thread, name, span.start, span.end, max(0, span.cpu), span.item)

@@ -28,18 +28,18 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from annotate.recording.file_names import SampleFiles
+from annotate.recording.rows import THREAD_ROW, ThreadRow
 from annotate.saying import guard
 from annotate.workers.kept import Kept, by_worker
 
 PREFIX: Final = "annotate-"
 _FOLDER: Final = re.compile(r"annotate-(\d+)-(\d+)-[a-z0-9_]{8}")
-"""Process, when that started, and the letters of ``tempfile.mkdtemp``."""
 _FILE: Final = re.compile(r"control|\d+\.state|(?:kept-)?(?:\d+|ring[01])-\d+\.spans")
 CONTROL: Final = "control"
 OVER: Final = 255
 """As the number of a window: no more will be recorded."""
 DORMANT: Final = 254
-"""As the number of a window: nothing is recorded, not even into a ring, until further notice."""
+"""As the number of a window: nothing is recorded, not even into a ring, for now."""
 _KEPT: Final = "kept-"
 """Begins the names of files of a window that has been closed, and may still be asked for."""
 _RINGS: Final = ("ring0", "ring1")
@@ -51,9 +51,8 @@ _STATE: Final = struct.Struct("=4q")
 _END: Final = struct.Struct("=q")
 
 HEAD: Final = struct.Struct("=B3xI")
-WORKER, NAMES, SPANS, FILES = 1, 2, 3, 4
-"""Kinds of chunks: JSON of a `worker` record; JSON list of names, numbered on; a `BatchHead` and its rows; JSON list of
-`SampleFiles`."""
+WORKER, NAMES, SPANS, FILES, THREADS = 1, 2, 3, 4, 5
+"""Chunks: JSON of a `worker` record, of names; a `BatchHead` and rows; JSON of `SampleFiles`; `ThreadRow`s."""
 
 
 class BatchHead(NamedTuple):
@@ -294,6 +293,10 @@ class SpoolFile:
         Raises: OSError; struct.error: a number beyond 64 bits.
         """
         self._write(HEAD.pack(SPANS, _BATCH.size + len(rows)) + _BATCH.pack(*head) + rows)
+
+    def write_threads(self, rows: list[ThreadRow]) -> None:
+        if rows:  # raises as `write` does
+            self.write(THREADS, b"".join(THREAD_ROW.pack(*row) for row in rows))
 
     def has_room(self, size: int) -> bool:
         return self._size + size <= self._limit

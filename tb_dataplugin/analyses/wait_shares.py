@@ -10,6 +10,8 @@ In this order:
 4. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
 5. What remains is ``other`` where the training thread builds the batches; ``shutdown`` of a wait in which DataLoader
    workers ended; else ``unrecorded``.
+
+Everywhere a stage that waits for other threads of its process passes its time on to their stages (`pool_time`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 from annotate.trace_format import FIRST_BATCH, parse_span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
+from tb_dataplugin.analyses.pool_time import pass_to_threads
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import OTHER, SHUTDOWN, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import Workers
@@ -45,7 +48,7 @@ class WaitShares:
 def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers | None) -> WaitShares | Unavailable:
     if not len(waits) or trace.training_track is None:
         return Unavailable("wait_by_stage", "no_data_wait", "There is no data wait to pass on to stages")
-    parts = WaitParts(tree)
+    parts = WaitParts(pass_to_threads(trace, tree))
     rest = parts.add_stages(trace.training_track, waits)
     built_here = Intervals.union_of(time for name, time in parts.by_stage().items() if _builds(name))
     for label, time in _wrapper_times(trace).items():

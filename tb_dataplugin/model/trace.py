@@ -354,9 +354,14 @@ class Trace:
     diagnostics: tuple[Diagnostic, ...]
 
     def worker_tracks(self) -> dict[int, WorkerProcess]:
-        """Row of the trace -> the DataLoader worker that it belongs to."""
+        """Row of the trace -> the DataLoader worker whose own thread it shows."""
         known = {str(worker.pid): worker for worker in (self.info.pipeline.workers if self.info.pipeline else ())}
-        return {number: known[track.pid] for number, track in enumerate(self.tracks) if track.pid in known}
+        own = {track.pid for track in self.tracks if track.tid == track.pid}
+        return {
+            number: known[track.pid]
+            for number, track in enumerate(self.tracks)
+            if track.pid in known and (track.tid == track.pid or track.pid not in own)
+        }
 
     def device_ids(self) -> list[int]:
         """Devices that did anything, in ascending order."""

@@ -11,7 +11,7 @@ import pytest
 
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import timed_method
-from annotate.recording import span_recorder, switch
+from annotate.recording import other_threads, span_recorder, switch
 from annotate.recording.rows import CPU_BITS, read_rows
 
 
@@ -96,9 +96,11 @@ def test_methods_that_were_replaced_before_get_the_form_of_the_recorder_that_is_
 
 
 @pytest.mark.usefixtures("recording")
-def test_another_thread_is_counted_and_left_out() -> None:
+def test_spans_of_another_thread_are_kept_apart() -> None:
     thread = threading.Thread(target=timed, args=(echo, 1))
     thread.start()
     thread.join()
     assert not span_recorder.rows
-    assert span_recorder.other_threads == 1
+    (span,) = other_threads.take()
+    assert span.thread == thread.native_id
+    assert span.name == "transform::Echo"

@@ -400,12 +400,25 @@ class Threads(Books):
         return super().__getitem__(index)
 
 
-def test_spans_of_other_threads_are_counted_left_out_and_said(tmp_path: Path) -> None:
+def test_spans_of_a_workers_other_threads_have_rows_of_their_own(tmp_path: Path) -> None:
     loader = annotate.loader(DataLoader(Threads(6), batch_size=3, num_workers=1, collate_fn=as_tensor))
-    with pytest.warns(RuntimeWarning, match=r"12 spans of other threads of DataLoader workers"):
-        trace, _ = run(tmp_path, loader)
-    check_nesting(trace)
-    assert sum(map(len, worker_spans(trace).values())) == 6 * 3 + 2
+    trace, _ = run(tmp_path, loader)
+    (worker,) = trace["dataPipeline"]["workers"]
+    spans = [event for event in trace["traceEvents"] if event.get("ph") == "X" and event["pid"] == worker["pid"]]
+    own = [span for span in spans if span["tid"] == worker["pid"]]
+    beside = [span for span in spans if span["tid"] != worker["pid"]]
+    assert len(own) == 6 * 3 + 2
+    assert len(beside) == 6 * 2
+    assert len({span["tid"] for span in beside}) <= 2, "a pool for each sample: its threads share rows"
+    assert sorted((span["args"]["index"], span["args"]["batch"]) for span in beside) == [
+        (index, index // 3) for index in range(6) for _ in range(2)
+    ]
+    titles = {
+        event["args"]["name"]
+        for event in trace["traceEvents"]
+        if event["name"] == "thread_name" and event["tid"] in {span["tid"] for span in beside}
+    }
+    assert titles <= {"DataLoader worker 0, thread 1", "DataLoader worker 0, thread 2"}
     assert trace["dataPipeline"]["dropped_spans"] == 0
 
 

@@ -138,6 +138,7 @@ def _noting_what_stays(seen: Seen, enough: Counter[str] | None) -> Iterator[None
     gc.collect()
     before = _surroundings()
     yield
+    annotate.off()  # what stands until the process ends (`capture/standing`) is not left behind
     deadline = time.monotonic() + (0.1 if enough is None else 2)
     gc.collect()
     while (left := _surroundings() - before) - (enough or Counter()) and time.monotonic() < deadline:

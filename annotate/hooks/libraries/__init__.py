@@ -12,7 +12,15 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from annotate.hooks.libraries import dali, hugging_face, spdl_pipelines, torchdata_nodes, torchio_subjects, webdatasets
+from annotate.hooks.libraries import (
+    dali,
+    fastai_items,
+    hugging_face,
+    spdl_pipelines,
+    torchdata_nodes,
+    torchio_subjects,
+    webdatasets,
+)
 from annotate.hooks.libraries.library import Library, put_in
 from annotate.hooks.patching import Patches
 from annotate.saying import guard
@@ -24,6 +32,7 @@ LIBRARIES: Final[tuple[Library, ...]] = (
     spdl_pipelines.LIBRARY,
     torchio_subjects.LIBRARY,
     dali.LIBRARY,
+    fastai_items.LIBRARY,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from annotate.hooks.readers.reader import Hook, Reader, hooks_on
+from annotate.hooks.readers.reader import Hook, Reader, hooks_on, in_sample
 
 _FRAMES: Final = (
     "get_frame_at", "get_frames_at", "get_frames_in_range", "get_frame_played_at", "get_frames_played_at",
@@ -64,6 +64,8 @@ READERS: Final = (
         (
             *_methods("decord", "decord", "VideoReader", ("get_batch", "next")),
             *_methods("decord", "decord", "AudioReader", ("get_batch",)),
+            Hook("decord", "VideoReader.__del__", "read", "decord.VideoReader.close", in_sample),
+            Hook("decord._ffi.ndarray", "NDArrayBase.asnumpy", "decode", "decord.NDArray.asnumpy", in_sample),
         ),
     ),
 )

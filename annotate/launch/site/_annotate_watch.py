@@ -1,9 +1,9 @@
 """Sleeps in a Python process until a DataLoader is iterated, and then has `annotate.launch.begin` look at it.
 
 Standard library only, and little of it: every Python process of the program runs this, launchers and helpers included.
-Until torch's DataLoader is imported a finder stands in `sys.meta_path`; from then until the first iteration the methods
-that make iterators are looked at. Afterwards nothing of this is left. Ctrl-C is about the program, also while this is
-at work: its traceback shows the program's line.
+Until torch's DataLoader is imported a finder stands in `sys.meta_path`, and where fastai is installed until its own is;
+from then until the first iteration the methods that make iterators are looked at. Afterwards nothing of this is left.
+Ctrl-C is about the program, also while this is at work: its traceback shows the program's line.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FOLDER = "ANNOTATE_RUN"
 """In the environment: the folder by which `tb-dataplugin run` and its processes talk."""
 _WATCHED = "torch.utils.data.dataloader"
+_FASTAI = "fastai.data.load"
+"""Has a DataLoader that is none of torch's, and makes torch's iterators without one."""
 _METHODS = ("__iter__", "_get_iterator")
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 """The folder that holds the package `annotate`."""
@@ -63,18 +65,42 @@ class Finder:
     """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        module = sys.modules.get(_WATCHED)
-        if module is None or getattr(module.__spec__, "_initializing", False) or not hasattr(module, "DataLoader"):
-            return
-        # A new list: another thread may be in the middle of the old one.
-        sys.meta_path = [finder for finder in sys.meta_path if finder is not self]
-        try:
-            _arm_module(module)
-        except Exception as error:
-            leave_mark("failed", f"{type(error).__name__}: {error}")
+        module = _imported(_WATCHED)
+        if module is not None:
+            _take_out(self)
+            try:
+                _arm_module(module)
+            except Exception as error:
+                leave_mark("failed", f"{type(error).__name__}: {error}")
+
+
+class FastaiFinder:
+    """In `sys.meta_path` after `Finder`, where fastai is installed: until its DataLoader is there, or an iteration."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        module = _imported(_FASTAI)
+        if module is not None or not _armed:
+            _take_out(self)
+        if module is not None and _armed:
+            arm(module.DataLoader)
+
+
+def _imported(name: str) -> ModuleType | None:
+    """A module with a DataLoader, when it has been imported to its end."""
+    module = sys.modules.get(name)
+    if module is None or getattr(module.__spec__, "_initializing", False) or not hasattr(module, "DataLoader"):
+        return None
+    return module
+
+
+def _take_out(finder: object) -> None:
+    # A new list: another thread may be in the middle of the old one.
+    sys.meta_path = [each for each in sys.meta_path if each is not finder]
 
 
 def _arm_module(module: ModuleType) -> None:
+    from importlib.machinery import PathFinder
+
     leave_mark("torch")
     make_importable()
     cls = module.DataLoader
@@ -82,6 +108,8 @@ def _arm_module(module: ModuleType) -> None:
         change(cls)
     arm(cls)
     _put(cls, "__init_subclass__", classmethod(_arm_subclass_of(cls)))
+    if PathFinder.find_spec(_FASTAI.partition(".")[0]) is not None:
+        sys.meta_path.insert(0, FastaiFinder())
 
 
 def arm(cls: type) -> None:
@@ -138,6 +166,8 @@ def _give_way() -> Callable[[], None]:
 
 def disarm() -> None:
     """Put everything back as it was, but for what others have replaced since."""
+    for finder in [each for each in sys.meta_path if type(each) is FastaiFinder]:
+        _take_out(finder)
     while _armed:
         cls, name, before, value = _armed.pop()
         if vars(cls).get(name) is value:

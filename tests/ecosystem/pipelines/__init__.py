@@ -8,8 +8,8 @@ from typing import Final
 from tests.ecosystem.pipeline import Pipeline
 
 MODULES: Final = (
-    "torch_own", "web", "hugging_face", "torchdata_lib", "lit", "mosaic", "torchio_lib", "monai_lib", "fastai_lib",
-    "pyg", "spdl_lib", "timm_lib", "ultralytics_like", "prepared", "dali_like",
+    "torch_own", "pools", "web", "hugging_face", "torchdata_lib", "lit", "mosaic", "torchio_lib", "monai_lib",
+    "fastai_lib", "pyg", "spdl_lib", "timm_lib", "ultralytics_like", "prepared", "dali_like",
 )  # fmt: skip
 
 

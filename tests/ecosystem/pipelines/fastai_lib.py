@@ -13,8 +13,6 @@ from fasttransform import Transform
 from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, Slow, slow
 from tests.ecosystem.pipelines.torch_own import Images
 
-NOT_TORCHS = "all but the wait: its DataLoader is not torch's, and makes torch's iterators without one"
-
 
 class Dilate(Transform):  # type: ignore[misc]
     def encodes(self, x: Any) -> Any:
@@ -45,7 +43,7 @@ def after_item(folder: Path) -> Any:
 
 
 PIPELINES = (
-    Pipeline("fastai", "DataLoader over a dataset", plain, "transform::Slow", ways=(), unseen=NOT_TORCHS),
-    Pipeline("fastai", "Datasets with item transforms", items, "transform::Dilate", ways=(), unseen=NOT_TORCHS),
-    Pipeline("fastai", "TfmdDL(after_item=...)", after_item, "transform::Dilate", ways=(), unseen=NOT_TORCHS),
+    Pipeline("fastai", "DataLoader over a dataset", plain, "transform::Slow"),
+    Pipeline("fastai", "Datasets with item transforms", items, "transform::Dilate"),
+    Pipeline("fastai", "TfmdDL(after_item=...)", after_item, "transform::Dilate"),
 )

@@ -11,8 +11,6 @@ from torch.utils.data import DataLoader
 
 from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, slow
 
-BUFFERED = "spans of the thread with which datasets fills the shuffle buffer in a DataLoader worker: counted only"
-
 
 def brighter(examples: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {"image": [np.asarray(slow(image)) + 1 for image in examples["image"]]}
@@ -58,7 +56,7 @@ def filtered(folder: Path) -> Any:
 PIPELINES = (
     Pipeline("datasets", "set_transform", transformed, "transform::brighter"),
     Pipeline("datasets", "streaming, .map", streamed, "transform::doubled"),
-    Pipeline("datasets", "streaming, .map, .shuffle", shuffled, "transform::doubled", ways=(), unseen=BUFFERED),
+    Pipeline("datasets", "streaming, .map, .shuffle", shuffled, "transform::doubled"),
     Pipeline("datasets", "streaming, .map, 0 workers", streamed_alone, "transform::doubled"),
     Pipeline("datasets", "streaming, .filter", filtered, "transform::keep_all"),
 )
