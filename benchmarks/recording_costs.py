@@ -124,7 +124,7 @@ def child(kind: str) -> None:
         import annotate
 
         annotate.loader(loader)
-    prof = profile(activities=[ProfilerActivity.CPU]) if kind in ("profiled", "recorded") else None
+    prof: Any = profile(activities=[ProfilerActivity.CPU]) if kind in ("profiled", "recorded") else None
     iterator = iter(loader)
     next(iterator)
     if prof is not None:
