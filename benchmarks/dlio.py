@@ -5,8 +5,9 @@
     python benchmarks/dlio.py --resume --out FILE.json     # carries on where it was stopped
 
 DLIO reads npz files through torch's DataLoader, sleeps in place of computing, and states the accelerator utilisation
-(AU): the time of computing over the time that passed. Ours is what is left of the window without the data wait.
-Both are compared over the same steps of the same run; `dlio_attached/` has the parts.
+(AU): the time of computing that it asked for, over the time that passed. Beside it stand the same formula over the
+steps as our report has them, and what is left of our window without the data wait, which means something else. All are
+of the same steps of the same run; `dlio_attached/` has the parts.
 
 DLIO runs in an environment of its own (`.venv-dlio`, requirements/dlio.txt), the report in the Python that runs this.
 """
@@ -60,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _line(result: dict[str, Any]) -> str:
     named = result["named"]
     return (
-        f"{result['configuration']:15} DLIO {100 * result['dlio']:5.1f}%  ours {100 * result['ours']:5.1f}%  "
+        f"{result['configuration']:15} DLIO {100 * result['dlio']:5.1f}%  by our steps "
+        f"{100 * result['by_definition']:5.1f}% ({result['difference_by_definition']:+.1f})  "
+        f"ours {100 * result['ours']:5.1f}%  "
         f"{result['difference']:+5.1f} ({', '.join(f'{100 * result[part]:+.1f}' for part in PARTS)})  "
         f"epochs after {100 * result['dlio_epochs']:5.1f}%  {named['bound']}: {named['stage']} "
         f"{100 * named['share']:.0f}%  load average {result['load_average']:.1f}  {result['seconds']:.0f} s"

@@ -17,7 +17,7 @@ _NAME: Final = "annotate: clock "
 _TRIES: Final = 5
 
 _ANCHOR: Final = re.compile(
-    rb'"name":\s*"annotate: clock (\d+)",\s*"pid":\s*(\d+),\s*"tid":\s*(\d+),\s*"ts":\s*(\d+)(?:\.(\d+))?'
+    rb'"annotate: clock (\d+)",\s*"pid":\s*(\d+),\s*"tid":\s*(\d+),\s*"ts":\s*(\d+)(?:\.(\d+))?'
 )
 
 
@@ -49,9 +49,13 @@ class Anchors:
 
     def look(self, text: bytes) -> None:
         """Find the anchors in a part of the trace."""
-        if _NAME.encode() not in text:
-            return
-        for match in _ANCHOR.finditer(text):
+        quoted = b'"' + _NAME.encode()
+        at = text.find(quoted)
+        while at >= 0:  # the text between them is all of the trace: not a matter for a regular expression
+            match = _ANCHOR.match(text, at)
+            at = text.find(quoted, at + 1)
+            if match is None:
+                continue
             number, pid, tid, whole, fraction = match.groups()
             self._found[int(number)] = int(whole) * 1000 + int(((fraction or b"") + b"000")[:3])
             self.thread = (int(pid), int(tid))

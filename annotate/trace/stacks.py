@@ -64,8 +64,8 @@ def line_samples(
 
 
 def _libraries() -> list[str]:
-    paths = (sysconfig.get_paths().get(name, "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return sorted({path for path in paths if path})
+    paths = sysconfig.get_paths()
+    return sorted({path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := paths.get(name, ""))})
 
 
 def _unseen(blind: dict[str, str]) -> list[str]:

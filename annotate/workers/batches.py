@@ -7,6 +7,7 @@ first). So an iterator around the sampler's sees every batch leave, plain ``for 
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 from typing import Any, Final, Protocol
@@ -19,6 +20,8 @@ from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagg
 
 _COUNTING: Final = ("SequentialSampler", "_InfiniteConstantSampler", "count")
 _LOST: Final = "annotate cannot follow the batches of a DataLoader"
+_LATEST: Final = 1024
+"""Batches whose drawing is remembered while an iteration is asleep."""
 
 
 class Batch:
@@ -45,7 +48,7 @@ class Batch:
 
     def arrive(self, now: int, facts: Facts) -> None:
         _, _, _, self.worker, self.pid, _, started, self.finished, *rest = facts
-        self.started = started or None
+        self.started = max(started, self.drawn or 0) if started else None
         self.serialise, self.serialised, self.deserialise = rest
         self.arrived = now
 
@@ -83,8 +86,14 @@ class Iteration:
         """Drawn and not consumed."""
         self._arrived: Final[dict[int, Batch]] = {}
         """Arrived and not consumed, in order of arrival."""
-        self._in_order = in_order
+        self.in_order: Final = in_order
+        self.asleep: Callable[[], None] | None = None
+        """Called for each batch that is handed out, or with zero workers about to be made, while that is all that
+        anybody wants to know: nothing travels with the batches then. None: awake."""
         self._drawn = 0
+        self._consumed = 0
+        self._drawn_asleep: Final[deque[int]] = deque(maxlen=_LATEST)
+        """When the latest batches were drawn."""
 
     def draw(self, indices: object, now: int) -> Tag:
         """A batch is to be made of `indices`."""
@@ -109,18 +118,56 @@ class Iteration:
         A batch that raised in its worker never arrives. Of a map-style dataset all numbers are handed out; of an
         iterable one not those that went to a worker that had come to its end.
         """
-        if not self._in_order:
+        if not self.in_order:
             number = next(iter(self._arrived), None)
         elif self.iterable:
             number = min(self._arrived, default=None)
         else:
-            number = next(iter(self.outstanding), None)
-        if number is not None:
-            batch = self.outstanding.pop(number)
-            self._arrived.pop(number, None)
+            number, self._consumed = self._consumed, self._consumed + 1
+        batch = None if number is None else self.outstanding.pop(number, None)
+        if batch is not None:
+            self._arrived.pop(batch.batch, None)
             batch.consumed = now
             for listener in self.listeners:
                 listener.consumed(batch)
+
+    def fall_asleep(self, handed_out: Callable[[], None]) -> None:
+        """Only count, until `wake`. With workers: where they take turns, so that a batch's number says whose it is.
+
+        Args:
+            handed_out: see `asleep`.
+        """
+        self._drawn_asleep.clear()
+        self.asleep = handed_out
+
+    def wake(self) -> list[Batch]:
+        """The batches that were drawn meanwhile and are on their way; from now on all is told again."""
+        self.asleep = None
+        first = max(self._consumed, self._drawn - len(self._drawn_asleep)) if self.has_workers else self._drawn
+        found = []
+        for number in range(first, self._drawn):
+            if number not in self.outstanding:
+                batch = Batch(self.number, number, self._drawn_asleep[number - self._drawn])
+                self.outstanding[number] = batch
+                found.append(batch)
+        return found
+
+    def consume_asleep(self) -> None:
+        """A batch is handed out."""
+        if self.outstanding:  # drawn before
+            self.consume(perf_counter_ns())
+        else:
+            self._consumed += 1
+            if self.asleep is not None:
+                self.asleep()
+
+    def draw_asleep(self) -> None:
+        """A batch is to be made."""
+        self._drawn += 1
+        if self.has_workers:
+            self._drawn_asleep.append(perf_counter_ns())
+        elif self.asleep is not None:
+            self.asleep()
 
 
 class TaggingIterator:
@@ -143,15 +190,22 @@ class TaggingIterator:
     def __next__(self) -> Any:
         iteration = self._iteration
         callers.saw_batch()
-        if not iteration.listeners:
+        if iteration.asleep is None and not iteration.listeners:
             return timed_next(self._name, self._iterator)
         try:  # a fault of ours costs a record, never a batch
-            if iteration.has_workers and not iteration.is_starting and is_for_a_batch():
+            if not iteration.has_workers or iteration.is_starting:
+                pass
+            elif iteration.asleep is not None:
+                iteration.consume_asleep()
+            elif is_for_a_batch():
                 iteration.consume(perf_counter_ns())
         except Exception as error:
             report_error(_LOST, error)
         indices = timed_next(self._name, self._iterator)
         try:
+            if iteration.asleep is not None:
+                iteration.draw_asleep()
+                return indices
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers else indices
         except Exception as error:

@@ -63,6 +63,10 @@ class SpansContent:
         switch.install(self._recorder)
         self.poll()
 
+    def is_dormant(self) -> bool:
+        """No profiler is at work."""
+        return self._control[0] >= spool.DORMANT  # type: ignore[no-any-return]
+
     def poll(self) -> bool:
         """Start recording, at first and when a window opens. Called while nothing is recorded."""
         window: int = self._control[0]

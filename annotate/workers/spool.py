@@ -39,7 +39,7 @@ CONTROL: Final = "control"
 OVER: Final = 255
 """As the number of a window: no more will be recorded."""
 DORMANT: Final = 254
-"""As the number of a window: nothing is recorded, not even into a ring, for now."""
+"""As the number of a window: nothing is recorded, not even into a ring, for now. Only `OVER` is larger."""
 _KEPT: Final = "kept-"
 """Begins the names of files of a window that has been closed, and may still be asked for."""
 _RINGS: Final = ("ring0", "ring1")

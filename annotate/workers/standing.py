@@ -1,7 +1,8 @@
 """The DataLoaders of a process in which something was annotated, followed until a profiler of the user's asks.
 
 Loaders are known by a number, and weakly: a program that makes one for each epoch lets go of them. Their workers are
-dormant (`spool.DORMANT`) but for the time from a profiler's ``_prepare_trace`` to its ``__exit__``.
+dormant (`spool.DORMANT`) but for the time from a profiler's ``_prepare_trace`` to its ``__exit__``; where they take
+turns, nothing travels with their batches meanwhile (`naps`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from annotate.options import WorkerLimits
 from annotate.recording import switch
 from annotate.saying import guard
 from annotate.trace_format import LoaderMetadata
-from annotate.workers import following
+from annotate.workers import following, naps
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.capturing import KEPT, Batches, Epoch, WorkerCapture
 from annotate.workers.content import Place
@@ -146,6 +147,45 @@ class StandingEpoch(Epoch):
         self._workers = workers
         self._session = 0
         """The number of the last one that this epoch gave batches in."""
+        self._workers_taking_turns = 0
+        self._woken: Final[dict[int, Batch]] = {}
+        """By number: drawn while asleep, and on their way as a profiler prepared."""
+
+    def may_sleep(self, iterator: Any) -> bool:
+        """Whether the worker of each batch is known without asking, and nobody else listens."""
+        iteration = self.iteration
+        if len(iteration.listeners) != 1:
+            return False
+        if iteration.has_workers:
+            self._workers_taking_turns = naps.workers_taking_turns(iterator)
+            return iteration.in_order and not iteration.iterable and self._workers_taking_turns > 0
+        return True
+
+    def fall_asleep(self) -> None:
+        """No profiler is at work."""
+        self._woken.clear()
+        if self.iteration.listeners == [self]:
+            self.iteration.fall_asleep(self._passed)
+
+    def wake(self) -> None:
+        """A profiler prepares. Harmless when it is awake."""
+        if self.iteration.asleep is None:
+            return
+        for batch in self.iteration.wake():
+            batch.loader, batch.epoch = self.loader, self.epoch
+            self._batches.kept.append(batch)
+            self._woken[batch.batch] = batch
+
+    def _passed(self) -> None:
+        """A batch is handed out, or with zero workers about to be made, while asleep."""
+        if self._workers.on_any_batch is not None:
+            self._workers.on_any_batch(self)
+
+    def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
+        super().arrived(batch, facts, payload)
+        finished = payload.get(naps.NAME)
+        if finished:
+            naps.note(batch, finished, self._woken, self._workers_taking_turns)
 
     def drawn(self, batch: Batch, indices: object) -> None:
         if self.iteration.has_workers:
@@ -193,6 +233,8 @@ class StandingWorkers(WorkerCapture):
         """Called for each batch that is handed out, or with zero workers about to be made, armed or not."""
         self.on_exit: Callable[[], None] | None = None
         """Called when the process ends, while what the workers have recorded is still there."""
+        self._sleepers: Final[weakref.WeakSet[StandingEpoch]] = weakref.WeakSet()
+        """Epochs that sleep while no profiler is at work."""
         self._pid = os.getpid()
         super().__init__(self.loaders.number_of, Patches(), WorkerLimits(spool_bytes=_SPOOL_BYTES))
 
@@ -205,6 +247,9 @@ class StandingWorkers(WorkerCapture):
         self.on_loader = self.on_batch = self.on_any_batch = None
         self.is_armed = False
         atexit.unregister(self._at_exit)
+        for epoch in self._sleepers:
+            epoch.iteration.asleep = None
+        self._sleepers.clear()
         super().end()
 
     def begin(self) -> None:
@@ -212,6 +257,8 @@ class StandingWorkers(WorkerCapture):
         self.sessions += 1
         self.is_armed = True
         self.loaders.in_use.clear()
+        for epoch in list(self._sleepers):
+            epoch.wake()
         if self.spool is not None:
             self.spool.arm()
 
@@ -223,6 +270,8 @@ class StandingWorkers(WorkerCapture):
         if self.spool is not None:
             self.spool.rest()
             self.spool.clear()
+        for epoch in list(self._sleepers):
+            epoch.fall_asleep()
         self._let_go()
 
     def describe(self) -> list[LoaderMetadata]:
@@ -236,9 +285,11 @@ class StandingWorkers(WorkerCapture):
         outstanding = [batch for batch in batches.kept if batch.consumed is None][-_KEPT_DORMANT:]
         batches.kept = deque(outstanding, maxlen=_KEPT_DORMANT)
         here = {(batch.loader, batch.pid) for batch in outstanding}
-        for facts in (batches.workers, batches.losses):
-            for key in [key for key in facts if key not in here]:
-                del facts[key]
+        asleep = {epoch.iteration.number for epoch in self._sleepers}
+        here |= {key for key, facts in batches.workers.items() if facts.iteration in asleep}
+        for of_workers in (batches.workers, batches.losses):
+            for key in [key for key in of_workers if key not in here]:
+                del of_workers[key]
 
     def hook_for_the_capture(self, loader: Any) -> None:
         """Every class of loaders is followed where it makes its iterators."""
@@ -269,6 +320,13 @@ class StandingWorkers(WorkerCapture):
             self._let_go()
         epochs[iteration.number] = heard = StandingEpoch(self.batches, iteration, number, epoch, self)
         return heard
+
+    def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
+        epoch = None if iteration is None else self.batches.epochs.get(iteration.number)
+        if isinstance(epoch, StandingEpoch) and epoch.may_sleep(iterator):
+            self._sleepers.add(epoch)
+            if not self.is_armed:
+                epoch.fall_asleep()
 
     def stray(self, facts: Facts, payload: Payload) -> None:
         if self.is_armed:

@@ -21,8 +21,8 @@ from annotate.hooks.stand_ins import callable_label
 from annotate.host.watching import let_look
 from annotate.passing import pass_over
 from annotate.recording import span_recorder, switch
-from annotate.saying import guard, send_faults_by
-from annotate.workers import spool, transport
+from annotate.saying import guard, report_error, send_faults_by
+from annotate.workers import naps, spool, transport
 from annotate.workers.content import Content, Place
 from annotate.workers.spans_content import SpansContent
 from annotate.workers.sums_content import SumsContent
@@ -72,8 +72,10 @@ class WorkerCollate:
             with guard(transport.LOST):
                 current.fail()
             raise
-        with guard(transport.LOST):  # a fault of ours costs the batch's records, never the batch
+        try:  # a fault of ours costs the batch's records, never the batch
             return transport.with_fault(current.finish(data))
+        except Exception as error:
+            report_error(transport.LOST, error)
         return transport.with_fault(data)
 
     @property
@@ -98,12 +100,14 @@ class Worker:
         contents: list[Content],
         wanted: list[Content] | None = None,
         patches: Patches | None = None,
+        sleep: naps.Naps | None = None,
     ) -> None:
         """
         Args:
             contents: told of each batch.
             wanted: told of batches whose tag wants them.
             patches: of this process.
+            sleep: None where batches without a tag are not counted.
         """
         self._patches: Final = patches or Patches()
         self._loader = place.loader
@@ -112,6 +116,7 @@ class Worker:
         self._began: Final = began
         self._contents: Final = contents
         self._wanted: Final = wanted or []
+        self._naps: Final = sleep
         self._now = contents
         """Those that are told of the batch in work."""
         self._tag: Tag | None = None
@@ -119,6 +124,11 @@ class Worker:
 
     def begin(self, tag: Tag) -> None:
         """The indices of a batch have come in."""
+        if self._naps is not None:
+            self._naps.tagged(tag)
+        self._begin(tag)
+
+    def _begin(self, tag: Tag) -> None:
         if self._now is not self._contents:  # the batch before has raised
             self.fail()
         self._tag = tag
@@ -135,13 +145,20 @@ class Worker:
     def finish(self, data: Any) -> Any:
         """`data` in a parcel; as it is while there is nobody to tell."""
         tag, started, finished = self._tag, self._started, perf_counter_ns()
+        payload: Payload = {}
+        if tag is None and self._naps is not None:
+            if self._naps.passes(finished):
+                return data
+            if (found := self._naps.awake()) is not None:
+                tag, started = found
         contents, self._now = self._now, self._contents
         self._tag, self._started = None, 0
-        payload: Payload = {}
         for content in contents:
             said = content.finish(started, finished)
             if said is not None:
                 payload[content.name] = said
+        if tag is not None and self._naps is not None and (before := self._naps.take()):
+            payload[naps.NAME] = before
         if tag is None:
             if not payload:
                 return data
@@ -149,6 +166,8 @@ class Worker:
         else:
             iteration, batch, _ = tag
         facts = (iteration, batch, self._loader, self._worker, self._pid, self._began, started, finished)
+        if self._naps is not None and (following := self._naps.next_one()) is not None:
+            self._begin(following)
         return Parcel(data, facts, payload) if payload or switch.RECORDING else LeanParcel(data, facts)
 
     def fail(self) -> None:
@@ -171,8 +190,12 @@ def begin(place: Place, worker: int, began: int) -> None:
     contents: list[Content] = []
     if place.tracer:
         let_look(place.tracer)
+    info = _worker_info()
+    sleep: naps.Naps | None = None
     if place.folder:
-        contents.append(SpansContent(place, worker, os.getpid(), began, patches))
+        spans = SpansContent(place, worker, os.getpid(), began, patches)
+        contents.append(spans)
+        sleep = None if info is None else naps.Naps(info.num_workers, spans.is_dormant)
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)
     sums = SumsContent(patches)
     registered.adopt(place.readers)
@@ -180,12 +203,11 @@ def begin(place: Place, worker: int, began: int) -> None:
     libraries.install(patches)
     for role, obj in marked.objects():
         time_marked(patches, role, obj)
-    info = _worker_info()
     if info is not None:
         time_dataset(patches, info.dataset)
     marked.listener = lambda role, obj: time_marked(patches, role, obj)
     ready = perf_counter_ns()  # putting the hooks in is part of its start-up
-    current = Worker(place, worker, ready, contents, wanted=[sums], patches=patches)
+    current = Worker(place, worker, ready, contents, wanted=[sums], patches=patches, sleep=sleep)
     transport.begun = current.begin
 
 

@@ -59,6 +59,7 @@ def run_once(configuration: Configuration, python: Path, work: Path) -> dict[str
         "configuration": configuration.name,
         **asdict(measured),
         "difference": measured.difference,
+        "difference_by_definition": measured.difference_by_definition,
         "named": first_named(captures[0]),
         "warnings": said["warnings"],
         "load_average": load,

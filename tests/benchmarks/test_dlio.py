@@ -32,7 +32,7 @@ NEXT = [step + 0.75 for step in range(12)]
 def capture(numbers: list[int], wait_us: float = 60.0, window_us: float = 100.0) -> dict[str, Any]:
     return {
         "window_us": window_us,
-        "steps": {"items": [{"number": number} for number in numbers]},
+        "steps": {"items": [{"number": number, "duration_us": window_us / len(numbers)} for number in numbers]},
         "loader": {"wait_us": wait_us, "wait_by_stage_us": {"read::file": 20.0, "decode::numpy.NpzFile": 40.0}},
         "verdict": {"bound": "cpu", "sentence": "The training thread waits."},
         "findings": [{"severity": "high", "title": "decode::numpy.NpzFile caused 67% of the data wait"}],
@@ -61,6 +61,12 @@ def test_both_utilisations_are_of_the_same_steps() -> None:
     assert measured.ours == pytest.approx(0.4)
     assert measured.difference == pytest.approx(100 * (0.4 - 4 / process))
     assert measured.steps == 2
+
+
+def test_dlios_formula_over_our_steps_takes_their_time_from_the_report() -> None:
+    measured = utilisation(output(), NEXT, capture([5, 6], window_us=20e6), [3])
+    assert measured.by_definition == pytest.approx(4 / 20)
+    assert measured.difference_by_definition == pytest.approx(100 * (4 / 20 - 4 / 18))
 
 
 def test_the_parts_of_the_difference_sum_to_it() -> None:
@@ -107,6 +113,8 @@ def result(configuration: str, dlio: float, ours: float, stage: str = "read::fil
         "dlio_epochs": dlio,
         "ours": ours,
         "difference": 100 * (ours - dlio),
+        "by_definition": dlio - 0.01,
+        "difference_by_definition": -1.0,
         "named": {"stage": stage},
     }
 
@@ -119,14 +127,16 @@ def test_a_row_has_medians_and_the_range_of_differences() -> None:
     assert len(lines) == 3
     cells = [cell.strip() for cell in lines[2].strip("|").split("|")]
     assert cells[0] == first
-    assert cells[3:6] == ["30.0%", "29.0%", "−1.0 .. +1.0"]
+    assert cells[3:8] == ["30.0%", "29.0%", "−1.0", "29.0%", "−1.0 .. +1.0"]
     assert cells[-1] == "`read::file` 2/3, none 1/3"
 
 
 def test_a_configuration_is_reached_only_if_all_of_its_runs_are() -> None:
     one, other = CONFIGURATIONS[0].name, CONFIGURATIONS[1].name
     said = table.summary([result(one, 0.5, 0.51), result(one, 0.5, 0.46), result(other, 0.9, 0.9)])
-    assert said.startswith(f"Within 2 points: 2 of 3 runs, all runs of 1 of 2 configurations; the worst −4.0 ({one}). ")
+    formula, wait = said.split("\n")
+    assert formula.startswith("DLIO's formula over our steps: within 2 points 3 of 3 runs, all runs of 2 of 2")
+    assert f"within 2 points 2 of 3 runs, all runs of 1 of 2 configurations; the worst −4.0 ({one}). " in wait
     assert said.endswith("at most 1.0")
 
 
