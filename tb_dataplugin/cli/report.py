@@ -26,10 +26,18 @@ from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
+from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each
+from tb_dataplugin.ranks import summarise
 from tb_dataplugin.reader.discovery import find_traces
+from tb_dataplugin.report.build_ranks import ranks_report
+from tb_dataplugin.report.build_whole_run import whole_runs_report
+from tb_dataplugin.report.report_pb2 import Ranks
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
+
+NamedRun = tuple[Run, str]
+"""A whole run, and its folder as captures in it have it."""
 
 PAGE: Final = "tb-dataplugin-report"
 
@@ -65,9 +73,9 @@ class ReportCommand:
         return max(status, status_of_traces)
 
 
-def _runs(arguments: argparse.Namespace) -> tuple[list[Run], int]:
-    """The whole runs below the folders, for the text; a file that cannot be read costs a line and the exit status."""
-    if arguments.format != "text" or arguments.summary:
+def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
+    """The whole runs below the folders; a file that cannot be read costs a line and the exit status."""
+    if arguments.summary:
         return [], 0
     within = () if arguments.follow_links else None
     folders = [path for path in arguments.paths if isinstance(path, Path) and is_folder(path)]
@@ -75,7 +83,25 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[Run], int]:
     runs, errors = read_runs(files)
     for error in errors:
         complain(str(error))
-    return runs, max((error.exit_status for error in errors), default=0)
+    names = {file.path.parent: file.run for file in files}
+    return [(run, names[run.folder]) for run in runs], max((error.exit_status for error in errors), default=0)
+
+
+def _ranks(kept: list[KeptCapture]) -> list[Ranks]:
+    """Of folders with captures of several ranks, whose traces are read once more."""
+    captures = [
+        (one.trace_file(), one.capture.rank if one.capture.HasField("rank") else None)
+        for one in kept
+        if one.capture.mode != "replay"
+    ]
+    found = []
+    for traces in folders_of_ranks(captures):
+        tables = newest_of_each(traces)
+        for error in tables.errors:
+            complain(str(error))
+        if len(tables.tables) > 1:
+            found.append(ranks_report(summarise(traces[0].run, tables.tables, tables.notes)))
+    return found
 
 
 def _free_file() -> Path:
@@ -84,8 +110,11 @@ def _free_file() -> Path:
     return next((path for name in names if not (path := Path(name)).exists()), Path(f"{PAGE}.html"))
 
 
-def _write(kept: list[KeptCapture], runs: list[Run], arguments: argparse.Namespace) -> None:
+def _write(kept: list[KeptCapture], runs: list[NamedRun], arguments: argparse.Namespace) -> None:
     report, output = as_report([capture.capture for capture in kept]), arguments.output
+    if arguments.format != "text":
+        report.whole_runs.extend(whole_runs_report(runs).runs)
+        report.ranks.extend(_ranks(kept))
     if arguments.format == "html":
         title = shown(", ".join(map(str, arguments.paths)))
         page = as_html(report, [timeline_of(capture) for capture in kept], title)
@@ -101,8 +130,9 @@ def _write(kept: list[KeptCapture], runs: list[Run], arguments: argparse.Namespa
     style = style_for(sys.stdout) if output is None else PLAIN
     as_lines = partial(as_text, style=style, only_summary=arguments.summary)
     text = as_json(report, indent=2) if arguments.format == "json" else as_lines(report)
-    if runs:
-        text = f"{runs_text(runs, style)}\n{text}" if kept else runs_text(runs, style)
+    if runs and arguments.format == "text":
+        whole = runs_text([run for run, _ in runs], style)
+        text = f"{whole}\n{text}" if kept else whole
     write_text(text, output)
     if output is not None and output.is_file():
         complain(f"wrote {output}: {plural(len(kept), 'capture')}, {data_size(len(text.encode()))}")

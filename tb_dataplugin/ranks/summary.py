@@ -32,6 +32,7 @@ class RankRow:
     data_wait_us: float | None
     inherited_us: float
     lock_share: float | None = None
+    exposed_us: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ def _row(table: RankTable, joined: Joined, number: int, inherited_ns: int) -> Ra
     )
     length = (table.step_end_ns - table.step_start_ns)[rows]
     waits = None if table.step_wait_ns is None else table.step_wait_ns[rows]
+    exposed = None if table.step_exposed_ns is None else table.step_exposed_ns[rows]
     return RankRow(
         rank=table.rank,
         host=table.host,
@@ -113,6 +115,7 @@ def _row(table: RankTable, joined: Joined, number: int, inherited_ns: int) -> Ra
         data_wait_us=None if waits is None else _mean_us(waits),
         inherited_us=inherited_ns / 1e3,
         lock_share=table.lock_share,
+        exposed_us=None if exposed is None else _mean_us(exposed),
     )
 
 

@@ -1,0 +1,148 @@
+"""Whole runs in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tb_dataplugin.reader.discovery import strip_suffix
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.shown import encodable
+from tb_dataplugin.units import count, data_size, duration, percent, plural
+from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
+from tb_dataplugin.watchfile.reading import Run
+from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
+
+MOST_MARKS: Final = 500
+MOST_STAGES: Final = 20
+
+HINT: Final = (
+    "No whole run was recorded here. Put annotate.watch(loader, logdir=...) before the loop, or start the program with "
+    "ANNOTATE_WATCH=FOLDER in its environment, with FOLDER below this log directory."
+)
+_MEMORY: Final = ("rss_bytes", "workers_rss_bytes", "shm_bytes")
+_LOAD: Final = ("cpu_percent", "device_percent")
+
+
+def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
+    """`name`: the folder, as captures in it have it. None: the run made no step."""
+    summary = summary_of(run)
+    if summary is None:
+        return None
+    head, last = run.parts[0].head, run.parts[-1]
+    report = pb.WholeRun(
+        run=encodable(name),
+        rank=run.rank,
+        world_size=head.world_size,
+        host=encodable(head.host),
+        began=head.t,
+        ended=last.has_ended,
+        points=map(_point, points_of(run)),
+        marks=map(_mark, summary.happenings[:MOST_MARKS]),
+        mark_count=len(summary.happenings),
+        phases=map(_phase, phases_of(run, summary.happenings)[:MOST_MARKS]),
+        growth=map(_growth, summary.growth),
+        stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
+        sentence=_sentence(summary),
+    )
+    report.MergeFrom(_numbers(summary))
+    return report
+
+
+def _numbers(summary: Summary) -> pb.WholeRun:
+    return pb.WholeRun(
+        seconds=summary.seconds,
+        processes=summary.processes,
+        killed=summary.killed,
+        steps=summary.steps,
+        step_us=summary.step_us,
+        p95_us=summary.p95_us,
+        longest_us=summary.longest_us,
+        data_wait_share=summary.wait_share,
+        samples_per_s=summary.samples_per_s,
+        epochs=summary.epochs,
+        first_batch_us=summary.first_wait_us / summary.epochs if summary.epochs else None,
+        ready=summary.ready,
+        busy_share=summary.busy_share,
+        bad_lines=summary.bad_lines,
+    )
+
+
+def _sentence(summary: Summary) -> str:
+    """The run in a line."""
+    parts = [
+        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}: "
+        f"{percent(summary.wait_share)} of the step time is data wait",
+        *_events(summary.happenings),
+    ]
+    if summary.growth:
+        parts.append("memory grows: " + ", ".join(growth.what for growth in summary.growth))
+    return "; ".join(parts) + "."
+
+
+def _events(happenings: Sequence[Happening]) -> Iterable[str]:
+    stalls = [one.event for one in happenings if one.event.change == "stall"]
+    slow = sum(one.event.change == "slow" for one in happenings)
+    if stalls:
+        yield f"{plural(len(stalls), 'stall')}, the longest {duration(max(event.took_us for event in stalls))}"
+    if slow:
+        yield f"slow {count(slow)} times" if slow > 1 else "slow once"
+
+
+def _point(point: Point) -> pb.RunPoint:
+    machine = {name: point.machine[name] for name in (*_MEMORY, *_LOAD) if name in point.machine}
+    return pb.RunPoint(
+        from_s=point.from_s,
+        to_s=point.to_s,
+        steps=point.steps,
+        step_us=point.step_us,
+        p95_us=point.p95_us,
+        data_wait_share=point.wait_share,
+        samples_per_s=point.samples_per_s,
+        epochs=point.epochs,
+        ready=point.ready,
+        busy_share=point.busy_share,
+        **machine,
+    )
+
+
+def _mark(happening: Happening) -> pb.RunMark:
+    event, capture = happening.event, happening.capture
+    place = "" if event.what == "first batch" else f", batch {event.batch}"
+    usual = f"usually {duration(event.usual_us)}"
+    said = f"Epoch {event.epoch}{place}: {event.what} {duration(event.took_us)}, {usual}"
+    missed = f"; not recorded: {capture.missed}" if capture and capture.missed else ""
+    return pb.RunMark(
+        at_s=happening.after_s,
+        change=encodable(event.change),
+        what=encodable(event.what),
+        epoch=_small(event.epoch),
+        batch=_small(event.batch),
+        took_us=event.took_us,
+        usual_us=event.usual_us,
+        capture=encodable(strip_suffix(capture.capture)) if capture else "",
+        sentence=encodable(f"{said}{missed}."),
+    )
+
+
+def _small(number: int) -> int:
+    """A file may hold any number; the report's are 32 bits wide."""
+    return min(number, 2**31 - 1)
+
+
+def _phase(phase: Phase) -> pb.RunPhase:
+    return pb.RunPhase(from_s=phase.from_s, to_s=phase.to_s, kind=phase.kind, text=encodable(phase.text))
+
+
+def _growth(growth: Growth) -> pb.MemoryGrowth:
+    each = ""
+    if growth.epochs > 1:
+        each = f", about {data_size((growth.after - growth.before) / growth.epochs)} per epoch"
+    text = f"{growth.what}: from {data_size(growth.before)} to {data_size(growth.after)}{each}"
+    return pb.MemoryGrowth(what=growth.what, before_bytes=growth.before, after_bytes=growth.after, text=text)
+
+
+def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] = ()) -> pb.WholeRuns:
+    """Of runs and the names of their folders."""
+    reports = [report for run, name in runs if (report := whole_run_report(run, name)) is not None]
+    return pb.WholeRuns(runs=reports, hint_text="" if reports else HINT, problem_texts=map(encodable, problems))
