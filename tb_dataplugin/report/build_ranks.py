@@ -22,7 +22,7 @@ def ranks_report(run: RunOfRanks) -> pb.Ranks:
         lost_us=run.lost_us,
         collectives=run.collectives,
         matched_by=run.joined_by,
-        rows=(_row(run, row) for row in run.rows),
+        rows=map(_row, run.rows),
         owners=(_owner(run, row) for row in run.owners),
         clocks=(
             pb.RankClock(
@@ -39,8 +39,7 @@ def ranks_report(run: RunOfRanks) -> pb.Ranks:
     )
 
 
-def _row(run: RunOfRanks, row: RankRow) -> pb.RankRow:
-    owned = [owner for owner in run.owners if owner.rank == row.rank]
+def _row(row: RankRow) -> pb.RankRow:
     return pb.RankRow(
         rank=row.rank,
         host=encodable(row.host),
@@ -50,8 +49,8 @@ def _row(run: RunOfRanks, row: RankRow) -> pb.RankRow:
         data_wait_us=row.data_wait_us,
         exposed_wait_us=row.exposed_us,
         inherited_us=row.inherited_us,
-        owned_us=sum(owner.lost_us for owner in owned),
-        cause=encodable(owned[0].cause) if owned else "",
+        owned_us=row.owned_us,
+        cause=encodable(row.cause),
         gil_share=row.lock_share,
     )
 
@@ -62,7 +61,7 @@ def _owner(run: RunOfRanks, row: OwnerRow) -> pb.LostOwner:
         host=encodable(row.host),
         cause=encodable(row.cause),
         lost_us=row.lost_us,
-        share=row.lost_us / run.whole_us if run.whole_us else None,
+        share=run.share_of(row),
         pattern=row.pattern,
         times_others=row.times_others,
     )

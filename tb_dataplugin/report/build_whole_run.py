@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.shown import encodable
-from tb_dataplugin.units import count, data_size, duration, percent, plural
 from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
 from tb_dataplugin.watchfile.reading import Run
+from tb_dataplugin.watchfile.sentences import event_sentence, growth_text, run_sentence
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
 
 MOST_MARKS: Final = 500
@@ -43,7 +43,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         phases=map(_phase, phases_of(run, summary.happenings)[:MOST_MARKS]),
         growth=map(_growth, summary.growth),
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
-        sentence=_sentence(summary),
+        sentence=run_sentence(summary),
     )
     report.MergeFrom(_numbers(summary))
     return report
@@ -61,32 +61,11 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         data_wait_share=summary.wait_share,
         samples_per_s=summary.samples_per_s,
         epochs=summary.epochs,
-        first_batch_us=summary.first_wait_us / summary.epochs if summary.epochs else None,
+        first_batch_us=summary.first_batch_us,
         ready=summary.ready,
         busy_share=summary.busy_share,
         bad_lines=summary.bad_lines,
     )
-
-
-def _sentence(summary: Summary) -> str:
-    """The run in a line."""
-    parts = [
-        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}: "
-        f"{percent(summary.wait_share)} of the step time is data wait",
-        *_events(summary.happenings),
-    ]
-    if summary.growth:
-        parts.append("memory grows: " + ", ".join(growth.what for growth in summary.growth))
-    return "; ".join(parts) + "."
-
-
-def _events(happenings: Sequence[Happening]) -> Iterable[str]:
-    stalls = [one.event for one in happenings if one.event.change == "stall"]
-    slow = sum(one.event.change == "slow" for one in happenings)
-    if stalls:
-        yield f"{plural(len(stalls), 'stall')}, the longest {duration(max(event.took_us for event in stalls))}"
-    if slow:
-        yield f"slow {count(slow)} times" if slow > 1 else "slow once"
 
 
 def _point(point: Point) -> pb.RunPoint:
@@ -108,26 +87,17 @@ def _point(point: Point) -> pb.RunPoint:
 
 def _mark(happening: Happening) -> pb.RunMark:
     event, capture = happening.event, happening.capture
-    place = "" if event.what == "first batch" else f", batch {event.batch}"
-    usual = f"usually {duration(event.usual_us)}"
-    said = f"Epoch {event.epoch}{place}: {event.what} {duration(event.took_us)}, {usual}"
-    missed = f"; not recorded: {capture.missed}" if capture and capture.missed else ""
     return pb.RunMark(
         at_s=happening.after_s,
         change=encodable(event.change),
         what=encodable(event.what),
-        epoch=_small(event.epoch),
-        batch=_small(event.batch),
+        epoch=event.epoch,
+        batch=event.batch,
         took_us=event.took_us,
         usual_us=event.usual_us,
         capture=encodable(strip_suffix(capture.capture)) if capture else "",
-        sentence=encodable(f"{said}{missed}."),
+        sentence=encodable(event_sentence(happening)),
     )
-
-
-def _small(number: int) -> int:
-    """A file may hold any number; the report's are 32 bits wide."""
-    return min(number, 2**31 - 1)
 
 
 def _phase(phase: Phase) -> pb.RunPhase:
@@ -135,14 +105,22 @@ def _phase(phase: Phase) -> pb.RunPhase:
 
 
 def _growth(growth: Growth) -> pb.MemoryGrowth:
-    each = ""
-    if growth.epochs > 1:
-        each = f", about {data_size((growth.after - growth.before) / growth.epochs)} per epoch"
-    text = f"{growth.what}: from {data_size(growth.before)} to {data_size(growth.after)}{each}"
-    return pb.MemoryGrowth(what=growth.what, before_bytes=growth.before, after_bytes=growth.after, text=text)
+    return pb.MemoryGrowth(
+        what=growth.what, before_bytes=growth.before, after_bytes=growth.after, text=growth_text(growth)
+    )
 
 
 def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] = ()) -> pb.WholeRuns:
-    """Of runs and the names of their folders."""
-    reports = [report for run, name in runs if (report := whole_run_report(run, name)) is not None]
-    return pb.WholeRuns(runs=reports, hint_text="" if reports else HINT, problem_texts=map(encodable, problems))
+    """Of runs and the names of their folders. One whose numbers no report can hold costs a problem."""
+    report = pb.WholeRuns(problem_texts=map(encodable, problems))
+    for run, name in runs:
+        try:
+            found = whole_run_report(run, name)
+        except ValueError:
+            report.problem_texts.append(encodable(f"{run.folder}: its whole run has numbers that cannot be true"))
+            continue
+        if found is not None:
+            report.runs.append(found)
+    if not report.runs:
+        report.hint_text = HINT
+    return report

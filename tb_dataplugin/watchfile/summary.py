@@ -76,6 +76,11 @@ class Summary:
     growth: tuple[Growth, ...]
     bad_lines: int
 
+    @property
+    def first_batch_us(self) -> float | None:
+        """Data wait for an epoch's first batch, on average; None without epochs."""
+        return self.first_wait_us / self.epochs if self.epochs else None
+
 
 def summary_of(run: Run) -> Summary | None:
     """None: it made no step."""
