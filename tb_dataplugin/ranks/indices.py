@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -21,12 +21,14 @@ MOST_INDICES: Final = 65_536
 @dataclass(frozen=True, slots=True)
 class Indices:
     """Dataset index and epoch of each sample that a capture saw, by start; the first `MOST_INDICES`. `dataset` names
-    the dataset's class.
+    the dataset's class. `batch`: its number in the epoch. `replacement`: the sampler may draw a sample twice.
     """
 
     dataset: str
     index: Int64Array
     epoch: Int64Array
+    batch: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    replacement: bool = False
 
     def __len__(self) -> int:
         return len(self.index)
@@ -46,7 +48,8 @@ def read_indices(results: Results) -> Indices | None:
         return None
     rows = rows[np.argsort(tree.start_ns[rows], kind="stable")][:MOST_INDICES]
     dataset = results.settings.dataset if results.settings else ""
-    return Indices(dataset, facts.index[rows], facts.epoch[rows])
+    replacement = bool(results.settings and results.settings.replacement)
+    return Indices(dataset, facts.index[rows], facts.epoch[rows], facts.batch[rows], replacement)
 
 
 def _is_outermost_sample(path: Path) -> bool:

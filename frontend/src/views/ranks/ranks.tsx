@@ -18,7 +18,7 @@ export function RanksView() {
   }
   const ranks = answer.ranks.find((one) => one.run === chosenRun.value) ?? answer.ranks[0];
   return (
-    <div data-testid="ranks">
+    <div data-testid="ranks" class="run-view">
       {ranks === undefined ? (
         <UnavailableState title="No ranks" reason={answer.hint_text} />
       ) : (

@@ -40,7 +40,7 @@ export function RankTable({ ranks }: { ranks: Ranks }) {
         Step and data wait: means per step. Inherited: lost waiting for others. Owned: what others lost waiting for it.
       </p>
       <div class="scroll-x">
-        <DataTable name="Ranks" class="rows" testId="rank-table">
+        <DataTable name="Ranks" testId="rank-table">
           <thead>
             <tr>
               <SortHeader label="Rank" {...head("rank")} />

@@ -25,7 +25,7 @@ export function WholeRunView() {
     answer.runs.find((one) => one.run === chosenRun.value) ??
     answer.runs[0];
   return (
-    <div data-testid="whole-run">
+    <div data-testid="whole-run" class="run-view">
       <Problems problems={answer.problem_texts} />
       {run === undefined ? (
         <UnavailableState title="No whole run" reason={answer.hint_text} />
