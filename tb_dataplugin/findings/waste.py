@@ -127,7 +127,7 @@ def find_same_order(indices: Indices) -> float | None:
 
 
 def _placed(indices: Indices, epoch: int) -> set[tuple[int, int]]:
-    here = indices.epoch == epoch
+    here = (indices.epoch == epoch) & (indices.batch >= 0)
     return set(zip(indices.batch[here].tolist(), indices.index[here].tolist(), strict=True))
 
 
