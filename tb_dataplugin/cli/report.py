@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -23,6 +24,7 @@ from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.export.report_markdown import report_markdown
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import KeptCapture, as_report, timeline_of
@@ -31,7 +33,7 @@ from tb_dataplugin.ranks import summarise
 from tb_dataplugin.reader.discovery import find_traces
 from tb_dataplugin.report.build_ranks import ranks_report
 from tb_dataplugin.report.build_whole_run import whole_runs_report
-from tb_dataplugin.report.report_pb2 import Ranks
+from tb_dataplugin.report.report_pb2 import Ranks, Report
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
@@ -50,8 +52,10 @@ class ReportCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_path_arguments(parser, "folders to search, or trace files")
-        help_format = "default: text; html is the tab's page as one self-contained file"
-        parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
+        help_format = (
+            "default: text; html is the tab's page as one self-contained file; markdown for a CI job's summary"
+        )
+        parser.add_argument("--format", choices=("text", "json", "html", "markdown"), default="text", help=help_format)
         add_steps_argument(parser)
         add_jobs_argument(parser)
         help_summary = "one line for each capture, worst first, and nothing else (text)"
@@ -128,8 +132,12 @@ def _write(kept: list[KeptCapture], runs: list[NamedRun], arguments: argparse.Na
             complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")
         return
     style = style_for(sys.stdout) if output is None else PLAIN
-    as_lines = partial(as_text, style=style, only_summary=arguments.summary)
-    text = as_json(report, indent=2) if arguments.format == "json" else as_lines(report)
+    writers: dict[str, Callable[[Report], str]] = {
+        "json": partial(as_json, indent=2),
+        "markdown": report_markdown,
+        "text": partial(as_text, style=style, only_summary=arguments.summary),
+    }
+    text = writers[arguments.format](report)
     if runs and arguments.format == "text":
         whole = runs_text([run for run, _ in runs], style)
         text = f"{whole}\n{text}" if kept else whole
