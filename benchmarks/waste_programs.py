@@ -40,16 +40,21 @@ class Pictures(Dataset[Any]):
 
 
 class Items(IterableDataset[Any]):
-    """Items of different sizes, padded. Without `shards` each worker reads all of them."""
+    """Items of different sizes, decoded and padded. Without `shards` each worker reads all of them."""
 
     def __init__(self, shards: int = 0, n: int = 96) -> None:
-        self.shards, self.n, self.pad = shards, n, Pad()
+        self.shards, self.n, self.decode, self.pad = shards, n, Unpack(), Pad()
 
     def __iter__(self) -> Iterator[Any]:
         info = get_worker_info()
         for item in range(self.n):
             if not self.shards or info is None or item % self.shards % info.num_workers == info.id:
-                yield self.pad(np.ones(100 + item * 37 % 101, dtype=np.uint8))
+                yield self.pad(self.decode(item))
+
+
+class Unpack:
+    def __call__(self, item: int) -> Any:
+        return np.ones(100 + item * 37 % 101, dtype=np.uint8)
 
 
 class Pad:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.model.intervals import Int64Array
-from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.model.trace import UNKNOWN_NS, LoaderInfo
 from tb_dataplugin.ranks.indices import Indices, read_indices
 
 LEAST_SAMPLES: Final = 16
@@ -195,7 +195,8 @@ def _unused(results: Results, settings: LoaderInfo) -> Unused | None:
     if pipeline is None or pipeline.batches is None or workers < 2 or settings.in_order is False:
         return None
     batches = pipeline.batches
-    mine = (batches.loader == _main_loader(results)) & (batches.number >= 0)
+    is_built = (batches.finished_ns != UNKNOWN_NS) & (batches.number >= 0)
+    mine = (batches.loader == _main_loader(results)) & is_built
     epochs, counts = np.unique(batches.epoch[mine], return_counts=True)
     if not len(epochs):
         return None
