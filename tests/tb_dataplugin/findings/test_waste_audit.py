@@ -11,8 +11,6 @@ from tb_dataplugin.findings.waste import find_again, find_same_order, find_tail,
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.ranks.indices import Indices
-from tests.tb_dataplugin.findings.cases import finding_in, finding_of
-from tests.trace_builder import TraceBuilder
 
 
 def indices(*epochs: Sequence[int], size: int = 8, replacement: bool = False) -> Indices:
@@ -70,48 +68,3 @@ def test_workers_whose_items_have_the_same_sizes_read_the_same() -> None:
     twins = find_twins([one, one[:30], other])
     assert twins is not None and (twins.workers, twins.share) == (2, pytest.approx(30 / 110))
     assert find_twins([one, other]) is None
-
-
-def iterated(workers: Sequence[int], num_workers: int, epochs: int = 1, **settings: object) -> TraceBuilder:
-    """`workers`: which built each batch of an epoch."""
-    loader = {"name": "DataLoader", "num_workers": num_workers, "in_order": True, **settings}
-    builder = TraceBuilder().annotated(loaders=[loader])
-    for worker in sorted(set(workers)):
-        builder.worker(worker)
-    for number in range(epochs):
-        for place, worker in enumerate(workers):
-            at = 20_000.0 * (place + number * len(workers))
-            builder.wait(at, 1_000).operator(at + 1_000, 18_000).step(at, 20_000)
-            builder.batch(place, worker, at, at + 2_000, at + 12_000, at + 15_000)
-        builder.next_epoch()
-    return builder
-
-
-def test_workers_of_an_iterable_without_a_shard_have_nothing_to_do() -> None:
-    found = finding_in(iterated([0] * 6, 2, iterable=True), "workers_without_work")
-    assert found.title == "1 of 2 DataLoader workers had nothing to do"
-    assert "set num_workers=1" in found.advice and found.evidence[0].value == 0.5
-
-
-def test_more_workers_than_batches_in_an_epoch_are_too_many() -> None:
-    found = finding_in(iterated([0, 1], 4, epochs=3), "workers_without_work")
-    assert found.title == "2 of 4 DataLoader workers had nothing to do"
-    assert "An epoch has 2 batches" in found.advice
-
-
-def test_workers_that_share_the_batches_all_have_work() -> None:
-    assert finding_of(iterated([0, 1, 0, 1], 2, iterable=True), "workers_without_work") is None
-    assert finding_of(iterated([0, 1], 4), "workers_without_work") is None  # the epoch may go on
-
-
-def test_pinning_without_a_device_has_no_effect() -> None:
-    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "pin_memory": True}])
-    builder.step(0, 10_000).wait(0, 1_000).operator(1_000, 8_000)
-    found = finding_in(builder, "pinned_for_nothing")
-    assert found.severity == "low" and found.confidence == "likely"
-
-
-def test_pinning_with_a_device_is_in_order() -> None:
-    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "pin_memory": True}])
-    builder.step(0, 10_000).wait(0, 1_000).kernel(1_000, 8_000)
-    assert finding_of(builder, "pinned_for_nothing") is None
