@@ -64,7 +64,7 @@ def test_what_drop_last_leaves_out(shuffle: bool, same: bool) -> None:
 def test_workers_whose_items_have_the_same_sizes_read_the_same() -> None:
     one, other = sizes(1), sizes(2)
     twins = find_twins([one, one, one])
-    assert twins is not None and (twins.workers, twins.share) == (3, pytest.approx(2 / 3))
+    assert twins is not None and twins.workers == 3 and twins.share == pytest.approx(2 / 3)
     twins = find_twins([one, one[:30], other])
-    assert twins is not None and (twins.workers, twins.share) == (2, pytest.approx(30 / 110))
+    assert twins is not None and twins.workers == 2 and twins.share == pytest.approx(30 / 110)
     assert find_twins([one, other]) is None
