@@ -10,7 +10,7 @@ from tb_dataplugin.findings.thresholds import LEFT_OUT
 from tb_dataplugin.units import count, percent
 
 
-@rule(title="Samples left out by drop_last", about="epochs")
+@rule(title="Samples left out at an epoch's end", about="epochs")
 def check(signals: Signals) -> Finding | None:
     tail = signals.waste.tail
     if tail is None or tail.share < LEFT_OUT:
