@@ -105,6 +105,11 @@ class LoaderMetadata(TypedDict, total=False):
     start_method: str  # fork | spawn | forkserver
     in_order: bool
     drop_last: bool
+    iterable: bool  # its dataset has no indices
+    sampler: str  # class of the sampler
+    sampler_length: int  # indices that one of torch's samplers gives in an epoch
+    replacement: bool  # the sampler draws with replacement
+    shuffle: bool  # the sampler is to give another order in each epoch
     iterated: int  # how often iter(loader) was called while the capture was on
     stepped: bool  # its batches drove the steps: it was given to prof.steps
 

@@ -18,7 +18,7 @@ from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.ranks import RankTable, tabulate_rank
 from tb_dataplugin.reader import read_trace
-from tb_dataplugin.reader.discovery import strip_suffix
+from tb_dataplugin.reader.discovery import TraceFile, strip_suffix
 from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.report.build import build_capture
 from tb_dataplugin.report.pairing import with_replay
@@ -55,6 +55,17 @@ class KeptCapture:
     path: Path = Path()
     roots: Roots = ()
     options: AnalysisOptions = DEFAULT_OPTIONS
+
+    def trace_file(self) -> TraceFile:
+        """The file as captures of one folder are grouped by."""
+        run, _, name = self.capture.name.rpartition("/")
+        return TraceFile(self.path, run or ".", name, 0, self._modified_ns(), self.roots)
+
+    def _modified_ns(self) -> int:
+        try:
+            return self.path.stat().st_mtime_ns
+        except OSError:
+            return 0
 
 
 def open_capture(

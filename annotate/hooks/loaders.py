@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final
 
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import behind_subsets, time_dataset
@@ -12,6 +13,10 @@ from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
 from annotate.hooks.transforms import home_of, time_transform
 from annotate.trace_format import LoaderMetadata
+
+_ITERABLE: Final = 1
+"""torch's `_DatasetKind.Iterable`."""
+_SHUFFLING: Final = ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
 
 
 def time_loader(patches: Patches, loader: object, *, collating: bool) -> None:
@@ -56,7 +61,33 @@ def describe(loader: Any) -> LoaderMetadata:
             facts[key] = bool(getattr(known, key))
     if workers:
         _describe_workers(loader, facts)
+    with suppress(Exception):  # a sampler of the user's that cannot be asked is not described
+        _describe_order(loader, facts)
     return facts
+
+
+def _describe_order(loader: Any, facts: LoaderMetadata) -> None:
+    """Which indices there are in an epoch. Only torch's own samplers are asked how many: len() of others may cost."""
+    if getattr(loader, "_dataset_kind", None) == _ITERABLE:
+        facts["iterable"] = True
+        return
+    sampler = getattr(loader, "sampler", None)
+    if sampler is None or not isinstance(loader, _torch_loader()):
+        return
+    kind = type(sampler)
+    facts["sampler"] = kind.__name__
+    replacement, shuffle = getattr(sampler, "replacement", None), getattr(sampler, "shuffle", None)
+    if isinstance(replacement, bool):
+        facts["replacement"] = replacement
+    if kind.__module__.startswith("torch.utils.data"):
+        facts["shuffle"] = kind.__name__ in _SHUFFLING or shuffle is True
+        facts["sampler_length"] = len(sampler)
+
+
+def _torch_loader() -> type:
+    from torch.utils.data import DataLoader
+
+    return DataLoader
 
 
 def _describe_workers(loader: Any, facts: LoaderMetadata) -> None:

@@ -91,5 +91,5 @@ export function entry(over: Partial<CaptureEntry>): CaptureEntry {
 }
 
 export function runsOf(over: Partial<Runs>): Runs {
-  return { logdir: "/data/runs", scanning: false, perfetto: false, captures: [], problems: [], ...over };
+  return { logdir: "/data/runs", scanning: false, perfetto: false, captures: [], wholeRuns: 0, problems: [], ...over };
 }

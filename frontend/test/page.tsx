@@ -21,6 +21,11 @@ function reset(): void {
   atoms.goneId.value = null;
   atoms.chosenSteps.value = null;
   atoms.chosenRun.value = null;
+  atoms.chosenRank.value = null;
+  atoms.wholeRuns.value = null;
+  atoms.wholeRunsError.value = null;
+  atoms.ranksList.value = null;
+  atoms.ranksError.value = null;
   atoms.captureRows.value = null;
   atoms.rowsError.value = null;
   atoms.view.value = "overview";

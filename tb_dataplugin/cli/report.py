@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -23,15 +24,24 @@ from tb_dataplugin.errors import DataPipelineError, NothingToReport
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.export.report_markdown import report_markdown
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
+from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each
+from tb_dataplugin.ranks import summarise
 from tb_dataplugin.reader.discovery import find_traces
+from tb_dataplugin.report.build_ranks import ranks_report
+from tb_dataplugin.report.build_whole_run import whole_runs_report
+from tb_dataplugin.report.report_pb2 import Ranks, Report
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
 from tb_dataplugin.whatif import predict_all, telling_changes
+
+NamedRun = tuple[Run, str]
+"""A whole run, and its folder as captures in it have it."""
 
 PAGE: Final = "tb-dataplugin-report"
 
@@ -47,8 +57,10 @@ class ReportCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_path_arguments(parser, "folders to search, or trace files")
-        help_format = "default: text; html is the tab's page as one self-contained file"
-        parser.add_argument("--format", choices=("text", "json", "html"), default="text", help=help_format)
+        help_format = (
+            "default: text; html is the tab's page as one self-contained file; markdown for a CI job's summary"
+        )
+        parser.add_argument("--format", choices=("text", "json", "html", "markdown"), default="text", help=help_format)
         add_steps_argument(parser)
         add_jobs_argument(parser)
         help_summary = "one line for each capture, worst first, and nothing else (text)"
@@ -70,9 +82,9 @@ class ReportCommand:
         return max(status, status_of_traces)
 
 
-def _runs(arguments: argparse.Namespace) -> tuple[list[Run], int]:
-    """The whole runs below the folders, for the text; a file that cannot be read costs a line and the exit status."""
-    if arguments.format != "text" or arguments.summary:
+def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
+    """The whole runs below the folders; a file that cannot be read costs a line and the exit status."""
+    if arguments.summary:
         return [], 0
     within = () if arguments.follow_links else None
     folders = [path for path in arguments.paths if isinstance(path, Path) and is_folder(path)]
@@ -80,7 +92,25 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[Run], int]:
     runs, errors = read_runs(files)
     for error in errors:
         complain(str(error))
-    return runs, max((error.exit_status for error in errors), default=0)
+    names = {file.path.parent: file.run for file in files}
+    return [(run, names[run.folder]) for run in runs], max((error.exit_status for error in errors), default=0)
+
+
+def _ranks(kept: list[KeptCapture]) -> list[Ranks]:
+    """Of folders with captures of several ranks, whose traces are read once more."""
+    captures = [
+        (one.trace_file(), one.capture.rank if one.capture.HasField("rank") else None)
+        for one in kept
+        if one.capture.mode != "replay"
+    ]
+    found = []
+    for traces in folders_of_ranks(captures):
+        tables = newest_of_each(traces)
+        for error in tables.errors:
+            complain(str(error))
+        if len(tables.tables) > 1:
+            found.append(ranks_report(summarise(traces[0].run, tables.tables, tables.notes)))
+    return found
 
 
 def _predicted(kept: KeptCapture) -> str | None:
@@ -100,8 +130,11 @@ def _free_file() -> Path:
     return next((path for name in names if not (path := Path(name)).exists()), Path(f"{PAGE}.html"))
 
 
-def _write(kept: list[KeptCapture], runs: list[Run], arguments: argparse.Namespace) -> None:
+def _write(kept: list[KeptCapture], runs: list[NamedRun], arguments: argparse.Namespace) -> None:
     report, output = as_report([capture.capture for capture in kept]), arguments.output
+    if arguments.format != "text":
+        report.whole_runs.extend(whole_runs_report(runs).runs)
+        report.ranks.extend(_ranks(kept))
     if arguments.format == "html":
         title = shown(", ".join(map(str, arguments.paths)))
         page = as_html(report, [timeline_of(one) for one in kept], title, [_predicted(one) for one in kept[:PREDICTED]])
@@ -115,10 +148,15 @@ def _write(kept: list[KeptCapture], runs: list[Run], arguments: argparse.Namespa
             complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")
         return
     style = style_for(sys.stdout) if output is None else PLAIN
-    as_lines = partial(as_text, style=style, only_summary=arguments.summary)
-    text = as_json(report, indent=2) if arguments.format == "json" else as_lines(report)
-    if runs:
-        text = f"{runs_text(runs, style)}\n{text}" if kept else runs_text(runs, style)
+    writers: dict[str, Callable[[Report], str]] = {
+        "json": partial(as_json, indent=2),
+        "markdown": report_markdown,
+        "text": partial(as_text, style=style, only_summary=arguments.summary),
+    }
+    text = writers[arguments.format](report)
+    if runs and arguments.format == "text":
+        whole = runs_text([run for run, _ in runs], style)
+        text = f"{whole}\n{text}" if kept else whole
     write_text(text, output)
     if output is not None and output.is_file():
         complain(f"wrote {output}: {plural(len(kept), 'capture')}, {data_size(len(text.encode()))}")

@@ -120,7 +120,7 @@ def as_dict(run: RunOfRanks) -> dict[str, Any]:
 
 
 def _rank_dict(row: RankRow) -> dict[str, Any]:
-    known = {"step_us": row.step_us, "data_wait_us": row.data_wait_us}
+    known = {"step_us": row.step_us, "data_wait_us": row.data_wait_us, "exposed_wait_us": row.exposed_us}
     return {
         "rank": row.rank,
         "host": row.host,

@@ -10,9 +10,10 @@ from typing import Final
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import data_size, duration, percent, plural, significant
+from tb_dataplugin.units import duration, percent, plural, significant
 from tb_dataplugin.watchfile.reading import Run
-from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
+from tb_dataplugin.watchfile.sentences import growth_text
+from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
 
 _STAGES: Final = 4
 _HAPPENINGS: Final = 10
@@ -51,7 +52,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
         slowest = ", ".join(f"{shown(name)} {duration(time)}" for name, time in summary.stages[:_STAGES])
         yield f"  {'stages per batch':<22}{slowest}"
     for growth in summary.growth:
-        yield f"  {'memory grows':<22}{_growth(growth)}"
+        yield f"  {'memory grows':<22}{growth_text(growth)}"
     for happening in summary.happenings[:_HAPPENINGS]:
         yield f"  {_happening(happening)}"
     left = len(summary.happenings) - _HAPPENINGS
@@ -77,13 +78,6 @@ def _epochs(summary: Summary) -> str:
         return ""
     first = duration(summary.first_wait_us / summary.epochs)
     return f"; first batches (epochs begun: {summary.epochs}) took {first} on average"
-
-
-def _growth(growth: Growth) -> str:
-    each = ""
-    if growth.epochs > 1:
-        each = f", about {data_size((growth.after - growth.before) / growth.epochs)} per epoch"
-    return f"{growth.what}: from {data_size(growth.before)} to {data_size(growth.after)}{each}"
 
 
 def _happening(happening: Happening) -> str:

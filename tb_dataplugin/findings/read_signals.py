@@ -28,6 +28,7 @@ from tb_dataplugin.findings.signals import (
     WorkerSignals,
 )
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
+from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
@@ -71,6 +72,7 @@ def read_signals(results: Results) -> Signals:
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),
         loader=results.settings,
+        waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),
         worker_processes=pipeline.workers if pipeline else (),
         workers=_workers(flow.workers) if flow.workers else None,

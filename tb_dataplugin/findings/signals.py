@@ -24,6 +24,7 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.thresholds import LOCK_LEADS
+from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
 from tb_dataplugin.units import percent
 
@@ -304,6 +305,8 @@ class Signals:
     """What lines inside stages are about, where that is known."""
     queue_wait: QueueWait | None = None
     """The training thread in ``queue.get``, where another thread takes the batches and the data wait is unknown."""
+    waste: WasteSignals = field(default_factory=WasteSignals)
+    """Work that brings nothing."""
     taken: TakenCpus | None = None
     """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
 

@@ -171,3 +171,13 @@ MODELS_WORK: Final = 0.5
 PATTERN: Final = 0.15
 """Share of a stage's time that lines of one kind have at least (the low end of its interval), from which there is
 advice on them."""
+
+WASTED: Final = 0.02
+"""Share of samples read again, from which it is said: a DistributedSampler repeats less than a batch's share of one."""
+
+LEFT_OUT: Final = 0.05
+"""Share of an epoch that drop_last leaves out, from which it is said."""
+
+THROWN_AWAY: Final = 0.25
+"""Share of the bytes that a transform keeps, up to which that is said where the data are fast enough: a random crop of
+224 pixels keeps more of an ordinary photograph."""

@@ -50,6 +50,12 @@ class LoaderInfo:
     in_order: bool | None = None
     iterated: int | None = None
     stepped: bool | None = None
+    drop_last: bool | None = None
+    iterable: bool | None = None
+    sampler: str = ""
+    sampler_length: int | None = None
+    replacement: bool | None = None
+    shuffle: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

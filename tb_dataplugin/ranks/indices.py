@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -21,12 +21,14 @@ MOST_INDICES: Final = 65_536
 @dataclass(frozen=True, slots=True)
 class Indices:
     """Dataset index and epoch of each sample that a capture saw, by start; the first `MOST_INDICES`. `dataset` names
-    the dataset's class.
+    the dataset's class. `batch`: its number in the epoch. `replacement`: the sampler may draw a sample twice.
     """
 
     dataset: str
     index: Int64Array
     epoch: Int64Array
+    batch: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    replacement: bool = False
 
     def __len__(self) -> int:
         return len(self.index)
@@ -40,13 +42,32 @@ def read_indices(results: Results) -> Indices | None:
     is_sample = np.array([_is_outermost_sample(path) for path in tree.paths], dtype=np.bool_)
     if not is_sample.any():
         return None
-    rows = np.flatnonzero(is_sample[tree.node] & (facts.index >= 0) & (facts.epoch >= 0))
-    rows = _of_one_loader(results, rows)
+    rows = _of_one_loader(results, np.flatnonzero(is_sample[tree.node] & (facts.index >= 0)))
+    rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
+    epoch, batch = _placed(results, rows)
+    rows, epoch, batch = (values[epoch >= 0][:MOST_INDICES] for values in (rows, epoch, batch))
     if not len(rows):
         return None
-    rows = rows[np.argsort(tree.start_ns[rows], kind="stable")][:MOST_INDICES]
     dataset = results.settings.dataset if results.settings else ""
-    return Indices(dataset, facts.index[rows], facts.epoch[rows])
+    replacement = bool(results.settings and results.settings.replacement)
+    return Indices(dataset, facts.index[rows], epoch, batch, replacement)
+
+
+def _placed(results: Results, rows: Rows) -> tuple[Int64Array, Int64Array]:
+    """Epoch and batch of each sample; -1 where unknown. The training process records neither: there the waits for an
+    epoch's first batch are marked, and each wait is a batch. Without such a mark several epochs would look like one.
+    """
+    tree, facts = results.tree, results.trace.span_facts
+    epoch, batch = facts.epoch[rows], facts.batch[rows]
+    begins = np.sort(int64([start.wait.start[0] for start in results.flow.epoch_starts if len(start.wait)]))
+    if not len(begins) or (epoch >= 0).any():
+        return epoch, batch
+    is_wait = np.array([len(path) == 1 and path[0].kind == "wait" for path in tree.paths], dtype=np.bool_)
+    waits = np.sort(tree.start_ns[np.flatnonzero(is_wait[tree.node])])
+    epoch = np.searchsorted(begins, tree.start_ns[rows], side="right")
+    ordinal = np.searchsorted(waits, tree.start_ns[rows], side="right")
+    first = np.concatenate(([0], np.searchsorted(waits, begins, side="right")))[epoch]
+    return int64(epoch), int64(np.where(epoch > 0, ordinal - first, -1))
 
 
 def _is_outermost_sample(path: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -22,7 +22,9 @@ LEAST_LOST: Final = 0.005
 
 @dataclass(frozen=True, slots=True)
 class RankRow:
-    """Means per step, and what the rank lost to others in the whole of the common time. `steps`: how many there are."""
+    """Means per step, and what the rank lost to others in the whole of the common time. `steps`: how many there are.
+    `owned_us`: what others lost waiting for it, mostly by `cause`.
+    """
 
     rank: int
     host: str
@@ -32,6 +34,9 @@ class RankRow:
     data_wait_us: float | None
     inherited_us: float
     lock_share: float | None = None
+    exposed_us: float | None = None
+    owned_us: float = 0.0
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,9 @@ class RunOfRanks:
     def lost_share(self) -> float:
         return self.lost_us / self.whole_us if self.whole_us else 0.0
 
+    def share_of(self, owner: OwnerRow) -> float | None:
+        return owner.lost_us / self.whole_us if self.whole_us else None
+
 
 def summarise(name: str, tables: Sequence[RankTable], notes: Sequence[str] = ()) -> RunOfRanks:
     """`tables`: one per rank, at least one."""
@@ -83,10 +91,12 @@ def summarise(name: str, tables: Sequence[RankTable], notes: Sequence[str] = ())
     lost = find_lost_time(tables, joined)
     patterns = find_patterns(joined, lost, len(tables))
     missing = _missing(tables)
+    owners = _owners(tables, lost, patterns)
+    rows = [_row(table, joined, number, int(lost.inherited_ns[number])) for number, table in enumerate(tables)]
     return RunOfRanks(
         name=name,
-        rows=tuple(_row(table, joined, number, int(lost.inherited_ns[number])) for number, table in enumerate(tables)),
-        owners=_owners(tables, lost, patterns),
+        rows=tuple(_with_owned(row, owners) for row in rows),
+        owners=owners,
         clocks=clocks,
         waste=find_waste(tables),
         collectives=int(lost.counted.sum()),
@@ -104,6 +114,7 @@ def _row(table: RankTable, joined: Joined, number: int, inherited_ns: int) -> Ra
     )
     length = (table.step_end_ns - table.step_start_ns)[rows]
     waits = None if table.step_wait_ns is None else table.step_wait_ns[rows]
+    exposed = None if table.step_exposed_ns is None else table.step_exposed_ns[rows]
     return RankRow(
         rank=table.rank,
         host=table.host,
@@ -113,7 +124,13 @@ def _row(table: RankTable, joined: Joined, number: int, inherited_ns: int) -> Ra
         data_wait_us=None if waits is None else _mean_us(waits),
         inherited_us=inherited_ns / 1e3,
         lock_share=table.lock_share,
+        exposed_us=None if exposed is None else _mean_us(exposed),
     )
+
+
+def _with_owned(row: RankRow, owners: Sequence[OwnerRow]) -> RankRow:
+    owned = [owner for owner in owners if owner.rank == row.rank]
+    return replace(row, owned_us=sum(owner.lost_us for owner in owned), cause=owned[0].cause if owned else "")
 
 
 def _mean_us(values: Int64Array) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.collectives import Collectives, find_collectives
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.step_table import StepRow
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.analyses.wait_shares import share_out
 from tb_dataplugin.diagnostics import Unavailable
@@ -39,7 +40,8 @@ class RankTable:
     part's time lies before its arrival and before its end: differences say what a stretch between collectives went to.
     Parts are the data wait by stage, and computing; what is in none of them is the host's own time.
     `stage_mean_ns`: mean time of a span, by stage name. `lock_share`: of the window, in which the training thread
-    waited for Python's lock; None where that was not recorded.
+    waited for Python's lock; None where that was not recorded. `step_exposed_ns`: per step, data wait with an idle
+    first device; None without one.
     """
 
     rank: int
@@ -60,6 +62,7 @@ class RankTable:
     stage_mean_ns: Mapping[str, float] = field(default_factory=dict)
     indices: Indices | None = None
     lock_share: float | None = None
+    step_exposed_ns: Int64Array | None = None
 
 
 def tabulate_rank(results: Results) -> RankTable | Unavailable:
@@ -100,7 +103,16 @@ def tabulate_rank(results: Results) -> RankTable | Unavailable:
         stage_mean_ns=_stage_means(results),
         indices=read_indices(results),
         lock_share=None if locked is None else locked.clip(results.window).total_ns / results.window.duration_ns,
+        step_exposed_ns=_exposed(results, rows),
     )
+
+
+def _exposed(results: Results, rows: Sequence[StepRow]) -> Int64Array | None:
+    exposed = None if results.loader is None else results.loader.exposed
+    if exposed is None:
+        return None
+    start, length = _column([row.start_ns for row in rows]), _column([row.duration_ns for row in rows])
+    return exposed.covered_before(start + length) - exposed.covered_before(start)
 
 
 def _column(values: list[int]) -> Int64Array:

@@ -80,7 +80,7 @@ def _common_epoch(tables: Sequence[RankTable]) -> int | None:
 def _within(table: RankTable) -> Waste | None:
     """Samples that one rank read more than once in an epoch."""
     indices = table.indices
-    if indices is None or len(indices) < LEAST_SAMPLES:
+    if indices is None or len(indices) < LEAST_SAMPLES or indices.replacement:
         return None
     pairs = np.stack((indices.epoch, indices.index), axis=1)
     repeated = len(pairs) - len(np.unique(pairs, axis=0))

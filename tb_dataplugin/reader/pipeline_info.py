@@ -244,7 +244,8 @@ def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:
 
 def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
     """Raises ValidationError for numbers that no machine has."""
-    counts = (count for loader in loaders for count in (loader.batch_size, loader.num_workers, loader.prefetch_factor))
+    settings = ("batch_size", "num_workers", "prefetch_factor")
+    counts = (getattr(loader, name) for loader in loaders for name in settings)
     for count in (*counts, host.cores, host.torch_threads):
         if count is not None and not 0 <= count < 2**31:
             raise msgspec.ValidationError(f"{count} is out of range")

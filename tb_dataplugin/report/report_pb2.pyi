@@ -39,21 +39,33 @@ class Report(_message.Message):
 
     SCHEMA_VERSION_FIELD_NUMBER: _builtins.int
     CAPTURES_FIELD_NUMBER: _builtins.int
+    WHOLE_RUNS_FIELD_NUMBER: _builtins.int
+    RANKS_FIELD_NUMBER: _builtins.int
     schema_version: _builtins.int
     """2"""
     @_builtins.property
     def captures(self) -> _containers.RepeatedCompositeFieldContainer[Global___Capture]:
         """one per trace file, in the order given"""
 
+    @_builtins.property
+    def whole_runs(self) -> _containers.RepeatedCompositeFieldContainer[Global___WholeRun]:
+        """what annotate.watch recorded below the folders; by folder and rank"""
+
+    @_builtins.property
+    def ranks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ranks]:
+        """folders with captures of several ranks"""
+
     def __init__(
         self,
         *,
         schema_version: _builtins.int = ...,
         captures: _abc.Iterable[Global___Capture] | None = ...,
+        whole_runs: _abc.Iterable[Global___WholeRun] | None = ...,
+        ranks: _abc.Iterable[Global___Ranks] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["captures", b"captures", "schema_version", b"schema_version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["captures", b"captures", "ranks", b"ranks", "schema_version", b"schema_version", "whole_runs", b"whole_runs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -4331,6 +4343,7 @@ class CaptureRow(_message.Message):
     SEVERITY_FIELD_NUMBER: _builtins.int
     GAIN_TEXT_FIELD_NUMBER: _builtins.int
     DOUBTFUL_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """as the route `runs` has it"""
     run: _builtins.str
@@ -4363,6 +4376,8 @@ class CaptureRow(_message.Message):
     """of that finding"""
     doubtful: _builtins.bool
     """whether the capture has doubts"""
+    rank: _builtins.int
+    """as in Capture"""
     def __init__(
         self,
         *,
@@ -4384,10 +4399,11 @@ class CaptureRow(_message.Message):
         severity: _builtins.str = ...,
         gain_text: _builtins.str = ...,
         doubtful: _builtins.bool = ...,
+        rank: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "idle_share", b"idle_share", "lost_share", b"lost_share", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_text", b"gain_text", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_text", b"gain_text", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
@@ -4395,6 +4411,8 @@ class CaptureRow(_message.Message):
     _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015
     _WhichOneofReturnType__lost_share: _TypeAlias = _typing.Literal["lost_share"]  # noqa: Y015
     _WhichOneofArgType__lost_share: _TypeAlias = _typing.Literal["_lost_share", b"_lost_share"]  # noqa: Y015
+    _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
+    _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
     _WhichOneofReturnType__samples_per_s: _TypeAlias = _typing.Literal["samples_per_s"]  # noqa: Y015
     _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
     _WhichOneofReturnType__step_us: _TypeAlias = _typing.Literal["step_us"]  # noqa: Y015
@@ -4406,8 +4424,719 @@ class CaptureRow(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__lost_share) -> _WhichOneofReturnType__lost_share | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_s) -> _WhichOneofReturnType__samples_per_s | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__step_us) -> _WhichOneofReturnType__step_us | None: ...
 
 Global___CaptureRow: _TypeAlias = CaptureRow  # noqa: Y015
+
+@_typing.final
+class WholeRun(_message.Message):
+    """One rank of a program from its beginning to its end, restarts included, as annotate.watch recorded it. Moments are seconds
+    since `began`. Numbers are of the loader that most steps were made with.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    WORLD_SIZE_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    BEGAN_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    PROCESSES_FIELD_NUMBER: _builtins.int
+    KILLED_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    STEP_US_FIELD_NUMBER: _builtins.int
+    P95_US_FIELD_NUMBER: _builtins.int
+    LONGEST_US_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_SHARE_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
+    EPOCHS_FIELD_NUMBER: _builtins.int
+    FIRST_BATCH_US_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    BUSY_SHARE_FIELD_NUMBER: _builtins.int
+    STAGES_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
+    MARKS_FIELD_NUMBER: _builtins.int
+    MARK_COUNT_FIELD_NUMBER: _builtins.int
+    PHASES_FIELD_NUMBER: _builtins.int
+    GROWTH_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    BAD_LINES_FIELD_NUMBER: _builtins.int
+    run: _builtins.str
+    """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
+    rank: _builtins.int
+    """absent where the program has no ranks"""
+    world_size: _builtins.int
+    host: _builtins.str
+    began: _builtins.float
+    """unix seconds"""
+    seconds: _builtins.float
+    """to the last interval"""
+    processes: _builtins.int
+    """one after the other: restarts, a resumed run"""
+    killed: _builtins.int
+    """of those before the last one, how many did not come to their end"""
+    ended: _builtins.bool
+    """false: the last process was killed, or runs"""
+    steps: _builtins.int
+    step_us: _builtins.float
+    """mean"""
+    p95_us: _builtins.float
+    """within 9%"""
+    longest_us: _builtins.float
+    data_wait_share: _builtins.float
+    """of the step time"""
+    samples_per_s: _builtins.float
+    """of all loaders"""
+    epochs: _builtins.int
+    """begun"""
+    first_batch_us: _builtins.float
+    """mean data wait for an epoch's first batch; absent without epochs"""
+    ready: _builtins.float
+    """batches that lay ready as the loop asked, mean; absent without DataLoader workers"""
+    busy_share: _builtins.float
+    """of the time of DataLoader workers"""
+    mark_count: _builtins.int
+    """all of them"""
+    sentence: _builtins.str
+    """"7,200 steps in 2 h: 12.5% data wait; 2 stalls, the longest 25 s; memory grows: ..." """
+    bad_lines: _builtins.int
+    """lines of its files that could not be read"""
+    @_builtins.property
+    def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTime]:
+        """the slowest first, at most 20"""
+
+    @_builtins.property
+    def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunPoint]:
+        """by time, at most 300"""
+
+    @_builtins.property
+    def marks(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunMark]:
+        """stalls and slow times, by time, at most 500"""
+
+    @_builtins.property
+    def phases(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunPhase]:
+        """by time: processes, and slow times; at most 500"""
+
+    @_builtins.property
+    def growth(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryGrowth]:
+        """what grows in all four quarters of a process's life"""
+
+    def __init__(
+        self,
+        *,
+        run: _builtins.str = ...,
+        rank: _builtins.int | None = ...,
+        world_size: _builtins.int | None = ...,
+        host: _builtins.str = ...,
+        began: _builtins.float = ...,
+        seconds: _builtins.float = ...,
+        processes: _builtins.int = ...,
+        killed: _builtins.int = ...,
+        ended: _builtins.bool = ...,
+        steps: _builtins.int = ...,
+        step_us: _builtins.float = ...,
+        p95_us: _builtins.float = ...,
+        longest_us: _builtins.float = ...,
+        data_wait_share: _builtins.float = ...,
+        samples_per_s: _builtins.float = ...,
+        epochs: _builtins.int = ...,
+        first_batch_us: _builtins.float | None = ...,
+        ready: _builtins.float | None = ...,
+        busy_share: _builtins.float | None = ...,
+        stages: _abc.Iterable[Global___StageTime] | None = ...,
+        points: _abc.Iterable[Global___RunPoint] | None = ...,
+        marks: _abc.Iterable[Global___RunMark] | None = ...,
+        mark_count: _builtins.int = ...,
+        phases: _abc.Iterable[Global___RunPhase] | None = ...,
+        growth: _abc.Iterable[Global___MemoryGrowth] | None = ...,
+        sentence: _builtins.str = ...,
+        bad_lines: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "world_size", b"world_size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
+    _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
+    _WhichOneofReturnType__first_batch_us: _TypeAlias = _typing.Literal["first_batch_us"]  # noqa: Y015
+    _WhichOneofArgType__first_batch_us: _TypeAlias = _typing.Literal["_first_batch_us", b"_first_batch_us"]  # noqa: Y015
+    _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
+    _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
+    _WhichOneofReturnType__ready: _TypeAlias = _typing.Literal["ready"]  # noqa: Y015
+    _WhichOneofArgType__ready: _TypeAlias = _typing.Literal["_ready", b"_ready"]  # noqa: Y015
+    _WhichOneofReturnType__world_size: _TypeAlias = _typing.Literal["world_size"]  # noqa: Y015
+    _WhichOneofArgType__world_size: _TypeAlias = _typing.Literal["_world_size", b"_world_size"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__busy_share) -> _WhichOneofReturnType__busy_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__first_batch_us) -> _WhichOneofReturnType__first_batch_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ready) -> _WhichOneofReturnType__ready | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
+
+Global___WholeRun: _TypeAlias = WholeRun  # noqa: Y015
+
+@_typing.final
+class StageTime(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    SELF_US_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    self_us: _builtins.float
+    """per batch"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        self_us: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "self_us", b"self_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StageTime: _TypeAlias = StageTime  # noqa: Y015
+
+@_typing.final
+class RunPoint(_message.Message):
+    """Some neighbouring intervals together. What was not recorded in it is absent."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_S_FIELD_NUMBER: _builtins.int
+    TO_S_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    STEP_US_FIELD_NUMBER: _builtins.int
+    P95_US_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_SHARE_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
+    EPOCHS_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    BUSY_SHARE_FIELD_NUMBER: _builtins.int
+    RSS_BYTES_FIELD_NUMBER: _builtins.int
+    WORKERS_RSS_BYTES_FIELD_NUMBER: _builtins.int
+    SHM_BYTES_FIELD_NUMBER: _builtins.int
+    CPU_PERCENT_FIELD_NUMBER: _builtins.int
+    DEVICE_PERCENT_FIELD_NUMBER: _builtins.int
+    from_s: _builtins.float
+    to_s: _builtins.float
+    steps: _builtins.int
+    step_us: _builtins.float
+    """mean"""
+    p95_us: _builtins.float
+    data_wait_share: _builtins.float
+    """of the step time"""
+    samples_per_s: _builtins.float
+    epochs: _builtins.int
+    """begun in it"""
+    ready: _builtins.float
+    busy_share: _builtins.float
+    rss_bytes: _builtins.float
+    """training process"""
+    workers_rss_bytes: _builtins.float
+    """all DataLoader workers; shared pages count in each"""
+    shm_bytes: _builtins.float
+    """/dev/shm"""
+    cpu_percent: _builtins.float
+    device_percent: _builtins.float
+    def __init__(
+        self,
+        *,
+        from_s: _builtins.float = ...,
+        to_s: _builtins.float = ...,
+        steps: _builtins.int = ...,
+        step_us: _builtins.float | None = ...,
+        p95_us: _builtins.float | None = ...,
+        data_wait_share: _builtins.float | None = ...,
+        samples_per_s: _builtins.float | None = ...,
+        epochs: _builtins.int = ...,
+        ready: _builtins.float | None = ...,
+        busy_share: _builtins.float | None = ...,
+        rss_bytes: _builtins.float | None = ...,
+        workers_rss_bytes: _builtins.float | None = ...,
+        shm_bytes: _builtins.float | None = ...,
+        cpu_percent: _builtins.float | None = ...,
+        device_percent: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_cpu_percent", b"_cpu_percent", "_data_wait_share", b"_data_wait_share", "_device_percent", b"_device_percent", "_p95_us", b"_p95_us", "_ready", b"_ready", "_rss_bytes", b"_rss_bytes", "_samples_per_s", b"_samples_per_s", "_shm_bytes", b"_shm_bytes", "_step_us", b"_step_us", "_workers_rss_bytes", b"_workers_rss_bytes", "busy_share", b"busy_share", "cpu_percent", b"cpu_percent", "data_wait_share", b"data_wait_share", "device_percent", b"device_percent", "p95_us", b"p95_us", "ready", b"ready", "rss_bytes", b"rss_bytes", "samples_per_s", b"samples_per_s", "shm_bytes", b"shm_bytes", "step_us", b"step_us", "workers_rss_bytes", b"workers_rss_bytes"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_cpu_percent", b"_cpu_percent", "_data_wait_share", b"_data_wait_share", "_device_percent", b"_device_percent", "_p95_us", b"_p95_us", "_ready", b"_ready", "_rss_bytes", b"_rss_bytes", "_samples_per_s", b"_samples_per_s", "_shm_bytes", b"_shm_bytes", "_step_us", b"_step_us", "_workers_rss_bytes", b"_workers_rss_bytes", "busy_share", b"busy_share", "cpu_percent", b"cpu_percent", "data_wait_share", b"data_wait_share", "device_percent", b"device_percent", "epochs", b"epochs", "from_s", b"from_s", "p95_us", b"p95_us", "ready", b"ready", "rss_bytes", b"rss_bytes", "samples_per_s", b"samples_per_s", "shm_bytes", b"shm_bytes", "step_us", b"step_us", "steps", b"steps", "to_s", b"to_s", "workers_rss_bytes", b"workers_rss_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
+    _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
+    _WhichOneofReturnType__cpu_percent: _TypeAlias = _typing.Literal["cpu_percent"]  # noqa: Y015
+    _WhichOneofArgType__cpu_percent: _TypeAlias = _typing.Literal["_cpu_percent", b"_cpu_percent"]  # noqa: Y015
+    _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
+    _WhichOneofReturnType__device_percent: _TypeAlias = _typing.Literal["device_percent"]  # noqa: Y015
+    _WhichOneofArgType__device_percent: _TypeAlias = _typing.Literal["_device_percent", b"_device_percent"]  # noqa: Y015
+    _WhichOneofReturnType__p95_us: _TypeAlias = _typing.Literal["p95_us"]  # noqa: Y015
+    _WhichOneofArgType__p95_us: _TypeAlias = _typing.Literal["_p95_us", b"_p95_us"]  # noqa: Y015
+    _WhichOneofReturnType__ready: _TypeAlias = _typing.Literal["ready"]  # noqa: Y015
+    _WhichOneofArgType__ready: _TypeAlias = _typing.Literal["_ready", b"_ready"]  # noqa: Y015
+    _WhichOneofReturnType__rss_bytes: _TypeAlias = _typing.Literal["rss_bytes"]  # noqa: Y015
+    _WhichOneofArgType__rss_bytes: _TypeAlias = _typing.Literal["_rss_bytes", b"_rss_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__samples_per_s: _TypeAlias = _typing.Literal["samples_per_s"]  # noqa: Y015
+    _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
+    _WhichOneofReturnType__shm_bytes: _TypeAlias = _typing.Literal["shm_bytes"]  # noqa: Y015
+    _WhichOneofArgType__shm_bytes: _TypeAlias = _typing.Literal["_shm_bytes", b"_shm_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__step_us: _TypeAlias = _typing.Literal["step_us"]  # noqa: Y015
+    _WhichOneofArgType__step_us: _TypeAlias = _typing.Literal["_step_us", b"_step_us"]  # noqa: Y015
+    _WhichOneofReturnType__workers_rss_bytes: _TypeAlias = _typing.Literal["workers_rss_bytes"]  # noqa: Y015
+    _WhichOneofArgType__workers_rss_bytes: _TypeAlias = _typing.Literal["_workers_rss_bytes", b"_workers_rss_bytes"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__busy_share) -> _WhichOneofReturnType__busy_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_percent) -> _WhichOneofReturnType__cpu_percent | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_share) -> _WhichOneofReturnType__data_wait_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__device_percent) -> _WhichOneofReturnType__device_percent | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__p95_us) -> _WhichOneofReturnType__p95_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ready) -> _WhichOneofReturnType__ready | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rss_bytes) -> _WhichOneofReturnType__rss_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_s) -> _WhichOneofReturnType__samples_per_s | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__shm_bytes) -> _WhichOneofReturnType__shm_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__step_us) -> _WhichOneofReturnType__step_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__workers_rss_bytes) -> _WhichOneofReturnType__workers_rss_bytes | None: ...
+
+Global___RunPoint: _TypeAlias = RunPoint  # noqa: Y015
+
+@_typing.final
+class RunMark(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_S_FIELD_NUMBER: _builtins.int
+    CHANGE_FIELD_NUMBER: _builtins.int
+    WHAT_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
+    TOOK_US_FIELD_NUMBER: _builtins.int
+    USUAL_US_FIELD_NUMBER: _builtins.int
+    CAPTURE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    at_s: _builtins.float
+    change: _builtins.str
+    """stall | slow"""
+    what: _builtins.str
+    """data wait | step time | first batch"""
+    epoch: _builtins.int
+    batch: _builtins.int
+    took_us: _builtins.float
+    usual_us: _builtins.float
+    capture: _builtins.str
+    """name of the capture of it, in the same folder; "" for none"""
+    sentence: _builtins.str
+    """"Epoch 2, batch 9: data wait 25 s, usually 20 ms; not recorded: ..." """
+    def __init__(
+        self,
+        *,
+        at_s: _builtins.float = ...,
+        change: _builtins.str = ...,
+        what: _builtins.str = ...,
+        epoch: _builtins.int = ...,
+        batch: _builtins.int = ...,
+        took_us: _builtins.float = ...,
+        usual_us: _builtins.float = ...,
+        capture: _builtins.str = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "capture", b"capture", "change", b"change", "epoch", b"epoch", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunMark: _TypeAlias = RunMark  # noqa: Y015
+
+@_typing.final
+class RunPhase(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_S_FIELD_NUMBER: _builtins.int
+    TO_S_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    from_s: _builtins.float
+    to_s: _builtins.float
+    kind: _builtins.str
+    """process | slow"""
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        from_s: _builtins.float = ...,
+        to_s: _builtins.float = ...,
+        kind: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_s", b"from_s", "kind", b"kind", "text", b"text", "to_s", b"to_s"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunPhase: _TypeAlias = RunPhase  # noqa: Y015
+
+@_typing.final
+class MemoryGrowth(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WHAT_FIELD_NUMBER: _builtins.int
+    BEFORE_BYTES_FIELD_NUMBER: _builtins.int
+    AFTER_BYTES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    what: _builtins.str
+    """training process | DataLoader workers | /dev/shm"""
+    before_bytes: _builtins.float
+    """medians of the first and the last quarter"""
+    after_bytes: _builtins.float
+    text: _builtins.str
+    def __init__(
+        self,
+        *,
+        what: _builtins.str = ...,
+        before_bytes: _builtins.float = ...,
+        after_bytes: _builtins.float = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_bytes", b"after_bytes", "before_bytes", b"before_bytes", "text", b"text", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MemoryGrowth: _TypeAlias = MemoryGrowth  # noqa: Y015
+
+@_typing.final
+class WholeRuns(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUNS_FIELD_NUMBER: _builtins.int
+    HINT_TEXT_FIELD_NUMBER: _builtins.int
+    PROBLEM_TEXTS_FIELD_NUMBER: _builtins.int
+    hint_text: _builtins.str
+    """how to record one; "" where there is one"""
+    @_builtins.property
+    def runs(self) -> _containers.RepeatedCompositeFieldContainer[Global___WholeRun]:
+        """by folder and rank"""
+
+    @_builtins.property
+    def problem_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """files that could not be read"""
+
+    def __init__(
+        self,
+        *,
+        runs: _abc.Iterable[Global___WholeRun] | None = ...,
+        hint_text: _builtins.str = ...,
+        problem_texts: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hint_text", b"hint_text", "problem_texts", b"problem_texts", "runs", b"runs"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WholeRuns: _TypeAlias = WholeRuns  # noqa: Y015
+
+@_typing.final
+class Ranks(_message.Message):
+    """All captured ranks of a run: who waits for whom in collectives, and why."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_FIELD_NUMBER: _builtins.int
+    RANK_TIME_US_FIELD_NUMBER: _builtins.int
+    LOST_US_FIELD_NUMBER: _builtins.int
+    COLLECTIVES_FIELD_NUMBER: _builtins.int
+    MATCHED_BY_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    OWNERS_FIELD_NUMBER: _builtins.int
+    CLOCKS_FIELD_NUMBER: _builtins.int
+    WASTE_FIELD_NUMBER: _builtins.int
+    MISSING_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    CLOCK_SENTENCE_FIELD_NUMBER: _builtins.int
+    NOTE_TEXTS_FIELD_NUMBER: _builtins.int
+    run: _builtins.str
+    """folder"""
+    rank_time_us: _builtins.float
+    """the common time, times the ranks: the whole that shares of lost time are of"""
+    lost_us: _builtins.float
+    collectives: _builtins.int
+    """that were counted"""
+    matched_by: _builtins.str
+    """number | step | order"""
+    sentence: _builtins.str
+    """who holds up the others, by how much, and why"""
+    clock_sentence: _builtins.str
+    """"" where nothing was done about clocks"""
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankRow]:
+        """by rank"""
+
+    @_builtins.property
+    def owners(self) -> _containers.RepeatedCompositeFieldContainer[Global___LostOwner]:
+        """the largest loss first"""
+
+    @_builtins.property
+    def clocks(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankClock]:
+        """by rank; without those that are not known"""
+
+    @_builtins.property
+    def waste(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankWaste]:
+        """samples that are read twice"""
+
+    @_builtins.property
+    def missing(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """ranks without a capture"""
+
+    @_builtins.property
+    def note_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """what cannot be known"""
+
+    def __init__(
+        self,
+        *,
+        run: _builtins.str = ...,
+        rank_time_us: _builtins.float = ...,
+        lost_us: _builtins.float = ...,
+        collectives: _builtins.int = ...,
+        matched_by: _builtins.str = ...,
+        rows: _abc.Iterable[Global___RankRow] | None = ...,
+        owners: _abc.Iterable[Global___LostOwner] | None = ...,
+        clocks: _abc.Iterable[Global___RankClock] | None = ...,
+        waste: _abc.Iterable[Global___RankWaste] | None = ...,
+        missing: _abc.Iterable[_builtins.int] | None = ...,
+        sentence: _builtins.str = ...,
+        clock_sentence: _builtins.str = ...,
+        note_texts: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_sentence", b"clock_sentence", "clocks", b"clocks", "collectives", b"collectives", "lost_us", b"lost_us", "matched_by", b"matched_by", "missing", b"missing", "note_texts", b"note_texts", "owners", b"owners", "rank_time_us", b"rank_time_us", "rows", b"rows", "run", b"run", "sentence", b"sentence", "waste", b"waste"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Ranks: _TypeAlias = Ranks  # noqa: Y015
+
+@_typing.final
+class RankRow(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    CAPTURE_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    STEP_US_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_US_FIELD_NUMBER: _builtins.int
+    EXPOSED_WAIT_US_FIELD_NUMBER: _builtins.int
+    INHERITED_US_FIELD_NUMBER: _builtins.int
+    OWNED_US_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    GIL_SHARE_FIELD_NUMBER: _builtins.int
+    rank: _builtins.int
+    host: _builtins.str
+    capture: _builtins.str
+    """its id"""
+    steps: _builtins.int
+    """that all means are of"""
+    step_us: _builtins.float
+    """mean; data wait and exposed data wait are means per step as well"""
+    data_wait_us: _builtins.float
+    exposed_wait_us: _builtins.float
+    """data wait with an idle first device; absent without one"""
+    inherited_us: _builtins.float
+    """lost waiting for others, in total"""
+    owned_us: _builtins.float
+    """what others lost waiting for it"""
+    cause: _builtins.str
+    """of most of owned_us; "" where it owns nothing"""
+    gil_share: _builtins.float
+    """of the window, in which the training thread waited for Python's lock"""
+    def __init__(
+        self,
+        *,
+        rank: _builtins.int = ...,
+        host: _builtins.str = ...,
+        capture: _builtins.str = ...,
+        steps: _builtins.int = ...,
+        step_us: _builtins.float | None = ...,
+        data_wait_us: _builtins.float | None = ...,
+        exposed_wait_us: _builtins.float | None = ...,
+        inherited_us: _builtins.float = ...,
+        owned_us: _builtins.float = ...,
+        cause: _builtins.str = ...,
+        gil_share: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_exposed_wait_us", b"_exposed_wait_us", "_gil_share", b"_gil_share", "_step_us", b"_step_us", "data_wait_us", b"data_wait_us", "exposed_wait_us", b"exposed_wait_us", "gil_share", b"gil_share", "step_us", b"step_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_exposed_wait_us", b"_exposed_wait_us", "_gil_share", b"_gil_share", "_step_us", b"_step_us", "capture", b"capture", "cause", b"cause", "data_wait_us", b"data_wait_us", "exposed_wait_us", b"exposed_wait_us", "gil_share", b"gil_share", "host", b"host", "inherited_us", b"inherited_us", "owned_us", b"owned_us", "rank", b"rank", "step_us", b"step_us", "steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
+    _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
+    _WhichOneofReturnType__exposed_wait_us: _TypeAlias = _typing.Literal["exposed_wait_us"]  # noqa: Y015
+    _WhichOneofArgType__exposed_wait_us: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us"]  # noqa: Y015
+    _WhichOneofReturnType__gil_share: _TypeAlias = _typing.Literal["gil_share"]  # noqa: Y015
+    _WhichOneofArgType__gil_share: _TypeAlias = _typing.Literal["_gil_share", b"_gil_share"]  # noqa: Y015
+    _WhichOneofReturnType__step_us: _TypeAlias = _typing.Literal["step_us"]  # noqa: Y015
+    _WhichOneofArgType__step_us: _TypeAlias = _typing.Literal["_step_us", b"_step_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__exposed_wait_us) -> _WhichOneofReturnType__exposed_wait_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gil_share) -> _WhichOneofReturnType__gil_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__step_us) -> _WhichOneofReturnType__step_us | None: ...
+
+Global___RankRow: _TypeAlias = RankRow  # noqa: Y015
+
+@_typing.final
+class LostOwner(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    LOST_US_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    PATTERN_FIELD_NUMBER: _builtins.int
+    TIMES_OTHERS_FIELD_NUMBER: _builtins.int
+    rank: _builtins.int
+    host: _builtins.str
+    cause: _builtins.str
+    """a stage, host, compute, or a part of the data wait without a stage"""
+    lost_us: _builtins.float
+    share: _builtins.float
+    """of rank_time_us"""
+    pattern: _builtins.str
+    """fixed | roaming"""
+    times_others: _builtins.float
+    """how much longer its spans take there than in the other ranks' median"""
+    def __init__(
+        self,
+        *,
+        rank: _builtins.int = ...,
+        host: _builtins.str = ...,
+        cause: _builtins.str = ...,
+        lost_us: _builtins.float = ...,
+        share: _builtins.float | None = ...,
+        pattern: _builtins.str = ...,
+        times_others: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_share", b"_share", "_times_others", b"_times_others", "share", b"share", "times_others", b"times_others"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_share", b"_share", "_times_others", b"_times_others", "cause", b"cause", "host", b"host", "lost_us", b"lost_us", "pattern", b"pattern", "rank", b"rank", "share", b"share", "times_others", b"times_others"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__share: _TypeAlias = _typing.Literal["share"]  # noqa: Y015
+    _WhichOneofArgType__share: _TypeAlias = _typing.Literal["_share", b"_share"]  # noqa: Y015
+    _WhichOneofReturnType__times_others: _TypeAlias = _typing.Literal["times_others"]  # noqa: Y015
+    _WhichOneofArgType__times_others: _TypeAlias = _typing.Literal["_times_others", b"_times_others"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__share) -> _WhichOneofReturnType__share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__times_others) -> _WhichOneofReturnType__times_others | None: ...
+
+Global___LostOwner: _TypeAlias = LostOwner  # noqa: Y015
+
+@_typing.final
+class RankClock(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANK_FIELD_NUMBER: _builtins.int
+    AHEAD_US_FIELD_NUMBER: _builtins.int
+    ERROR_US_FIELD_NUMBER: _builtins.int
+    APPLIED_FIELD_NUMBER: _builtins.int
+    rank: _builtins.int
+    ahead_us: _builtins.float
+    """of the first rank's clock"""
+    error_us: _builtins.float
+    """half of the 95% interval"""
+    applied: _builtins.bool
+    """its times were shifted"""
+    def __init__(
+        self,
+        *,
+        rank: _builtins.int = ...,
+        ahead_us: _builtins.float = ...,
+        error_us: _builtins.float = ...,
+        applied: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ahead_us", b"ahead_us", "applied", b"applied", "error_us", b"error_us", "rank", b"rank"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RankClock: _TypeAlias = RankClock  # noqa: Y015
+
+@_typing.final
+class RankWaste(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    """no_sharding | shared_samples | repeated_samples"""
+    share: _builtins.float
+    """of all samples that were read"""
+    sentence: _builtins.str
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        share: _builtins.float = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "sentence", b"sentence", "share", b"share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RankWaste: _TypeAlias = RankWaste  # noqa: Y015
+
+@_typing.final
+class RanksList(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RANKS_FIELD_NUMBER: _builtins.int
+    HINT_TEXT_FIELD_NUMBER: _builtins.int
+    hint_text: _builtins.str
+    """why there is nothing, and how to make it; "" where there is"""
+    @_builtins.property
+    def ranks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ranks]: ...
+    def __init__(
+        self,
+        *,
+        ranks: _abc.Iterable[Global___Ranks] | None = ...,
+        hint_text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hint_text", b"hint_text", "ranks", b"ranks"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RanksList: _TypeAlias = RanksList  # noqa: Y015

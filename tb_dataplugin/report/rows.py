@@ -34,6 +34,7 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         severity=leading.severity,
         gain_text=leading.gain_text,
         doubtful=bool(capture.doubts),
+        rank=capture.rank if capture.HasField("rank") else None,
     )
 
 

@@ -10,6 +10,7 @@ from werkzeug import Request, Response
 
 from tb_dataplugin.tb import routes
 from tb_dataplugin.tb.logdirs import LogDir, logdirs_of
+from tb_dataplugin.tb.run_routes import ranks_route, whole_runs_route
 from tb_dataplugin.tb.runs import CaptureLibrary
 from tb_dataplugin.tb.what_if import what_if_route
 
@@ -23,6 +24,8 @@ ROUTES: dict[str, Route] = {
     "/compare": routes.compare_route,
     "/suggestion": routes.suggestion_route,
     "/what_if": what_if_route,
+    "/whole_runs": whole_runs_route,
+    "/ranks": ranks_route,
     "/timeline": routes.timeline_route,
     "/trace": routes.trace_route,
     "/index.js": routes.bundle_route,

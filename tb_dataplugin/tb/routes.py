@@ -60,6 +60,7 @@ def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
         "logdir": encodable(",".join(str(logdir.path) for logdir in library.logdirs)),
         "scanning": listing.scanning,
         "perfetto": assets.perfetto_root() is not None,
+        "whole_runs": len(library.whole_runs),
         "captures": [_entry(entry) for entry in listing.entries],
         "problems": list(listing.problems),
     }
@@ -125,7 +126,7 @@ def suggestion_route(request: Request, library: CaptureLibrary) -> Response:
         return not_ready(request, capture)
     found = suggest_before(library, entry, capture)
     if found.id is None and found.waiting:
-        return _json(request, {"state": "loading"}, 202)
+        return loading(request)
     return _json(request, {"before": found.id})
 
 
@@ -223,6 +224,10 @@ def not_ready(request: Request, entry: Entry) -> Response:
     if entry.state == "error":
         return _json(request, {"error": entry.error}, 422)
     return _json(request, {"state": entry.state}, 202)
+
+
+def loading(request: Request) -> Response:
+    return _json(request, {"state": "loading"}, 202)
 
 
 def respond(request: Request, content: str | bytes, content_type: str, **options: Any) -> Response:

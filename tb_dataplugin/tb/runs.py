@@ -23,7 +23,7 @@ from typing import Literal
 from tb_dataplugin.cache import Store
 from tb_dataplugin.errors import InternalError, UnknownCapture
 from tb_dataplugin.options import StepRange
-from tb_dataplugin.reader.discovery import TraceFile, find_traces
+from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile, find_traces
 from tb_dataplugin.reader.opening import roots_of
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.shown import encodable, shown
@@ -32,8 +32,11 @@ from tb_dataplugin.tb.logdirs import LogDir, is_bare
 from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.loops import Loops
 from tb_dataplugin.tb.processes import Analyst, AnalystProcess
+from tb_dataplugin.tb.rank_runs import RankRuns
 from tb_dataplugin.tb.shelf import Shelf
+from tb_dataplugin.tb.watch_files import WatchFiles
 from tb_dataplugin.timeline.lanes import TimelineSource
+from tb_dataplugin.watchfile.reading import SUFFIX
 
 SCAN_EVERY_S = 2.5
 SETTLED_AFTER_S = 2.5
@@ -118,6 +121,8 @@ class CaptureLibrary:
         self._captures: Shelf[Capture] = Shelf(CAPTURE_BYTES)
         self._timelines: Shelf[TimelineSource] = Shelf(TIMELINE_BYTES)
         self.loops = Loops(self.roots)
+        self.whole_runs = WatchFiles()
+        self.ranks = RankRuns(self.roots)
 
     def start(self) -> None:
         """Start watching; harmless when already started."""
@@ -133,7 +138,7 @@ class CaptureLibrary:
     # What requests ask: from memory, or from the cache.
 
     def has_captures(self) -> bool:
-        return bool(self._entries)
+        return bool(self._entries) or len(self.whole_runs) > 0
 
     def is_bare(self) -> bool:
         """Whether the log directories hold nothing at all yet, ours or not."""
@@ -227,12 +232,8 @@ class CaptureLibrary:
     def scan(self) -> None:
         """Scan the log directories once: queue new and changed files, drop deleted ones."""
         problems: list[str] = [logdir.problem for logdir in self.logdirs if logdir.problem]
-        traces = [
-            (trace, "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or ".")
-            for logdir in self.logdirs
-            if not logdir.problem
-            for trace in find_traces(logdir.path, problems.append, self.roots)
-        ]
+        traces = self._find(TRACE_SUFFIXES, problems.append)
+        self.whole_runs.look([(file, encodable(run)) for file, run in self._find((SUFFIX,), lambda problem: None)])
         met = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
         bare = not met and all(map(is_bare, self.logdirs))
         with self._changed:
@@ -243,6 +244,15 @@ class CaptureLibrary:
             }
             self._problems, self._scanned, self._bare = tuple(problems), True, bare
             self._changed.notify_all()
+
+    def _find(self, suffixes: tuple[str, ...], on_problem: Callable[[str], None]) -> list[tuple[TraceFile, str]]:
+        """Files with the names of their folders."""
+        return [
+            (trace, "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or ".")
+            for logdir in self.logdirs
+            if not logdir.problem
+            for trace in find_traces(logdir.path, on_problem, self.roots, suffixes)
+        ]
 
     def _meet(self, trace: TraceFile, capture_id: str, run: str) -> str:
         """A file was seen: it is listed at once, and read once it no longer changes."""

@@ -76,6 +76,11 @@ class Summary:
     growth: tuple[Growth, ...]
     bad_lines: int
 
+    @property
+    def first_batch_us(self) -> float | None:
+        """Data wait for an epoch's first batch, on average; None without epochs."""
+        return self.first_wait_us / self.epochs if self.epochs else None
+
 
 def summary_of(run: Run) -> Summary | None:
     """None: it made no step."""
@@ -91,7 +96,7 @@ def summary_of(run: Run) -> Summary | None:
         killed=sum(not part.has_ended for part in run.parts[:-1]),
         steps=steps,
         step_us=time / steps,
-        p95_us=min(percentile(_total(each.step_times for each in numbers), 0.95), _longest(numbers)),
+        p95_us=min(percentile(total_times(each.step_times for each in numbers), 0.95), _longest(numbers)),
         longest_us=_longest(numbers),
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time),
         samples_per_s=_samples_per_s(run),
@@ -106,13 +111,17 @@ def summary_of(run: Run) -> Summary | None:
     )
 
 
-def _main_numbers(part: Part) -> list[LoaderNumbers]:
-    """Of the loader with most steps."""
+def main_loader(part: Part) -> int:
+    """Number of the loader with most steps."""
     steps: Counter[int] = Counter()
     for interval in part.intervals:
         for each in interval.loaders:
             steps[each.loader] += each.steps
-    main = max(steps, key=lambda loader: (steps[loader], -loader), default=0)
+    return max(steps, key=lambda loader: (steps[loader], -loader), default=0)
+
+
+def _main_numbers(part: Part) -> list[LoaderNumbers]:
+    main = main_loader(part)
     return [each for interval in part.intervals for each in interval.loaders if each.loader == main]
 
 
@@ -138,7 +147,7 @@ def _stages(numbers: list[LoaderNumbers]) -> tuple[tuple[str, float], ...]:
     return tuple((name, time / measured) for name, time in ordered) if measured else ()
 
 
-def _total(histograms: Iterable[dict[str, int]]) -> dict[int, int]:
+def total_times(histograms: Iterable[dict[str, int]]) -> dict[int, int]:
     total: Counter[int] = Counter()
     for histogram in histograms:
         for bucket, count in histogram.items():

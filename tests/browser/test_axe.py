@@ -13,7 +13,7 @@ from tests.browser.tab import TIMEOUT_MS, Tab
 pytestmark = pytest.mark.browser
 
 AXE: Final = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-VIEWS: Final = ("overview", "findings", "stages", "flame", "workers", "gaps", "compare", "captures")
+VIEWS: Final = ("overview", "findings", "stages", "flame", "workers", "gaps", "run", "ranks", "compare", "captures")
 FOUND: Final = """async () => {
     const found = await axe.run(document, { resultTypes: ["violations"] });
     return found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`);

@@ -8,6 +8,10 @@ export interface Report {
   schema_version: number;
   /** one per trace file, in the order given */
   captures: Capture[];
+  /** what annotate.watch recorded below the folders; by folder and rank */
+  whole_runs: WholeRun[];
+  /** folders with captures of several ranks */
+  ranks: Ranks[];
 }
 
 /** Everything known of one trace file. */
@@ -1668,6 +1672,249 @@ export interface CaptureRow {
   gain_text: string;
   /** whether the capture has doubts */
   doubtful: boolean;
+  /** as in Capture */
+  rank?: number | undefined;
+}
+
+/**
+ * One rank of a program from its beginning to its end, restarts included, as annotate.watch recorded it. Moments are seconds
+ * since `began`. Numbers are of the loader that most steps were made with.
+ */
+export interface WholeRun {
+  /** folder, as `run` of the captures in it: relative to the log directory, "." for itself */
+  run: string;
+  /** absent where the program has no ranks */
+  rank?: number | undefined;
+  world_size?: number | undefined;
+  host: string;
+  /** unix seconds */
+  began: number;
+  /** to the last interval */
+  seconds: number;
+  /** one after the other: restarts, a resumed run */
+  processes: number;
+  /** of those before the last one, how many did not come to their end */
+  killed: number;
+  /** false: the last process was killed, or runs */
+  ended: boolean;
+  steps: number;
+  /** mean */
+  step_us: number;
+  /** within 9% */
+  p95_us: number;
+  longest_us: number;
+  /** of the step time */
+  data_wait_share: number;
+  /** of all loaders */
+  samples_per_s: number;
+  /** begun */
+  epochs: number;
+  /** mean data wait for an epoch's first batch; absent without epochs */
+  first_batch_us?:
+    | number
+    | undefined;
+  /** batches that lay ready as the loop asked, mean; absent without DataLoader workers */
+  ready?:
+    | number
+    | undefined;
+  /** of the time of DataLoader workers */
+  busy_share?:
+    | number
+    | undefined;
+  /** the slowest first, at most 20 */
+  stages: StageTime[];
+  /** by time, at most 300 */
+  points: RunPoint[];
+  /** stalls and slow times, by time, at most 500 */
+  marks: RunMark[];
+  /** all of them */
+  mark_count: number;
+  /** by time: processes, and slow times; at most 500 */
+  phases: RunPhase[];
+  /** what grows in all four quarters of a process's life */
+  growth: MemoryGrowth[];
+  /** "7,200 steps in 2 h: 12.5% data wait; 2 stalls, the longest 25 s; memory grows: ..." */
+  sentence: string;
+  /** lines of its files that could not be read */
+  bad_lines: number;
+}
+
+export interface StageTime {
+  name: string;
+  /** per batch */
+  self_us: number;
+}
+
+/** Some neighbouring intervals together. What was not recorded in it is absent. */
+export interface RunPoint {
+  from_s: number;
+  to_s: number;
+  steps: number;
+  /** mean */
+  step_us?: number | undefined;
+  p95_us?:
+    | number
+    | undefined;
+  /** of the step time */
+  data_wait_share?: number | undefined;
+  samples_per_s?:
+    | number
+    | undefined;
+  /** begun in it */
+  epochs: number;
+  ready?: number | undefined;
+  busy_share?:
+    | number
+    | undefined;
+  /** training process */
+  rss_bytes?:
+    | number
+    | undefined;
+  /** all DataLoader workers; shared pages count in each */
+  workers_rss_bytes?:
+    | number
+    | undefined;
+  /** /dev/shm */
+  shm_bytes?: number | undefined;
+  cpu_percent?: number | undefined;
+  device_percent?: number | undefined;
+}
+
+export interface RunMark {
+  at_s: number;
+  /** stall | slow */
+  change: string;
+  /** data wait | step time | first batch */
+  what: string;
+  epoch: number;
+  batch: number;
+  took_us: number;
+  usual_us: number;
+  /** name of the capture of it, in the same folder; "" for none */
+  capture: string;
+  /** "Epoch 2, batch 9: data wait 25 s, usually 20 ms; not recorded: ..." */
+  sentence: string;
+}
+
+export interface RunPhase {
+  from_s: number;
+  to_s: number;
+  /** process | slow */
+  kind: string;
+  text: string;
+}
+
+export interface MemoryGrowth {
+  /** training process | DataLoader workers | /dev/shm */
+  what: string;
+  /** medians of the first and the last quarter */
+  before_bytes: number;
+  after_bytes: number;
+  text: string;
+}
+
+export interface WholeRuns {
+  /** by folder and rank */
+  runs: WholeRun[];
+  /** how to record one; "" where there is one */
+  hint_text: string;
+  /** files that could not be read */
+  problem_texts: string[];
+}
+
+/** All captured ranks of a run: who waits for whom in collectives, and why. */
+export interface Ranks {
+  /** folder */
+  run: string;
+  /** the common time, times the ranks: the whole that shares of lost time are of */
+  rank_time_us: number;
+  lost_us: number;
+  /** that were counted */
+  collectives: number;
+  /** number | step | order */
+  matched_by: string;
+  /** by rank */
+  rows: RankRow[];
+  /** the largest loss first */
+  owners: LostOwner[];
+  /** by rank; without those that are not known */
+  clocks: RankClock[];
+  /** samples that are read twice */
+  waste: RankWaste[];
+  /** ranks without a capture */
+  missing: number[];
+  /** who holds up the others, by how much, and why */
+  sentence: string;
+  /** "" where nothing was done about clocks */
+  clock_sentence: string;
+  /** what cannot be known */
+  note_texts: string[];
+}
+
+export interface RankRow {
+  rank: number;
+  host: string;
+  /** its id */
+  capture: string;
+  /** that all means are of */
+  steps: number;
+  /** mean; data wait and exposed data wait are means per step as well */
+  step_us?: number | undefined;
+  data_wait_us?:
+    | number
+    | undefined;
+  /** data wait with an idle first device; absent without one */
+  exposed_wait_us?:
+    | number
+    | undefined;
+  /** lost waiting for others, in total */
+  inherited_us: number;
+  /** what others lost waiting for it */
+  owned_us: number;
+  /** of most of owned_us; "" where it owns nothing */
+  cause: string;
+  /** of the window, in which the training thread waited for Python's lock */
+  gil_share?: number | undefined;
+}
+
+export interface LostOwner {
+  rank: number;
+  host: string;
+  /** a stage, host, compute, or a part of the data wait without a stage */
+  cause: string;
+  lost_us: number;
+  /** of rank_time_us */
+  share?:
+    | number
+    | undefined;
+  /** fixed | roaming */
+  pattern: string;
+  /** how much longer its spans take there than in the other ranks' median */
+  times_others?: number | undefined;
+}
+
+export interface RankClock {
+  rank: number;
+  /** of the first rank's clock */
+  ahead_us: number;
+  /** half of the 95% interval */
+  error_us: number;
+  /** its times were shifted */
+  applied: boolean;
+}
+
+export interface RankWaste {
+  /** no_sharding | shared_samples | repeated_samples */
+  kind: string;
+  /** of all samples that were read */
+  share: number;
+  sentence: string;
+}
+
+export interface RanksList {
+  ranks: Ranks[];
+  /** why there is nothing, and how to make it; "" where there is */
+  hint_text: string;
 }
 
 export const Report: MessageFns<Report> = {
@@ -1680,6 +1927,14 @@ export const Report: MessageFns<Report> = {
         : 0,
       captures: globalThis.Array.isArray(object?.captures)
         ? object.captures.map((e: any) => Capture.fromJSON(e))
+        : [],
+      whole_runs: globalThis.Array.isArray(object?.wholeRuns)
+        ? object.wholeRuns.map((e: any) => WholeRun.fromJSON(e))
+        : globalThis.Array.isArray(object?.whole_runs)
+        ? object.whole_runs.map((e: any) => WholeRun.fromJSON(e))
+        : [],
+      ranks: globalThis.Array.isArray(object?.ranks)
+        ? object.ranks.map((e: any) => Ranks.fromJSON(e))
         : [],
     };
   },
@@ -4004,6 +4259,400 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         ? globalThis.String(object.gain_text)
         : "",
       doubtful: isSet(object.doubtful) ? globalThis.Boolean(object.doubtful) : false,
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
+    };
+  },
+};
+
+export const WholeRun: MessageFns<WholeRun> = {
+  fromJSON(object: any): WholeRun {
+    return {
+      run: isSet(object.run) ? globalThis.String(object.run) : "",
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
+      world_size: isSet(object.worldSize)
+        ? globalThis.Number(object.worldSize)
+        : isSet(object.world_size)
+        ? globalThis.Number(object.world_size)
+        : undefined,
+      host: isSet(object.host) ? globalThis.String(object.host) : "",
+      began: isSet(object.began) ? globalThis.Number(object.began) : 0,
+      seconds: isSet(object.seconds) ? globalThis.Number(object.seconds) : 0,
+      processes: isSet(object.processes) ? globalThis.Number(object.processes) : 0,
+      killed: isSet(object.killed) ? globalThis.Number(object.killed) : 0,
+      ended: isSet(object.ended) ? globalThis.Boolean(object.ended) : false,
+      steps: isSet(object.steps) ? globalThis.Number(object.steps) : 0,
+      step_us: isSet(object.stepUs)
+        ? globalThis.Number(object.stepUs)
+        : isSet(object.step_us)
+        ? globalThis.Number(object.step_us)
+        : 0,
+      p95_us: isSet(object.p95Us)
+        ? globalThis.Number(object.p95Us)
+        : isSet(object.p95_us)
+        ? globalThis.Number(object.p95_us)
+        : 0,
+      longest_us: isSet(object.longestUs)
+        ? globalThis.Number(object.longestUs)
+        : isSet(object.longest_us)
+        ? globalThis.Number(object.longest_us)
+        : 0,
+      data_wait_share: isSet(object.dataWaitShare)
+        ? globalThis.Number(object.dataWaitShare)
+        : isSet(object.data_wait_share)
+        ? globalThis.Number(object.data_wait_share)
+        : 0,
+      samples_per_s: isSet(object.samplesPerS)
+        ? globalThis.Number(object.samplesPerS)
+        : isSet(object.samples_per_s)
+        ? globalThis.Number(object.samples_per_s)
+        : 0,
+      epochs: isSet(object.epochs) ? globalThis.Number(object.epochs) : 0,
+      first_batch_us: isSet(object.firstBatchUs)
+        ? globalThis.Number(object.firstBatchUs)
+        : isSet(object.first_batch_us)
+        ? globalThis.Number(object.first_batch_us)
+        : undefined,
+      ready: isSet(object.ready) ? globalThis.Number(object.ready) : undefined,
+      busy_share: isSet(object.busyShare)
+        ? globalThis.Number(object.busyShare)
+        : isSet(object.busy_share)
+        ? globalThis.Number(object.busy_share)
+        : undefined,
+      stages: globalThis.Array.isArray(object?.stages)
+        ? object.stages.map((e: any) => StageTime.fromJSON(e))
+        : [],
+      points: globalThis.Array.isArray(object?.points)
+        ? object.points.map((e: any) => RunPoint.fromJSON(e))
+        : [],
+      marks: globalThis.Array.isArray(object?.marks)
+        ? object.marks.map((e: any) => RunMark.fromJSON(e))
+        : [],
+      mark_count: isSet(object.markCount)
+        ? globalThis.Number(object.markCount)
+        : isSet(object.mark_count)
+        ? globalThis.Number(object.mark_count)
+        : 0,
+      phases: globalThis.Array.isArray(object?.phases)
+        ? object.phases.map((e: any) => RunPhase.fromJSON(e))
+        : [],
+      growth: globalThis.Array.isArray(object?.growth)
+        ? object.growth.map((e: any) => MemoryGrowth.fromJSON(e))
+        : [],
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      bad_lines: isSet(object.badLines)
+        ? globalThis.Number(object.badLines)
+        : isSet(object.bad_lines)
+        ? globalThis.Number(object.bad_lines)
+        : 0,
+    };
+  },
+};
+
+export const StageTime: MessageFns<StageTime> = {
+  fromJSON(object: any): StageTime {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      self_us: isSet(object.selfUs)
+        ? globalThis.Number(object.selfUs)
+        : isSet(object.self_us)
+        ? globalThis.Number(object.self_us)
+        : 0,
+    };
+  },
+};
+
+export const RunPoint: MessageFns<RunPoint> = {
+  fromJSON(object: any): RunPoint {
+    return {
+      from_s: isSet(object.fromS)
+        ? globalThis.Number(object.fromS)
+        : isSet(object.from_s)
+        ? globalThis.Number(object.from_s)
+        : 0,
+      to_s: isSet(object.toS) ? globalThis.Number(object.toS) : isSet(object.to_s) ? globalThis.Number(object.to_s) : 0,
+      steps: isSet(object.steps) ? globalThis.Number(object.steps) : 0,
+      step_us: isSet(object.stepUs)
+        ? globalThis.Number(object.stepUs)
+        : isSet(object.step_us)
+        ? globalThis.Number(object.step_us)
+        : undefined,
+      p95_us: isSet(object.p95Us)
+        ? globalThis.Number(object.p95Us)
+        : isSet(object.p95_us)
+        ? globalThis.Number(object.p95_us)
+        : undefined,
+      data_wait_share: isSet(object.dataWaitShare)
+        ? globalThis.Number(object.dataWaitShare)
+        : isSet(object.data_wait_share)
+        ? globalThis.Number(object.data_wait_share)
+        : undefined,
+      samples_per_s: isSet(object.samplesPerS)
+        ? globalThis.Number(object.samplesPerS)
+        : isSet(object.samples_per_s)
+        ? globalThis.Number(object.samples_per_s)
+        : undefined,
+      epochs: isSet(object.epochs) ? globalThis.Number(object.epochs) : 0,
+      ready: isSet(object.ready) ? globalThis.Number(object.ready) : undefined,
+      busy_share: isSet(object.busyShare)
+        ? globalThis.Number(object.busyShare)
+        : isSet(object.busy_share)
+        ? globalThis.Number(object.busy_share)
+        : undefined,
+      rss_bytes: isSet(object.rssBytes)
+        ? globalThis.Number(object.rssBytes)
+        : isSet(object.rss_bytes)
+        ? globalThis.Number(object.rss_bytes)
+        : undefined,
+      workers_rss_bytes: isSet(object.workersRssBytes)
+        ? globalThis.Number(object.workersRssBytes)
+        : isSet(object.workers_rss_bytes)
+        ? globalThis.Number(object.workers_rss_bytes)
+        : undefined,
+      shm_bytes: isSet(object.shmBytes)
+        ? globalThis.Number(object.shmBytes)
+        : isSet(object.shm_bytes)
+        ? globalThis.Number(object.shm_bytes)
+        : undefined,
+      cpu_percent: isSet(object.cpuPercent)
+        ? globalThis.Number(object.cpuPercent)
+        : isSet(object.cpu_percent)
+        ? globalThis.Number(object.cpu_percent)
+        : undefined,
+      device_percent: isSet(object.devicePercent)
+        ? globalThis.Number(object.devicePercent)
+        : isSet(object.device_percent)
+        ? globalThis.Number(object.device_percent)
+        : undefined,
+    };
+  },
+};
+
+export const RunMark: MessageFns<RunMark> = {
+  fromJSON(object: any): RunMark {
+    return {
+      at_s: isSet(object.atS) ? globalThis.Number(object.atS) : isSet(object.at_s) ? globalThis.Number(object.at_s) : 0,
+      change: isSet(object.change) ? globalThis.String(object.change) : "",
+      what: isSet(object.what) ? globalThis.String(object.what) : "",
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : 0,
+      batch: isSet(object.batch) ? globalThis.Number(object.batch) : 0,
+      took_us: isSet(object.tookUs)
+        ? globalThis.Number(object.tookUs)
+        : isSet(object.took_us)
+        ? globalThis.Number(object.took_us)
+        : 0,
+      usual_us: isSet(object.usualUs)
+        ? globalThis.Number(object.usualUs)
+        : isSet(object.usual_us)
+        ? globalThis.Number(object.usual_us)
+        : 0,
+      capture: isSet(object.capture) ? globalThis.String(object.capture) : "",
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const RunPhase: MessageFns<RunPhase> = {
+  fromJSON(object: any): RunPhase {
+    return {
+      from_s: isSet(object.fromS)
+        ? globalThis.Number(object.fromS)
+        : isSet(object.from_s)
+        ? globalThis.Number(object.from_s)
+        : 0,
+      to_s: isSet(object.toS) ? globalThis.Number(object.toS) : isSet(object.to_s) ? globalThis.Number(object.to_s) : 0,
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+    };
+  },
+};
+
+export const MemoryGrowth: MessageFns<MemoryGrowth> = {
+  fromJSON(object: any): MemoryGrowth {
+    return {
+      what: isSet(object.what) ? globalThis.String(object.what) : "",
+      before_bytes: isSet(object.beforeBytes)
+        ? globalThis.Number(object.beforeBytes)
+        : isSet(object.before_bytes)
+        ? globalThis.Number(object.before_bytes)
+        : 0,
+      after_bytes: isSet(object.afterBytes)
+        ? globalThis.Number(object.afterBytes)
+        : isSet(object.after_bytes)
+        ? globalThis.Number(object.after_bytes)
+        : 0,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+    };
+  },
+};
+
+export const WholeRuns: MessageFns<WholeRuns> = {
+  fromJSON(object: any): WholeRuns {
+    return {
+      runs: globalThis.Array.isArray(object?.runs) ? object.runs.map((e: any) => WholeRun.fromJSON(e)) : [],
+      hint_text: isSet(object.hintText)
+        ? globalThis.String(object.hintText)
+        : isSet(object.hint_text)
+        ? globalThis.String(object.hint_text)
+        : "",
+      problem_texts: globalThis.Array.isArray(object?.problemTexts)
+        ? object.problemTexts.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.problem_texts)
+        ? object.problem_texts.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+};
+
+export const Ranks: MessageFns<Ranks> = {
+  fromJSON(object: any): Ranks {
+    return {
+      run: isSet(object.run) ? globalThis.String(object.run) : "",
+      rank_time_us: isSet(object.rankTimeUs)
+        ? globalThis.Number(object.rankTimeUs)
+        : isSet(object.rank_time_us)
+        ? globalThis.Number(object.rank_time_us)
+        : 0,
+      lost_us: isSet(object.lostUs)
+        ? globalThis.Number(object.lostUs)
+        : isSet(object.lost_us)
+        ? globalThis.Number(object.lost_us)
+        : 0,
+      collectives: isSet(object.collectives) ? globalThis.Number(object.collectives) : 0,
+      matched_by: isSet(object.matchedBy)
+        ? globalThis.String(object.matchedBy)
+        : isSet(object.matched_by)
+        ? globalThis.String(object.matched_by)
+        : "",
+      rows: globalThis.Array.isArray(object?.rows)
+        ? object.rows.map((e: any) => RankRow.fromJSON(e))
+        : [],
+      owners: globalThis.Array.isArray(object?.owners)
+        ? object.owners.map((e: any) => LostOwner.fromJSON(e))
+        : [],
+      clocks: globalThis.Array.isArray(object?.clocks)
+        ? object.clocks.map((e: any) => RankClock.fromJSON(e))
+        : [],
+      waste: globalThis.Array.isArray(object?.waste)
+        ? object.waste.map((e: any) => RankWaste.fromJSON(e))
+        : [],
+      missing: globalThis.Array.isArray(object?.missing) ? object.missing.map((e: any) => globalThis.Number(e)) : [],
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      clock_sentence: isSet(object.clockSentence)
+        ? globalThis.String(object.clockSentence)
+        : isSet(object.clock_sentence)
+        ? globalThis.String(object.clock_sentence)
+        : "",
+      note_texts: globalThis.Array.isArray(object?.noteTexts)
+        ? object.noteTexts.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.note_texts)
+        ? object.note_texts.map((e: any) => globalThis.String(e))
+        : [],
+    };
+  },
+};
+
+export const RankRow: MessageFns<RankRow> = {
+  fromJSON(object: any): RankRow {
+    return {
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : 0,
+      host: isSet(object.host) ? globalThis.String(object.host) : "",
+      capture: isSet(object.capture) ? globalThis.String(object.capture) : "",
+      steps: isSet(object.steps) ? globalThis.Number(object.steps) : 0,
+      step_us: isSet(object.stepUs)
+        ? globalThis.Number(object.stepUs)
+        : isSet(object.step_us)
+        ? globalThis.Number(object.step_us)
+        : undefined,
+      data_wait_us: isSet(object.dataWaitUs)
+        ? globalThis.Number(object.dataWaitUs)
+        : isSet(object.data_wait_us)
+        ? globalThis.Number(object.data_wait_us)
+        : undefined,
+      exposed_wait_us: isSet(object.exposedWaitUs)
+        ? globalThis.Number(object.exposedWaitUs)
+        : isSet(object.exposed_wait_us)
+        ? globalThis.Number(object.exposed_wait_us)
+        : undefined,
+      inherited_us: isSet(object.inheritedUs)
+        ? globalThis.Number(object.inheritedUs)
+        : isSet(object.inherited_us)
+        ? globalThis.Number(object.inherited_us)
+        : 0,
+      owned_us: isSet(object.ownedUs)
+        ? globalThis.Number(object.ownedUs)
+        : isSet(object.owned_us)
+        ? globalThis.Number(object.owned_us)
+        : 0,
+      cause: isSet(object.cause) ? globalThis.String(object.cause) : "",
+      gil_share: isSet(object.gilShare)
+        ? globalThis.Number(object.gilShare)
+        : isSet(object.gil_share)
+        ? globalThis.Number(object.gil_share)
+        : undefined,
+    };
+  },
+};
+
+export const LostOwner: MessageFns<LostOwner> = {
+  fromJSON(object: any): LostOwner {
+    return {
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : 0,
+      host: isSet(object.host) ? globalThis.String(object.host) : "",
+      cause: isSet(object.cause) ? globalThis.String(object.cause) : "",
+      lost_us: isSet(object.lostUs)
+        ? globalThis.Number(object.lostUs)
+        : isSet(object.lost_us)
+        ? globalThis.Number(object.lost_us)
+        : 0,
+      share: isSet(object.share) ? globalThis.Number(object.share) : undefined,
+      pattern: isSet(object.pattern) ? globalThis.String(object.pattern) : "",
+      times_others: isSet(object.timesOthers)
+        ? globalThis.Number(object.timesOthers)
+        : isSet(object.times_others)
+        ? globalThis.Number(object.times_others)
+        : undefined,
+    };
+  },
+};
+
+export const RankClock: MessageFns<RankClock> = {
+  fromJSON(object: any): RankClock {
+    return {
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : 0,
+      ahead_us: isSet(object.aheadUs)
+        ? globalThis.Number(object.aheadUs)
+        : isSet(object.ahead_us)
+        ? globalThis.Number(object.ahead_us)
+        : 0,
+      error_us: isSet(object.errorUs)
+        ? globalThis.Number(object.errorUs)
+        : isSet(object.error_us)
+        ? globalThis.Number(object.error_us)
+        : 0,
+      applied: isSet(object.applied) ? globalThis.Boolean(object.applied) : false,
+    };
+  },
+};
+
+export const RankWaste: MessageFns<RankWaste> = {
+  fromJSON(object: any): RankWaste {
+    return {
+      kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const RanksList: MessageFns<RanksList> = {
+  fromJSON(object: any): RanksList {
+    return {
+      ranks: globalThis.Array.isArray(object?.ranks) ? object.ranks.map((e: any) => Ranks.fromJSON(e)) : [],
+      hint_text: isSet(object.hintText)
+        ? globalThis.String(object.hintText)
+        : isSet(object.hint_text)
+        ? globalThis.String(object.hint_text)
+        : "",
     };
   },
 };

@@ -1,7 +1,7 @@
 // The routes, relative to this script: TensorBoard may stand behind any path prefix.
 
-import type { Capture, CaptureRows, Comparison } from "../contract/report";
-import { readCaptures, readComparison, readRows } from "./report";
+import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
+import { readCaptures, readComparison, readRanks, readRows, readWholeRuns } from "./report";
 import { decodeRuns, type Runs, textIn } from "./runs";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 import { decodeWhatIf, type WhatIf } from "./what-if";
@@ -68,6 +68,14 @@ export function fetchRuns(): Promise<Answer<Runs>> {
 
 export function fetchCaptures(): Promise<Answer<CaptureRows>> {
   return get(routeUrl("captures"), readRows);
+}
+
+export function fetchWholeRuns(): Promise<Answer<WholeRuns>> {
+  return get(routeUrl("whole_runs"), readWholeRuns);
+}
+
+export function fetchRanks(): Promise<Answer<RanksList>> {
+  return get(routeUrl("ranks"), readRanks);
 }
 
 function firstCapture(value: unknown): Capture {

@@ -1,8 +1,8 @@
 // Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
 
-import type { Capture, CaptureRows } from "../contract/report";
+import type { Capture, CaptureRows, RanksList, WholeRuns } from "../contract/report";
 import type { Answer, TimelineQuery } from "./api";
-import { readCaptures, readRows } from "./report";
+import { readCaptures, readRanks, readRows, readWholeRuns } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
 import type { DataSource } from "./source";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
@@ -16,6 +16,8 @@ type Embedded = {
   readonly rows?: CaptureRows;
   /** Predictions of each capture, null where there are none. */
   readonly whatIfs: readonly (WhatIf | null)[];
+  readonly wholeRuns?: WholeRuns;
+  readonly ranks?: RanksList;
   readonly title: string;
 };
 
@@ -29,8 +31,16 @@ export function embeddedSource(document: Document): DataSource | null {
   return element === null ? null : sourceOf(read(JSON.parse(element.textContent ?? "")));
 }
 
+/** What this page was not given cannot be made from it. */
+const NO_RUN = "This page has no whole run: annotate.watch, or ANNOTATE_WATCH=FOLDER, records one for the next report.";
+const NO_RANKS = "This page has no folder with captures of several ranks of one run.";
+
 function read(value: unknown): Embedded {
+  const report = fieldsOf(fieldsOf(value).report);
+  const [runs, ranks] = [listIn(report, "whole_runs"), listIn(report, "ranks")];
   return {
+    wholeRuns: readWholeRuns({ runs, hint_text: runs.length === 0 ? NO_RUN : "" }),
+    ranks: readRanks({ ranks, hint_text: ranks.length === 0 ? NO_RANKS : "" }),
     title: textIn(value, "title"),
     captures: readCaptures(fieldsOf(value).report),
     rows: readRows(fieldsOf(value).rows ?? {}),
@@ -39,11 +49,21 @@ function read(value: unknown): Embedded {
   };
 }
 
-export function sourceOf({ captures, rows, timelines, whatIfs, title }: Embedded): DataSource {
+export function sourceOf({ captures, rows, wholeRuns, ranks, timelines, whatIfs, title }: Embedded): DataSource {
   const indexOf = (id: string): number => Number(id);
   return {
     live: false,
-    runs: () => ready({ logdir: title, scanning: false, perfetto: false, captures: captures.map(entry), problems: [] }),
+    runs: () =>
+      ready({
+        logdir: title,
+        scanning: false,
+        perfetto: false,
+        captures: captures.map(entry),
+        wholeRuns: wholeRuns?.runs.length ?? 0,
+        problems: [],
+      }),
+    wholeRuns: () => ready(wholeRuns ?? readWholeRuns({})),
+    ranks: () => ready(ranks ?? readRanks({})),
     captures: () => ready(rows ?? readRows({})),
     report: (id) => {
       const capture = captures[indexOf(id)];

@@ -1,12 +1,20 @@
 // Reports and comparisons as read from JSON, their sentences ready to be set: a number stays on the line of its unit.
 
-import { type Capture, CaptureRows, Comparison, Report } from "../contract/report";
+import { type Capture, CaptureRows, Comparison, RanksList, Report, WholeRuns } from "../contract/report";
 
 const SENTENCES = /(^|_)(sentence|text|title|advice|message|reason|verdict|finding)$/;
 const NUMBER_AND_UNIT = /(\d) (?=(?:µs|ms|s|min|B|kB|MB|GB|TB)(?!\w))/g;
 
 export function readCaptures(value: unknown): readonly Capture[] {
   return keptTogether(Report.fromJSON(value)).captures;
+}
+
+export function readWholeRuns(value: unknown): WholeRuns {
+  return keptTogether(WholeRuns.fromJSON(value));
+}
+
+export function readRanks(value: unknown): RanksList {
+  return keptTogether(RanksList.fromJSON(value));
 }
 
 export function readComparison(value: unknown): Comparison {

@@ -21,6 +21,8 @@ export type Runs = {
   readonly scanning: boolean;
   readonly perfetto: boolean;
   readonly captures: readonly CaptureEntry[];
+  /** How many whole runs there are (`annotate.watch`). */
+  readonly wholeRuns: number;
   readonly problems: readonly string[];
 };
 
@@ -62,12 +64,13 @@ function entry(value: unknown): CaptureEntry {
 }
 
 export function decodeRuns(value: unknown): Runs {
-  const { scanning, perfetto } = fieldsOf(value);
+  const { scanning, perfetto, whole_runs: wholeRuns } = fieldsOf(value);
   return {
     logdir: textIn(value, "logdir"),
     scanning: scanning === true,
     perfetto: perfetto === true,
     captures: listIn(value, "captures").map(entry),
+    wholeRuns: Number(wholeRuns ?? 0),
     problems: listIn(value, "problems").map(String),
   };
 }

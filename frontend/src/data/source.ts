@@ -1,16 +1,18 @@
 // Where the page's data come from: routes of TensorBoard, or data that the page carries with it.
 
-import type { Capture, CaptureRows, Comparison } from "../contract/report";
+import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
 import {
   type Answer,
   fetchCaptures,
   fetchComparison,
+  fetchRanks,
   fetchReport,
   fetchRuns,
   fetchSuggestion,
   fetchTimeline,
   fetchTrace,
   fetchWhatIf,
+  fetchWholeRuns,
   type TimelineQuery,
 } from "./api";
 import type { Runs } from "./runs";
@@ -23,6 +25,10 @@ export interface DataSource {
   runs(): Promise<Answer<Runs>>;
   /** One line per capture, the worst first. */
   captures(): Promise<Answer<CaptureRows>>;
+  /** What annotate.watch recorded. */
+  wholeRuns(): Promise<Answer<WholeRuns>>;
+  /** Folders with captures of several ranks. */
+  ranks(): Promise<Answer<RanksList>>;
   /** Of all steps, or of some of them ("3..7"). */
   report(id: string, steps: string | null): Promise<Answer<Capture>>;
   /** Rejects with an AbortError when `signal` says so. */
@@ -39,6 +45,8 @@ export const httpSource: DataSource = {
   live: true,
   runs: fetchRuns,
   captures: fetchCaptures,
+  wholeRuns: fetchWholeRuns,
+  ranks: fetchRanks,
   report: fetchReport,
   timeline: fetchTimeline,
   comparison: fetchComparison,

@@ -8,6 +8,7 @@ import {
   capturesOpen,
   causeFilter,
   chainLink,
+  chosenRank,
   chosenRun,
   chosenSteps,
   deviceIndex,
@@ -110,6 +111,7 @@ export function currentPlace(): Place {
     capture: captureId.value,
     steps: chosenSteps.value,
     run: chosenRun.value,
+    rank: chosenRank.value,
     range: range.value,
     gapUs: selectedGapUs.value,
     link: chainLink.value,
@@ -137,6 +139,7 @@ export function showPlace(place: Place): void {
     selectSteps(source().live ? place.steps : null);
     view.value = viewsFor(source().live).includes(place.view) ? place.view : "overview";
     chosenRun.value = place.run;
+    chosenRank.value = place.rank;
     range.value = place.range;
     selectedGapUs.value = place.gapUs;
     chainLink.value = place.link;
@@ -195,12 +198,20 @@ function setReport(key: string, state: ReportState): void {
   reports.value = next;
 }
 
+/** Whether a view is about whole runs, and needs no capture. */
+export function showsRuns(name: View): boolean {
+  return name === "run" || name === "ranks";
+}
+
 /** A remembered capture that is gone gives way to the newest one, and the page says so. */
 function settleSelection(): void {
   const list = runs.value?.captures ?? [];
   if (entry.value !== null || runs.value?.scanning === true) return;
   const newest = list.find((item) => item.state !== "error") ?? list[0];
-  if (newest === undefined) return;
+  if (newest === undefined) {
+    if (!showsRuns(view.value) && (runs.value?.wholeRuns ?? 0) > 0) view.value = "run";
+    return;
+  }
   batch(() => {
     const gone = captureId.value;
     selectCapture(newest.id);

@@ -1,7 +1,7 @@
 // All state of the page. Small atoms; whatever can be computed is computed from them and never stored beside them.
 
 import { computed, signal } from "@preact/signals";
-import type { Capture, CaptureRows, Comparison } from "../contract/report";
+import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
 import type { WhatIf } from "../data/what-if";
 import type { BatchSort } from "../model/batches";
@@ -19,6 +19,8 @@ export const VIEWS = [
   "flame",
   "workers",
   "gaps",
+  "run",
+  "ranks",
   "compare",
   "captures",
   "trace",
@@ -76,6 +78,11 @@ export const runsError = signal<string | null>(null);
 /** One line per capture, the worst first; null before the first answer. `rowsError`: why the last request failed. */
 export const captureRows = signal<CaptureRows | null>(null);
 export const rowsError = signal<string | null>(null);
+/** Last good answers, null before the first; and why the last request failed. */
+export const wholeRuns = signal<WholeRuns | null>(null);
+export const wholeRunsError = signal<string | null>(null);
+export const ranksList = signal<RanksList | null>(null);
+export const ranksError = signal<string | null>(null);
 /** Reports by `reportKey`. */
 export const reports = signal<ReadonlyMap<string, ReportState>>(new Map());
 /** Slices of the selected capture's timeline. */
@@ -94,8 +101,10 @@ export const view = signal<View>("overview");
 export const captureId = signal<string | null>(null);
 /** The only steps that all numbers are about, as "3..7" (model/step-range.ts); null = all of them. */
 export const chosenSteps = signal<string | null>(null);
-/** The only run that the view of all captures lists; null = all of them. */
+/** The only run that the view of all captures lists, and the one that Run and Ranks show; null = all, and the first. */
 export const chosenRun = signal<string | null>(null);
+/** The rank that Run shows; null = the first. */
+export const chosenRank = signal<number | null>(null);
 /** Id of the capture that was selected until it was no longer there; null = none. */
 export const goneId = signal<string | null>(null);
 /** On narrow screens the list of captures is folded away. */

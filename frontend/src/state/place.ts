@@ -12,8 +12,9 @@ export type Place = {
   readonly capture: string | null;
   /** The only steps that all numbers are about: "3..7". */
   readonly steps: string | null;
-  /** The only run whose captures are listed. */
+  /** The only run whose captures are listed, or that Run and Ranks show; and the rank that Run shows. */
   readonly run: string | null;
+  readonly rank: number | null;
   /** What the timeline shows. */
   readonly range: TimeRange | null;
   /** Start of the chosen gap, the link of its chain that is framed, and the only cause that is listed. */
@@ -47,6 +48,7 @@ export const START: Place = {
   capture: null,
   steps: null,
   run: null,
+  rank: null,
   range: null,
   gapUs: null,
   link: null,
@@ -71,13 +73,14 @@ function inUs(us: number): string {
 }
 
 export function fieldsOfPlace(place: Place): Fields {
-  const { view, range, gapUs, device, loader, whatIf, ...texts } = place;
+  const { view, range, gapUs, device, loader, rank, whatIf, ...texts } = place;
   const all: Readonly<Record<string, string | null>> = {
     view,
     ...texts,
     from_us: range === null ? null : inUs(range.startUs),
     to_us: range === null ? null : inUs(range.endUs),
     gap_us: gapUs === null ? null : String(gapUs),
+    rank: rank === null ? null : String(rank),
     device: device === null ? null : String(device),
     loader: loader === null ? null : String(loader),
     what_if: whatIf,
@@ -94,6 +97,7 @@ export function placeOfFields(fields: Fields): Place | null {
     capture: fields.capture ?? null,
     steps: stepsIn(fields.steps),
     run: fields.run ?? null,
+    rank: indexIn(fields.rank),
     range: rangeOf(fields),
     gapUs: numberIn(fields.gap_us),
     link: CHAIN_KEYS.find((key) => key === fields.link) ?? null,

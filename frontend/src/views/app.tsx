@@ -14,12 +14,14 @@ import {
   entry,
   goneId,
   printing,
+  ranksList,
   report,
   runs,
   runsError,
   type View,
   view,
   viewsFor,
+  wholeRuns,
 } from "../state/atoms";
 import { linkHere } from "../state/location";
 import { CaptureHead } from "../ui/capture-head";
@@ -35,6 +37,8 @@ import { Findings } from "./findings/findings";
 import { FlameGraph } from "./flame/flame-graph";
 import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
+import { RanksView } from "./ranks/ranks";
+import { WholeRunView } from "./run/run";
 import { AllSteps, Selection } from "./shared/selection";
 import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
@@ -47,6 +51,8 @@ const LABELS: Readonly<Record<View, string>> = {
   flame: "Flame graph",
   workers: "DataLoader workers",
   gaps: "Idle gaps",
+  run: "Run",
+  ranks: "Ranks",
   compare: "Compare",
   captures: "All captures",
   trace: "Trace",
@@ -54,7 +60,7 @@ const LABELS: Readonly<Record<View, string>> = {
 
 export function App() {
   const known = runs.value;
-  const bare = known === null || known.captures.length === 0;
+  const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
   return (
     <div class={bare ? "page bare" : "page"}>
       {!bare && (
@@ -123,12 +129,14 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
       return <ErrorState title="The log directory cannot be read." message={runsError.value} />;
     return <LoadingState title="Looking for captures" />;
   }
-  if (known.captures.length === 0) {
+  if (known.captures.length === 0 && known.wholeRuns === 0) {
     if (known.scanning) return <LoadingState title="Looking for captures" detail={known.logdir} />;
     return <EmptyState logdir={known.logdir} problems={known.problems} />;
   }
   const item = entry.value;
   if (view.value === "captures" && !printing.value) return <Captures />;
+  if (view.value === "run" && !printing.value) return <WholeRunView />;
+  if (view.value === "ranks" && !printing.value) return <RanksView />;
   if (item === null) return <LoadingState title="Looking for captures" detail={known.logdir} />;
   return (
     <>
@@ -186,7 +194,12 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
 
 /** Nothing can be asked for while a page is printed: what is not at hand is left out. */
 function printedViews(): View[] {
-  return viewsFor(false).filter((name) => name !== "captures" || captureRows.value !== null);
+  const isThere: Partial<Record<View, boolean>> = {
+    captures: captureRows.value !== null,
+    run: (wholeRuns.value?.runs.length ?? 0) > 0,
+    ranks: (ranksList.value?.ranks.length ?? 0) > 0,
+  };
+  return viewsFor(false).filter((name) => isThere[name] ?? true);
 }
 
 /** All views that are about this capture, one below the other. */
@@ -224,6 +237,10 @@ function Shown({ view: name, capture, item, perfetto }: ShownProps) {
       return <Workers capture={capture} id={item.id} />;
     case "gaps":
       return <Gaps capture={capture} id={item.id} />;
+    case "run":
+      return <WholeRunView />;
+    case "ranks":
+      return <RanksView />;
     case "captures":
       return <Captures />;
     case "compare":

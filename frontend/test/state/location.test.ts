@@ -13,6 +13,7 @@ const PLACE: Place = {
   capture: "runs/a b&c=d/é%",
   steps: "3..7",
   run: "runs/a",
+  rank: 3,
   range: { startUs: 12.5, endUs: 1234.567 },
   gapUs: 138.08957822262724,
   link: "sample",

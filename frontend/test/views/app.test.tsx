@@ -50,6 +50,8 @@ it("has its tabs in the order of the questions, named in the vocabulary", () => 
     "Flame graph",
     "DataLoader workers",
     "Idle gaps",
+    "Run",
+    "Ranks",
     "Compare",
     "All captures",
     "Trace",

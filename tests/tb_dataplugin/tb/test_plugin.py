@@ -93,7 +93,14 @@ def test_an_empty_log_directory_says_where_it_looked(host: Host) -> None:
     host.work()
     assert host.get("runs") == (
         200,
-        {"logdir": str(host.logdir), "scanning": False, "perfetto": True, "captures": [], "problems": []},
+        {
+            "logdir": str(host.logdir),
+            "scanning": False,
+            "perfetto": True,
+            "whole_runs": 0,
+            "captures": [],
+            "problems": [],
+        },
     )
 
 

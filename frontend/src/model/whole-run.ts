@@ -1,0 +1,116 @@
+// A whole run on one axis: which lines there are, and how they are drawn.
+
+import type { RunPoint, WholeRun } from "../contract/report";
+import { formatBytes, formatDuration, formatPercent, significant } from "./format";
+
+export type RunLine = {
+  readonly label: string;
+  readonly token: string;
+  readonly of: (point: RunPoint) => number | undefined;
+};
+
+export type Panel = {
+  readonly title: string;
+  readonly lines: readonly RunLine[];
+  readonly text: (value: number) => string;
+  /** What the top of the axis is; undefined: the largest value. */
+  readonly top?: number;
+};
+
+const PANELS: readonly Panel[] = [
+  {
+    title: "Data wait",
+    lines: [{ label: "data wait", token: "idle:data_wait", of: (point) => point.data_wait_share }],
+    text: formatPercent,
+    top: 1,
+  },
+  {
+    title: "Step time",
+    lines: [
+      { label: "mean", token: "accent", of: (point) => point.step_us },
+      { label: "p95", token: "ink-muted", of: (point) => point.p95_us },
+    ],
+    text: formatDuration,
+  },
+  {
+    title: "Samples/s",
+    lines: [{ label: "samples/s", token: "accent", of: (point) => point.samples_per_s }],
+    text: (value) => significant(value),
+  },
+  {
+    title: "Memory",
+    lines: [
+      { label: "training process", token: "accent", of: (point) => point.rss_bytes },
+      { label: "DataLoader workers", token: "idle:data_wait", of: (point) => point.workers_rss_bytes },
+      { label: "/dev/shm", token: "ink-muted", of: (point) => point.shm_bytes },
+    ],
+    text: formatBytes,
+  },
+  {
+    title: "Device utilisation",
+    lines: [{ label: "device", token: "accent", of: (point) => point.device_percent }],
+    text: (value) => formatPercent(value / 100),
+    top: 100,
+  },
+];
+
+/** Panels and lines of which the run has something. */
+export function panelsOf(points: readonly RunPoint[]): Panel[] {
+  return PANELS.map((panel) => ({
+    ...panel,
+    lines: panel.lines.filter((line) => points.some((point) => line.of(point) !== undefined)),
+  })).filter((panel) => panel.lines.length > 0);
+}
+
+export function topOf(panel: Panel, points: readonly RunPoint[]): number {
+  if (panel.top !== undefined) return panel.top;
+  return points.reduce(
+    (top, point) => panel.lines.reduce((most, line) => Math.max(most, line.of(point) ?? 0), top),
+    Number.MIN_VALUE,
+  );
+}
+
+/** An SVG path in steps, one level per point; broken where nothing is known, or nothing was recorded between two. */
+export function pathOf(
+  points: readonly RunPoint[],
+  line: RunLine,
+  xOf: (seconds: number) => number,
+  yOf: (value: number) => number,
+): string {
+  let path = "";
+  let endS = Number.NaN;
+  for (const point of points) {
+    const value = line.of(point);
+    if (value === undefined) {
+      endS = Number.NaN;
+      continue;
+    }
+    const joins = point.from_s - endS < 1;
+    const y = yOf(value).toFixed(1);
+    path += `${joins ? "L" : "M"}${xOf(point.from_s).toFixed(1)},${y}L${xOf(point.to_s).toFixed(1)},${y}`;
+    endS = point.to_s;
+  }
+  return path;
+}
+
+/** "run exp1, rank 3". */
+export function runName({ run, rank }: Pick<WholeRun, "run" | "rank">): string {
+  const folder = run === "." ? "log directory" : run;
+  return rank === undefined ? folder : `${folder}, rank ${rank}`;
+}
+
+/** "1:02:03" since the run began. */
+export function clockOf(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+}
+
+/** The point at a moment; the nearest one where nothing was recorded. */
+export function pointAt(points: readonly RunPoint[], seconds: number): number {
+  const distance = (point: RunPoint): number => Math.max(point.from_s - seconds, seconds - point.to_s, 0);
+  return points.reduce((best, point, index) => {
+    const known = points[best];
+    return known === undefined || distance(point) < distance(known) ? index : best;
+  }, 0);
+}

@@ -1,0 +1,116 @@
+import { useEffect } from "preact/hooks";
+import type { Ranks } from "../../contract/report";
+import { exactNumber, exactUs, formatDuration, formatPercent, plural } from "../../model/format";
+import { chosenRun, ranksError, ranksList, runs } from "../../state/atoms";
+import { loadRanks } from "../../state/run-views";
+import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
+import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
+import { Clocks, Owners, RankTable } from "./tables";
+
+/** All captured ranks of a run: who holds up the others, and why. */
+export function RanksView() {
+  const known = runs.value;
+  useEffect(() => void loadRanks(), [known]);
+  const answer = ranksList.value;
+  if (answer === null) {
+    if (ranksError.value !== null) return <ErrorState title="No ranks." message={ranksError.value} />;
+    return <LoadingState title="Reading the captures of all ranks" detail="All of them are read once more." />;
+  }
+  const ranks = answer.ranks.find((one) => one.run === chosenRun.value) ?? answer.ranks[0];
+  return (
+    <div data-testid="ranks" class="run-view">
+      {ranks === undefined ? (
+        <UnavailableState title="No ranks" reason={answer.hint_text} />
+      ) : (
+        <>
+          <Choice all={answer.ranks} ranks={ranks} />
+          <Shown ranks={ranks} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Choice({ all, ranks }: { all: readonly Ranks[]; ranks: Ranks }) {
+  if (all.length < 2) return <h2>{nameOf(ranks)}</h2>;
+  return (
+    <label class="muted">
+      Run{" "}
+      <select
+        data-testid="ranks-choice"
+        value={ranks.run}
+        onChange={(event) => {
+          chosenRun.value = event.currentTarget.value;
+        }}>
+        {all.map((one) => (
+          <option key={one.run} value={one.run}>
+            {nameOf(one)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function nameOf({ run }: Ranks): string {
+  return run === "." ? "log directory" : run;
+}
+
+function Shown({ ranks }: { ranks: Ranks }) {
+  const notes = [ranks.clock_sentence, ...ranks.note_texts].filter((note) => note !== "");
+  return (
+    <>
+      <p class="sentence" data-testid="ranks-sentence">
+        {ranks.sentence}
+      </p>
+      {ranks.rows.length > 0 && <Numbers ranks={ranks} />}
+      {ranks.waste.map((waste) => (
+        <p key={waste.sentence} class="error-line" data-testid="rank-waste" data-value={waste.share}>
+          {waste.sentence}
+        </p>
+      ))}
+      <RankTable ranks={ranks} />
+      <Owners ranks={ranks} />
+      <Clocks ranks={ranks} />
+      {notes.map((note) => (
+        <p key={note} class="muted" data-testid="rank-note">
+          {note}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Numbers({ ranks }: { ranks: Ranks }) {
+  const pattern = ranks.owners[0]?.pattern;
+  return (
+    <NumberRow>
+      <BigNumber
+        label="Lost time"
+        testId="ranks-lost"
+        {...asShare(ranks.lost_us, ranks.rank_time_us)}
+        note={`${formatDuration(ranks.lost_us)} of ${formatDuration(ranks.rank_time_us)} rank time`}
+        exact={exactUs(ranks.lost_us)}
+      />
+      <BigNumber
+        label="Straggler"
+        testId="ranks-pattern"
+        value={ranks.owners[0]?.rank}
+        text={ranks.owners[0] === undefined ? "" : `rank ${ranks.owners[0].rank}`}
+        note={
+          pattern === "roaming"
+            ? "roaming: it changes from step to step"
+            : `fixed; ${formatPercent(ranks.owners[0]?.share ?? 0)} of all rank time`
+        }
+        reason={{ title: "none", message: "No rank holds up the others." }}
+      />
+      <BigNumber
+        label="Collectives"
+        testId="ranks-collectives"
+        value={ranks.collectives}
+        text={exactNumber(ranks.collectives)}
+        note={`of ${plural(ranks.rows.length, "rank")}, matched by ${ranks.matched_by}`}
+      />
+    </NumberRow>
+  );
+}

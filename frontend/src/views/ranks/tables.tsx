@@ -1,0 +1,199 @@
+import type { RankRow, Ranks } from "../../contract/report";
+import {
+  chooseTimeUnit,
+  exactNumber,
+  exactUs,
+  formatDuration,
+  formatPercent,
+  formatRatio,
+  inUnit,
+  type TimeUnit,
+} from "../../model/format";
+import { DataTable } from "../../ui/data-table";
+import { Unknown } from "../../ui/numbers";
+import { SortHeader } from "../../ui/sort-header";
+import { useSort } from "../../ui/use-sort";
+import { captureWithId, openCapture } from "../shared/open-capture";
+
+const COLUMNS = {
+  rank: (row: RankRow) => row.rank,
+  host: (row: RankRow) => row.host,
+  step: (row: RankRow) => row.step_us,
+  wait: (row: RankRow) => row.data_wait_us,
+  exposed: (row: RankRow) => row.exposed_wait_us,
+  inherited: (row: RankRow) => row.inherited_us,
+  owned: (row: RankRow) => row.owned_us,
+  cause: (row: RankRow) => row.cause || undefined,
+};
+
+const MOST_ROWS = 512;
+
+export function RankTable({ ranks }: { ranks: Ranks }) {
+  const { rows, head } = useSort(ranks.rows, COLUMNS);
+  const step = chooseTimeUnit(ranks.rows.flatMap((row) => [row.step_us, row.data_wait_us]));
+  const lost = chooseTimeUnit(ranks.rows.flatMap((row) => [row.inherited_us, row.owned_us]));
+  if (rows.length === 0) return null;
+  return (
+    <section>
+      <h2>Ranks</h2>
+      <p class="muted">
+        Step and data wait: means per step. Inherited: lost waiting for others. Owned: what others lost waiting for it.
+      </p>
+      <div class="scroll-x">
+        <DataTable name="Ranks" testId="rank-table">
+          <thead>
+            <tr>
+              <SortHeader label="Rank" {...head("rank")} />
+              <SortHeader label="Host" numeric={false} {...head("host")} />
+              <SortHeader label="Mean step" unit={step} {...head("step")} />
+              <SortHeader label="Data wait" unit={step} {...head("wait")} />
+              <SortHeader label="Exposed data wait" unit={step} {...head("exposed")} />
+              <SortHeader label="Inherited" unit={lost} {...head("inherited")} />
+              <SortHeader label="Owned" unit={lost} {...head("owned")} />
+              <SortHeader label="Cause" numeric={false} {...head("cause")} />
+              <th scope="col">Capture</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, MOST_ROWS).map((row) => (
+              <Row key={row.rank} row={row} step={step} lost={lost} />
+            ))}
+          </tbody>
+        </DataTable>
+      </div>
+      {rows.length > MOST_ROWS && <p class="muted">{rows.length - MOST_ROWS} more are in the JSON.</p>}
+    </section>
+  );
+}
+
+function Row({ row, step, lost }: { row: RankRow; step: TimeUnit; lost: TimeUnit }) {
+  return (
+    <tr data-testid="rank-row" data-rank={row.rank}>
+      <th scope="row" class="num" data-value={row.rank}>
+        {row.rank}
+      </th>
+      <td>{row.host}</td>
+      <Time us={row.step_us} unit={step} why="The capture has no steps." />
+      <Time us={row.data_wait_us} unit={step} why="The capture has no span of a loader." />
+      <Time us={row.exposed_wait_us} unit={step} why="The capture has no device activity." />
+      <Time us={row.inherited_us} unit={lost} why="" />
+      <Time us={row.owned_us} unit={lost} why="" />
+      <td class="words">{row.cause}</td>
+      <td>
+        <CaptureLink id={row.capture} />
+      </td>
+    </tr>
+  );
+}
+
+function Time({ us, unit, why }: { us: number | undefined; unit: TimeUnit; why: string }) {
+  return (
+    <td class="num" data-value-us={us} title={us === undefined ? "" : exactUs(us)}>
+      {us === undefined ? <Unknown reason={why} /> : inUnit(us, unit)}
+    </td>
+  );
+}
+
+function CaptureLink({ id }: { id: string }) {
+  const item = captureWithId(id);
+  const name = id.slice(id.lastIndexOf("/") + 1);
+  if (item === undefined) return <span class="muted">{name}</span>;
+  return (
+    <button type="button" class="link" data-testid="open-rank" onClick={() => openCapture(item.id)}>
+      {name}
+    </button>
+  );
+}
+
+export function Owners({ ranks }: { ranks: Ranks }) {
+  if (ranks.owners.length === 0) return null;
+  return (
+    <section>
+      <h2>Who owns the lost time</h2>
+      <div class="scroll-x">
+        <DataTable name="Owners of lost time" testId="owner-table">
+          <thead>
+            <tr>
+              <th scope="col" class="num">
+                Rank
+              </th>
+              <th scope="col">Cause</th>
+              <th scope="col" class="num">
+                Lost
+              </th>
+              <th scope="col" class="num">
+                of rank time
+              </th>
+              <th scope="col" class="num">
+                Span time, to others
+              </th>
+              <th scope="col">Pattern</th>
+            </tr>
+          </thead>
+          <tbody>
+            {ranks.owners.slice(0, MOST_ROWS).map((owner) => (
+              <tr key={`${owner.rank} ${owner.cause}`} data-testid="owner-row">
+                <th scope="row" class="num" data-value={owner.rank}>
+                  {owner.rank}
+                </th>
+                <td class="words">{owner.cause}</td>
+                <td class="num" data-value-us={owner.lost_us} title={exactUs(owner.lost_us)}>
+                  {formatDuration(owner.lost_us)}
+                </td>
+                <td class="num" data-value={owner.share}>
+                  {owner.share === undefined ? "–" : formatPercent(owner.share)}
+                </td>
+                <td class="num" data-value={owner.times_others}>
+                  {owner.times_others === undefined ? "–" : formatRatio(owner.times_others)}
+                </td>
+                <td>{owner.pattern}</td>
+              </tr>
+            ))}
+          </tbody>
+        </DataTable>
+      </div>
+    </section>
+  );
+}
+
+/** Only where one was shifted: clocks of one host are the same. */
+export function Clocks({ ranks }: { ranks: Ranks }) {
+  const applied = ranks.clocks.filter((clock) => clock.applied);
+  if (applied.length === 0) return null;
+  return (
+    <section>
+      <h2>Clocks</h2>
+      <DataTable name="Clocks" testId="clock-table">
+        <thead>
+          <tr>
+            <th scope="col" class="num">
+              Rank
+            </th>
+            <th scope="col" class="num">
+              Ahead of rank {ranks.clocks[0]?.rank}
+            </th>
+            <th scope="col" class="num">
+              95% interval, ±
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {applied.slice(0, MOST_ROWS).map((clock) => (
+            <tr key={clock.rank}>
+              <th scope="row" class="num" data-value={clock.rank}>
+                {exactNumber(clock.rank)}
+              </th>
+              <td class="num" data-value-us={clock.ahead_us} title={exactUs(clock.ahead_us)}>
+                {clock.ahead_us < 0 ? "−" : ""}
+                {formatDuration(Math.abs(clock.ahead_us))}
+              </td>
+              <td class="num" data-value-us={clock.error_us} title={exactUs(clock.error_us)}>
+                {formatDuration(clock.error_us)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </DataTable>
+    </section>
+  );
+}

@@ -1,0 +1,233 @@
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import type { RunMark, WholeRun } from "../../contract/report";
+import { exactUs, formatCount, formatDuration, formatPercent, plural, significant } from "../../model/format";
+import { clockOf, runName } from "../../model/whole-run";
+import { chosenRank, chosenRun, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
+import { loadWholeRuns } from "../../state/run-views";
+import { DataTable } from "../../ui/data-table";
+import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
+import { captureCalled, openCapture } from "../shared/open-capture";
+import { RunChart } from "./run-chart";
+
+/** A program from its beginning to its end, as annotate.watch recorded it. */
+export function WholeRunView() {
+  const known = runs.value;
+  useEffect(() => void loadWholeRuns(), [known]);
+  const answer = wholeRuns.value;
+  if (answer === null) {
+    if (wholeRunsError.value !== null) return <ErrorState title="No whole run." message={wholeRunsError.value} />;
+    return <LoadingState title="Looking for whole runs" />;
+  }
+  const run =
+    answer.runs.find((one) => one.run === chosenRun.value && (one.rank ?? null) === chosenRank.value) ??
+    answer.runs.find((one) => one.run === chosenRun.value) ??
+    answer.runs[0];
+  return (
+    <div data-testid="whole-run" class="run-view">
+      <Problems problems={answer.problem_texts} />
+      {run === undefined ? (
+        <UnavailableState title="No whole run" reason={answer.hint_text} />
+      ) : (
+        <>
+          <Choice all={answer.runs} run={run} />
+          <Shown run={run} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Choice({ all, run }: { all: readonly WholeRun[]; run: WholeRun }) {
+  if (all.length < 2) return <h2>{runName(run)}</h2>;
+  return (
+    <label class="muted">
+      Run{" "}
+      <select
+        data-testid="whole-run-choice"
+        value={String(all.indexOf(run))}
+        onChange={(event) => {
+          const next = all[Number(event.currentTarget.value)];
+          chosenRun.value = next?.run ?? null;
+          chosenRank.value = next?.rank ?? null;
+        }}>
+        {all.map((one, index) => (
+          <option key={runName(one)} value={String(index)}>
+            {runName(one)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Shown({ run }: { run: WholeRun }) {
+  return (
+    <>
+      <p class="sentence" data-testid="run-sentence">
+        {run.sentence}
+      </p>
+      <Numbers run={run} />
+      <RunChart key={runName(run)} run={run} />
+      <Marks run={run} />
+      <More run={run} />
+    </>
+  );
+}
+
+function Numbers({ run }: { run: WholeRun }) {
+  const began = new Date(1000 * run.began);
+  const state = run.ended ? "ended" : "runs, or was killed";
+  return (
+    <NumberRow>
+      <BigNumber
+        label="Data wait"
+        testId="run-wait"
+        value={run.data_wait_share}
+        text={formatPercent(run.data_wait_share)}
+        note="of the step time"
+      />
+      <BigNumber
+        label="Mean step"
+        testId="run-step"
+        {...asDuration(run.step_us)}
+        note={`p95 about ${formatDuration(run.p95_us)}, longest ${formatDuration(run.longest_us)}`}
+      />
+      <BigNumber
+        label="Samples/s"
+        testId="run-rate"
+        value={run.samples_per_s}
+        text={significant(run.samples_per_s)}
+        note={run.busy_share === undefined ? "" : `DataLoader workers ${formatPercent(run.busy_share)} busy`}
+      />
+      <BigNumber
+        label="Steps"
+        testId="run-steps"
+        value={run.steps}
+        text={formatCount(run.steps)}
+        note={`in ${formatDuration(1e6 * run.seconds)}${run.processes > 1 ? `, ${plural(run.processes, "process")}` : ""}`}
+      />
+      <BigNumber
+        label="Epochs"
+        testId="run-epochs"
+        value={run.epochs}
+        text={formatCount(run.epochs)}
+        note={run.first_batch_us === undefined ? "" : `first batch ${formatDuration(run.first_batch_us)} on average`}
+      />
+      <BigNumber
+        label="Began"
+        testId="run-began"
+        value={run.began}
+        text={began.toLocaleDateString("en", { month: "short", day: "numeric" })}
+        exact={began.toISOString()}
+        note={`${began.toISOString().slice(11, 19)} UTC, ${state}`}
+      />
+    </NumberRow>
+  );
+}
+
+function Marks({ run }: { run: WholeRun }) {
+  if (run.marks.length === 0) return <p class="muted">No stall, and no time in which it was slow.</p>;
+  return (
+    <section>
+      <h2>Stalls and slow times</h2>
+      {run.mark_count > run.marks.length && (
+        <p class="muted">
+          The first {formatCount(run.marks.length)} of {formatCount(run.mark_count)}.
+        </p>
+      )}
+      <div class="scroll-x">
+        <DataTable name="Stalls and slow times" testId="run-marks">
+          <thead>
+            <tr>
+              <th scope="col">After, h:min:s</th>
+              <th scope="col">What</th>
+              <th scope="col" class="num">
+                Took
+              </th>
+              <th scope="col">Where</th>
+              <th scope="col">Capture</th>
+            </tr>
+          </thead>
+          <tbody>
+            {run.marks.map((mark) => (
+              <MarkRow key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} />
+            ))}
+          </tbody>
+        </DataTable>
+      </div>
+    </section>
+  );
+}
+
+function MarkRow({ mark, run }: { mark: RunMark; run: string }) {
+  return (
+    <tr data-testid="run-mark">
+      <td class="tabular" data-value={mark.at_s}>
+        {clockOf(mark.at_s)}
+      </td>
+      <th scope="row">{mark.change}</th>
+      <td class="num" data-value-us={mark.took_us} title={exactUs(mark.took_us)}>
+        {formatDuration(mark.took_us)}
+      </td>
+      <td class="words">{mark.sentence}</td>
+      <td>{captureCell(run, mark.capture)}</td>
+    </tr>
+  );
+}
+
+function captureCell(run: string, name: string): ComponentChildren {
+  if (name === "") return <span class="muted">none</span>;
+  const item = captureCalled(run, name);
+  if (item === undefined) return <span class="muted">{name} (not here)</span>;
+  return (
+    <button type="button" class="link" data-testid="open-mark" onClick={() => openCapture(item.id)}>
+      {name}
+    </button>
+  );
+}
+
+function More({ run }: { run: WholeRun }) {
+  const notes = [
+    ...run.growth.map((growth) => `Memory grows. ${growth.text}.`),
+    ...run.phases
+      .filter((phase) => phase.kind === "process")
+      .map((phase) => `${clockOf(phase.from_s)}: ${phase.text}.`),
+    ...(run.bad_lines > 0 ? [`${plural(run.bad_lines, "line")} of its files could not be read.`] : []),
+  ];
+  return (
+    <>
+      {notes.map((note) => (
+        <p key={note} class="muted" data-testid="run-note">
+          {note}
+        </p>
+      ))}
+      {run.stages.length > 0 && (
+        <section>
+          <h2>Stages</h2>
+          <DataTable name="Stages of the run" testId="run-stages">
+            <thead>
+              <tr>
+                <th scope="col">Stage</th>
+                <th scope="col" class="num">
+                  Self time per batch
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {run.stages.map((stage) => (
+                <tr key={stage.name}>
+                  <th scope="row">{stage.name}</th>
+                  <td class="num" data-value-us={stage.self_us} title={exactUs(stage.self_us)}>
+                    {formatDuration(stage.self_us)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </DataTable>
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,160 @@
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { RanksList, WholeRuns } from "../../src/contract/report";
+import { type DataSource, httpSource, useSource } from "../../src/data/source";
+import { captureId, chosenRank, chosenRun, ranksList, runs, view, wholeRuns } from "../../src/state/atoms";
+import { entry, runsOf } from "../build";
+import { all, choose, click, draw, find, open, plain } from "../page";
+
+const recorded = WholeRuns.fromJSON({
+  runs: [
+    {
+      run: "exp1",
+      began: 1_700_000_000,
+      seconds: 40,
+      steps: 400,
+      step_us: 1e5,
+      p95_us: 2e5,
+      longest_us: 25e6,
+      data_wait_share: 0.25,
+      samples_per_s: 80,
+      epochs: 2,
+      sentence: "400 steps in 40.0 s: 25.0% of the step time is data wait; 1 stall, the longest 25.0 s.",
+      points: [0, 10, 20, 30].map((from) => ({
+        from_s: from,
+        to_s: from + 10,
+        steps: 100,
+        step_us: 1e5,
+        data_wait_share: from / 100,
+        rss_bytes: 1e9,
+        epochs: from === 20 ? 1 : 0,
+      })),
+      marks: [
+        { at_s: 12, change: "stall", what: "data wait", took_us: 25e6, usual_us: 2e4, capture: "c", sentence: "Slow." },
+        {
+          at_s: 22,
+          change: "slow",
+          what: "step time",
+          took_us: 2e5,
+          usual_us: 1e5,
+          capture: "gone",
+          sentence: "Late.",
+        },
+      ],
+      mark_count: 2,
+      growth: [{ what: "/dev/shm", text: "/dev/shm: from 1 GB to 2 GB" }],
+    },
+    { run: "exp2", rank: 3, seconds: 1, steps: 1, sentence: "1 step." },
+  ],
+});
+
+const ranks = RanksList.fromJSON({
+  ranks: [
+    {
+      run: "exp1",
+      rank_time_us: 1000,
+      lost_us: 400,
+      collectives: 7,
+      matched_by: "step",
+      sentence: "Rank 1 holds up the others.",
+      rows: [
+        { rank: 0, host: "a", capture: "exp1/c", step_us: 20, data_wait_us: 2, inherited_us: 400 },
+        { rank: 1, host: "b", capture: "exp1/d", step_us: 20, data_wait_us: 18, exposed_wait_us: 9, owned_us: 400 },
+      ],
+      owners: [{ rank: 1, cause: "decode::jpeg", lost_us: 400, share: 0.4, pattern: "fixed", times_others: 9 }],
+      clocks: [{ rank: 1, ahead_us: -2e6, error_us: 10, applied: true }],
+      waste: [{ kind: "no_sharding", share: 0.5, sentence: "All 2 ranks read the same samples." }],
+      note_texts: ["Rank 2 has no capture."],
+    },
+  ],
+});
+
+beforeEach(() => {
+  const answers: Partial<DataSource> = {
+    wholeRuns: () => Promise.resolve({ kind: "ready", value: recorded }),
+    ranks: () => Promise.resolve({ kind: "ready", value: ranks }),
+  };
+  useSource({ ...httpSource, ...answers });
+  wholeRuns.value = recorded;
+  ranksList.value = ranks;
+});
+
+afterEach(() => useSource(httpSource));
+
+const key = (name: string): void => {
+  act(() => {
+    find("run-chart").dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+  });
+};
+
+it("shows a run's numbers and says what it came to", () => {
+  open({}, "run");
+  expect(plain(find("run-sentence").textContent)).toContain("25.0% of the step time is data wait");
+  expect(find("run-wait").dataset.value).toBe("0.25");
+  expect(find("run-step").textContent).toContain("100");
+  expect(all("run-note").map((note) => note.textContent)).toEqual(["Memory grows. /dev/shm: from 1 GB to 2 GB."]);
+});
+
+it("opens the capture of a stall, by the table and by its mark", () => {
+  open({}, "run");
+  expect(all("run-mark")).toHaveLength(2);
+  expect(all("open-mark")).toHaveLength(1);
+  expect(find("whole-run").textContent).toContain("gone (not here)");
+  click(find("open-mark"));
+  expect([captureId.value, view.value]).toEqual(["exp1/c", "overview"]);
+  open({}, "run");
+  act(() => {
+    find("run-triangle").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  });
+  expect(view.value).toBe("overview");
+});
+
+it("reads out the moments of a run by arrow keys", () => {
+  open({}, "run");
+  key("ArrowRight");
+  expect(plain(find("run-readout").textContent)).toContain("0:00:00 to 0:00:10: 100 steps, data wait 0%");
+  key("End");
+  expect(plain(find("run-chart").getAttribute("aria-valuetext"))).toContain("data wait 30.0%");
+  key("ArrowLeft");
+  expect(plain(find("run-readout").textContent)).toContain("1 epoch begun");
+});
+
+it("chooses among runs, and a run too short for a picture says so", () => {
+  open({}, "run");
+  choose(find("whole-run-choice"), "1");
+  expect([chosenRun.value, chosenRank.value]).toEqual(["exp2", 3]);
+  expect(find("whole-run").textContent).toContain("Too short for a picture");
+});
+
+it("says how to record a run where there is none", () => {
+  wholeRuns.value = WholeRuns.fromJSON({ hint_text: "Start it with ANNOTATE_WATCH=FOLDER." });
+  open({}, "run");
+  expect(find("unavailable-state").textContent).toContain("ANNOTATE_WATCH");
+});
+
+it("shows a run without any capture", () => {
+  runs.value = { ...runsOf({ captures: [] }), wholeRuns: 2 };
+  view.value = "run";
+  draw();
+  expect(find("whole-run").textContent).toContain("exp1");
+});
+
+it("shows who holds up the other ranks, and opens a rank's capture", () => {
+  open({}, "ranks");
+  runs.value = runsOf({ captures: [entry({ id: "exp1/c", run: "exp1", name: "c" })] });
+  draw();
+  expect(find("ranks-sentence").textContent).toContain("Rank 1 holds up the others");
+  expect(all("rank-row").map((row) => row.dataset.rank)).toEqual(["0", "1"]);
+  expect(find("rank-waste").dataset.value).toBe("0.5");
+  expect(plain(find("owner-row").textContent)).toContain("decode::jpeg");
+  expect(plain(find("clock-table").textContent)).toContain("−2.00 s");
+  expect(all("open-rank")).toHaveLength(1);
+  click(find("open-rank"));
+  expect(view.value).toBe("overview");
+});
+
+it("says how to capture ranks where there are none", () => {
+  ranksList.value = RanksList.fromJSON({ hint_text: "Capture all ranks of one run." });
+  open({}, "ranks");
+  expect(find("unavailable-state").textContent).toContain("all ranks");
+});

@@ -1,0 +1,100 @@
+"""A report as Markdown: for the summary of a CI job, an issue, or a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.export.compare_markdown import literal
+from tb_dataplugin.export.harmless import harmless
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import UNKNOWN, count, duration, percent, plural, significant
+
+MOST_FINDINGS: Final = 5
+MOST_STAGES: Final = 8
+
+
+def report_markdown(report: pb.Report) -> str:
+    report = harmless(report)
+    sections = [
+        *map(_whole_run, report.whole_runs),
+        *map(_ranks, report.ranks),
+        *map(_capture, report.captures),
+    ]
+    return "\n".join(line for section in sections for line in section)
+
+
+def _whole_run(run: pb.WholeRun) -> Iterator[str]:
+    rank = f", rank {run.rank}" if run.HasField("rank") else ""
+    yield f"### Whole run {literal(run.run)}{rank}: {literal(run.sentence)}"
+    yield ""
+    for mark in run.marks[:MOST_FINDINGS]:
+        yield f"- {literal(mark.sentence)}"
+    for growth in run.growth:
+        yield f"- Memory grows. {literal(growth.text)}."
+    yield ""
+
+
+def _ranks(ranks: pb.Ranks) -> Iterator[str]:
+    yield f"### Ranks of {literal(ranks.run)}: {literal(ranks.sentence)}"
+    yield ""
+    yield "| rank | step | data wait | inherited | owned | cause |"
+    yield "|---:|---:|---:|---:|---:|---|"
+    worst = sorted(ranks.rows, key=lambda row: (-row.owned_us, -row.inherited_us))
+    for row in worst[:MOST_STAGES]:
+        step = duration(row.step_us) if row.HasField("step_us") else UNKNOWN
+        wait = duration(row.data_wait_us) if row.HasField("data_wait_us") else UNKNOWN
+        times = f"{step} | {wait} | {duration(row.inherited_us)} | {duration(row.owned_us)}"
+        yield f"| {row.rank} | {times} | {literal(row.cause)} |"
+    yield from _more(len(ranks.rows) - MOST_STAGES, "more rank")
+    for waste in ranks.waste:
+        yield f"- {literal(waste.sentence)}"
+    yield ""
+
+
+def _capture(capture: pb.Capture) -> Iterator[str]:
+    yield f"### {literal(capture.name)}: {literal(capture.verdict.sentence)}"
+    yield ""
+    for doubt in capture.doubts:
+        yield f"**Doubtful.** {literal(doubt.sentence)}"
+        yield ""
+    yield from _numbers(capture)
+    for finding in capture.findings[:MOST_FINDINGS]:
+        yield f"- **{literal(finding.title)}** ({literal(finding.gain_text)}): {literal(finding.advice)}"
+    yield from _more(len(capture.findings) - MOST_FINDINGS, "more finding")
+    yield ""
+    yield from _stages(capture)
+
+
+def _numbers(capture: pb.Capture) -> Iterator[str]:
+    facts = []
+    if capture.HasField("steps"):
+        facts.append(f"step {duration(capture.steps.mean_us)} ({count(capture.steps.count)} steps)")
+    if capture.HasField("loader") and capture.window_us:
+        facts.append(f"data wait {percent(capture.loader.wait_us / capture.window_us)} of the window")
+    if capture.devices and capture.window_us:
+        facts.append(f"device idle {percent(capture.devices[0].idle_us / capture.window_us)}")
+    if capture.HasField("throughput"):
+        facts.append(f"{significant(capture.throughput.samples_per_s)} samples/s")
+    if facts:
+        yield literal("; ".join(facts)) + "."
+        yield ""
+
+
+def _stages(capture: pb.Capture) -> Iterator[str]:
+    rows = sorted(capture.stages, key=lambda stage: -stage.self_us)
+    if not rows:
+        return
+    yield "| stage | calls | self time | p50 | p95 |"
+    yield "|---|---:|---:|---:|---:|"
+    for stage in rows[:MOST_STAGES]:
+        times = f"{duration(stage.self_us)} | {duration(stage.p50_us)} | {duration(stage.p95_us)}"
+        yield f"| {literal(f'{stage.kind}::{stage.label}')} | {count(stage.count)} | {times} |"
+    yield from _more(len(rows) - MOST_STAGES, "more stage")
+    yield ""
+
+
+def _more(left: int, noun: str) -> Iterator[str]:
+    if left > 0:
+        yield ""
+        yield f"and {plural(left, noun)}"

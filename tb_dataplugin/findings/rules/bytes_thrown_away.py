@@ -1,0 +1,33 @@
+"""A transform throws away most of what was read and decoded, where the data are fast enough anyway."""
+
+from __future__ import annotations
+
+from tb_dataplugin.findings.evidence import share
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.sequence import sequences
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, THROWN_AWAY
+from tb_dataplugin.units import percent
+
+
+@rule(title="Bytes that are decoded and not used", about="samples", replay=True)
+def check(signals: Signals) -> Finding | None:
+    """Where the loop waits for data, `shrink_first` says the same with its gain."""
+    if signals.is_input_bound(INPUT_BOUND):
+        return None
+    steps = [step for sequence in sequences(signals.stages) for step in sequence if step.shrinks]
+    known = [(step.ratio, step) for step in steps if step.ratio is not None and step.ratio <= THROWN_AWAY]
+    if not known:
+        return None
+    ratio, step = min(known, key=lambda pair: pair[0])
+    name, kept = step.calls.stage.label, percent(ratio)
+    text = f"{name} returns {kept} of the bytes it gets"
+    return Finding(
+        severity="low",
+        title=f"{name} keeps {kept} of what was read and decoded",
+        advice="The loop does not wait for it now. Storing the samples smaller, or decoding only what is kept, would "
+        "free CPUs and storage.",
+        stage=step.calls.stage.name,
+        evidence=(share("bytes_kept", ratio, "bytes", text, step.calls.stage.name),),
+    )

@@ -1,0 +1,31 @@
+"""Each DataLoader worker of an iterable dataset reads all of it."""
+
+from __future__ import annotations
+
+from tb_dataplugin.findings.evidence import share
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import WASTED
+from tb_dataplugin.units import percent
+
+CODE = """info = torch.utils.data.get_worker_info()
+files = self.files if info is None else self.files[info.id :: info.num_workers]"""
+
+
+@rule(title="DataLoader workers that read the same", about="workers", workers=True)
+def check(signals: Signals) -> Finding | None:
+    twins = signals.waste.twins
+    if twins is None or twins.share < WASTED:
+        return None
+    text = f"{twins.workers} DataLoader workers read items of the same sizes in the same order"
+    return Finding(
+        severity="high",
+        title=f"{twins.workers} DataLoader workers read the same items: each comes {twins.workers} times in an epoch",
+        advice="Each worker has a copy of the iterable dataset, and iterates all of it. Give each its own part in "
+        "__iter__, by get_worker_info().",
+        evidence=(share("items_again", twins.share, "items", f"{text}: {percent(twins.share)} of them are repeats"),),
+        code=CODE,
+        confidence="likely",
+        confidence_reason="By the sizes of the items: different items may have the same sizes.",
+    )

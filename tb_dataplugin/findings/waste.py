@@ -1,0 +1,213 @@
+"""Work that brings nothing: samples read twice or never, DataLoader workers without work, settings without effect.
+
+What is counted is what the capture has of an epoch, which may be less than all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.model.intervals import Int64Array
+from tb_dataplugin.model.trace import UNKNOWN_NS, LoaderInfo
+from tb_dataplugin.ranks.indices import Indices, read_indices
+
+LEAST_SAMPLES: Final = 16
+"""Fewer may be the same by chance."""
+
+LEAST_SIZES: Final = 6
+"""Different sizes that a worker's results have at least: equal ones show nothing where all are of one size."""
+
+LEAST_RESULTS: Final = 12
+SAME: Final = 0.98
+"""Share of results, in their order, from which two workers have read the same."""
+
+SAME_ORDER: Final = 0.95
+"""Share of samples that are in the same batch of two epochs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Of `samples` read in an epoch, `again` had been read before."""
+
+    samples: int
+    again: int
+
+    @property
+    def share(self) -> float:
+        return self.again / self.samples
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """DataLoader workers of an iterable dataset that read the same items. `share`: of all items, those read before."""
+
+    workers: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """`idle` of `workers` built no batch. `batches` of an epoch, where that is why; else None."""
+
+    idle: int
+    workers: int
+    batches: int | None = None
+
+    @property
+    def share(self) -> float:
+        return self.idle / self.workers
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Samples of each epoch that `drop_last` leaves out."""
+
+    left_out: int
+    samples: int
+    same_ones: bool
+    """The order is the same in every epoch, so they are never read."""
+
+    @property
+    def share(self) -> float:
+        return self.left_out / self.samples
+
+
+@dataclass(frozen=True, slots=True)
+class WasteSignals:
+    """None, or False: there is none, or the capture does not show it."""
+
+    again: Again | None = None
+    twins: Twins | None = None
+    unused: Unused | None = None
+    tail: Tail | None = None
+    same_order: float | None = None
+    """Share of samples that two epochs have in the same batch, although the sampler is to shuffle."""
+    pins_for_nothing: bool = False
+    """The loader pins its batches, and the trace has no device."""
+
+
+def read_waste(results: Results) -> WasteSignals:
+    settings, indices = results.settings, read_indices(results)
+    if settings is None or results.trace.info.mode == "replay":
+        return WasteSignals()
+    return WasteSignals(
+        again=None if indices is None else find_again(indices),
+        twins=_twins(results, settings),
+        unused=_unused(results, settings),
+        tail=find_tail(settings),
+        same_order=None if indices is None or not settings.shuffle else find_same_order(indices),
+        pins_for_nothing=bool(settings.pin_memory) and not results.devices and not results.trace.info.devices,
+    )
+
+
+def find_again(indices: Indices) -> Again | None:
+    if indices.replacement or len(indices) < LEAST_SAMPLES:
+        return None
+    pairs = np.stack((indices.epoch, indices.index), axis=1)
+    return Again(len(pairs), len(pairs) - len(np.unique(pairs, axis=0)))
+
+
+def find_same_order(indices: Indices) -> float | None:
+    """Of the two epochs that most samples were seen of."""
+    epochs, counts = np.unique(indices.epoch, return_counts=True)
+    if len(epochs) < 2 or len(indices.batch) != len(indices):
+        return None
+    first, second = epochs[np.argsort(-counts, kind="stable")[:2]]
+    sets = [_placed(indices, epoch) for epoch in (int(first), int(second))]
+    common = {batch for batch, _ in sets[0]} & {batch for batch, _ in sets[1]}
+    mine, theirs = ({place for place in placed if place[0] in common} for placed in sets)
+    if min(len(mine), len(theirs)) < LEAST_SAMPLES or len(common) < 2:
+        return None
+    return len(mine & theirs) / max(len(mine), len(theirs))
+
+
+def _placed(indices: Indices, epoch: int) -> set[tuple[int, int]]:
+    here = (indices.epoch == epoch) & (indices.batch >= 0)
+    return set(zip(indices.batch[here].tolist(), indices.index[here].tolist(), strict=True))
+
+
+def find_tail(settings: LoaderInfo) -> Tail | None:
+    samples, size = settings.sampler_length, settings.batch_size
+    if not settings.drop_last or not samples or not size or samples < size:
+        return None
+    return Tail(samples % size, samples, not settings.shuffle)
+
+
+def _twins(results: Results, settings: LoaderInfo) -> Twins | None:
+    """By the sizes of what each worker's stages return, one after the other."""
+    if not settings.iterable or not settings.num_workers or settings.num_workers < 2:
+        return None
+    return find_twins([sizes for sizes in _sizes(results) if _shows(sizes)])
+
+
+def _sizes(results: Results) -> Iterator[Int64Array]:
+    """Of each DataLoader worker of the main loader, in its first epoch."""
+    tree, facts = results.tree, results.trace.span_facts
+    number = _main_loader(results)
+    for track, worker in results.trace.worker_tracks().items():
+        rows = np.flatnonzero((tree.track == track) & (facts.bytes > 0))
+        if worker.loader != number or not len(rows):
+            continue
+        rows = rows[facts.epoch[rows] == facts.epoch[rows].min()]
+        yield facts.bytes[rows[np.argsort(tree.start_ns[rows], kind="stable")]]
+
+
+def _main_loader(results: Results) -> int:
+    pipeline = results.trace.info.pipeline
+    loaders = () if pipeline is None else pipeline.loaders
+    return next((number for number, loader in enumerate(loaders) if loader is results.settings), 0)
+
+
+def _shows(sizes: Int64Array) -> bool:
+    return len(sizes) >= LEAST_RESULTS and len(np.unique(sizes)) >= LEAST_SIZES
+
+
+def find_twins(sizes: Sequence[Int64Array]) -> Twins | None:
+    """`sizes`: of each worker. None where no two are the same."""
+    groups: list[list[Int64Array]] = []
+    for mine in sizes:
+        group = next((group for group in groups if _same(group[0], mine)), None)
+        if group is None:
+            groups.append([mine])
+        else:
+            group.append(mine)
+    twins = [group for group in groups if len(group) > 1]
+    if not twins:
+        return None
+    total = sum(map(len, sizes))
+    again = sum(sum(sorted(map(len, group))[:-1]) for group in twins)
+    return Twins(sum(map(len, twins)), again / total)
+
+
+def _same(mine: Int64Array, other: Int64Array) -> bool:
+    count = min(len(mine), len(other))
+    return float((mine[:count] == other[:count]).mean()) >= SAME
+
+
+def _unused(results: Results, settings: LoaderInfo) -> Unused | None:
+    """In the epoch that most batches were seen of, if its beginning was."""
+    pipeline, workers = results.trace.info.pipeline, settings.num_workers or 0
+    if pipeline is None or pipeline.batches is None or workers < 2 or settings.in_order is False:
+        return None
+    batches = pipeline.batches
+    is_built = (batches.finished_ns != UNKNOWN_NS) & (batches.number >= 0)
+    mine = (batches.loader == _main_loader(results)) & is_built
+    epochs, counts = np.unique(batches.epoch[mine], return_counts=True)
+    if not len(epochs):
+        return None
+    epoch = int(epochs[counts.argmax()])
+    here = mine & (batches.epoch == epoch)
+    if not (batches.number[here] == 0).any():
+        return None
+    is_over = bool((epochs > epoch).any())
+    seen, most = len(np.unique(batches.worker[here])), int(batches.number[here].max()) + 1
+    if seen >= workers:
+        return None
+    if settings.iterable:
+        return Unused(workers - seen, workers) if int(counts.max()) > workers or is_over else None
+    return Unused(workers - most, workers, most) if is_over and most < workers else None

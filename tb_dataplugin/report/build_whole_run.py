@@ -1,0 +1,126 @@
+"""Whole runs in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tb_dataplugin.reader.discovery import strip_suffix
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.shown import encodable
+from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
+from tb_dataplugin.watchfile.reading import Run
+from tb_dataplugin.watchfile.sentences import event_sentence, growth_text, run_sentence
+from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
+
+MOST_MARKS: Final = 500
+MOST_STAGES: Final = 20
+
+HINT: Final = (
+    "No whole run was recorded here. Put annotate.watch(loader, logdir=...) before the loop, or start the program with "
+    "ANNOTATE_WATCH=FOLDER in its environment, with FOLDER below this log directory."
+)
+_MEMORY: Final = ("rss_bytes", "workers_rss_bytes", "shm_bytes")
+_LOAD: Final = ("cpu_percent", "device_percent")
+
+
+def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
+    """`name`: the folder, as captures in it have it. None: the run made no step."""
+    summary = summary_of(run)
+    if summary is None:
+        return None
+    head, last = run.parts[0].head, run.parts[-1]
+    report = pb.WholeRun(
+        run=encodable(name),
+        rank=run.rank,
+        world_size=head.world_size,
+        host=encodable(head.host),
+        began=head.t,
+        ended=last.has_ended,
+        points=map(_point, points_of(run)),
+        marks=map(_mark, summary.happenings[:MOST_MARKS]),
+        mark_count=len(summary.happenings),
+        phases=map(_phase, phases_of(run, summary.happenings)[:MOST_MARKS]),
+        growth=map(_growth, summary.growth),
+        stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
+        sentence=run_sentence(summary),
+    )
+    report.MergeFrom(_numbers(summary))
+    return report
+
+
+def _numbers(summary: Summary) -> pb.WholeRun:
+    return pb.WholeRun(
+        seconds=summary.seconds,
+        processes=summary.processes,
+        killed=summary.killed,
+        steps=summary.steps,
+        step_us=summary.step_us,
+        p95_us=summary.p95_us,
+        longest_us=summary.longest_us,
+        data_wait_share=summary.wait_share,
+        samples_per_s=summary.samples_per_s,
+        epochs=summary.epochs,
+        first_batch_us=summary.first_batch_us,
+        ready=summary.ready,
+        busy_share=summary.busy_share,
+        bad_lines=summary.bad_lines,
+    )
+
+
+def _point(point: Point) -> pb.RunPoint:
+    machine = {name: point.machine[name] for name in (*_MEMORY, *_LOAD) if name in point.machine}
+    return pb.RunPoint(
+        from_s=point.from_s,
+        to_s=point.to_s,
+        steps=point.steps,
+        step_us=point.step_us,
+        p95_us=point.p95_us,
+        data_wait_share=point.wait_share,
+        samples_per_s=point.samples_per_s,
+        epochs=point.epochs,
+        ready=point.ready,
+        busy_share=point.busy_share,
+        **machine,
+    )
+
+
+def _mark(happening: Happening) -> pb.RunMark:
+    event, capture = happening.event, happening.capture
+    return pb.RunMark(
+        at_s=happening.after_s,
+        change=encodable(event.change),
+        what=encodable(event.what),
+        epoch=event.epoch,
+        batch=event.batch,
+        took_us=event.took_us,
+        usual_us=event.usual_us,
+        capture=encodable(strip_suffix(capture.capture)) if capture else "",
+        sentence=encodable(event_sentence(happening)),
+    )
+
+
+def _phase(phase: Phase) -> pb.RunPhase:
+    return pb.RunPhase(from_s=phase.from_s, to_s=phase.to_s, kind=phase.kind, text=encodable(phase.text))
+
+
+def _growth(growth: Growth) -> pb.MemoryGrowth:
+    return pb.MemoryGrowth(
+        what=growth.what, before_bytes=growth.before, after_bytes=growth.after, text=growth_text(growth)
+    )
+
+
+def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] = ()) -> pb.WholeRuns:
+    """Of runs and the names of their folders. One whose numbers no report can hold costs a problem."""
+    report = pb.WholeRuns(problem_texts=map(encodable, problems))
+    for run, name in runs:
+        try:
+            found = whole_run_report(run, name)
+        except ValueError:
+            report.problem_texts.append(encodable(f"{run.folder}: its whole run has numbers that cannot be true"))
+            continue
+        if found is not None:
+            report.runs.append(found)
+    if not report.runs:
+        report.hint_text = HINT
+    return report

@@ -1,0 +1,108 @@
+"""A whole run on one axis: neighbouring intervals as points, and the phases that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tb_dataplugin.watchfile.lines import IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.reading import Part, Run
+from tb_dataplugin.watchfile.summary import Happening, main_loader, percentile, total_times
+
+MOST_POINTS: Final = 300
+"""More than a screen has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Some neighbouring intervals of one process; seconds since the run began, times in microseconds. None: not
+    recorded. `machine`: means, by their names in the file.
+    """
+
+    from_s: float
+    to_s: float
+    steps: int
+    step_us: float | None
+    p95_us: float | None
+    wait_share: float | None
+    samples_per_s: float | None
+    epochs: int
+    ready: float | None
+    busy_share: float | None
+    machine: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """`kind`: process, or slow."""
+
+    from_s: float
+    to_s: float
+    kind: str
+    text: str
+
+
+def points_of(run: Run, most: int = MOST_POINTS) -> list[Point]:
+    """In the order of time; each is of one process, and there are not many more than `most`."""
+    begin = run.parts[0].head.t
+    together = max(1, -(-len(run.intervals) // most))
+    return [_point(group, main_loader(part), begin) for part in run.parts for group in _groups(part, together)]
+
+
+def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
+    for start in range(0, len(part.intervals), together):
+        yield part.intervals[start : start + together]
+
+
+def _point(intervals: Sequence[IntervalLine], loader: int, begin: float) -> Point:
+    numbers = [each for interval in intervals for each in interval.loaders if each.loader == loader]
+    steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
+    asked, worked = sum(each.asked for each in numbers), sum(each.build_us + each.starved_us for each in numbers)
+    seconds = sum(interval.end - interval.begin for interval in intervals)
+    samples = sum(each.samples for interval in intervals for each in interval.loaders)
+    times = total_times(each.step_times for each in numbers)
+    return Point(
+        from_s=max(0.0, intervals[0].begin - begin),
+        to_s=max(0.0, intervals[-1].end - begin),
+        steps=steps,
+        step_us=time / steps if steps else None,
+        p95_us=percentile(times, 0.95) if times else None,
+        wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
+        samples_per_s=samples / seconds if samples and seconds > 0 else None,
+        epochs=sum(each.epochs for each in numbers),
+        ready=sum(each.ready for each in numbers) / asked if asked else None,
+        busy_share=_busy(numbers) / worked if worked and asked else None,
+        machine=_means(intervals),
+    )
+
+
+def _busy(numbers: Iterable[LoaderNumbers]) -> float:
+    return sum(each.build_us for each in numbers)
+
+
+def _means(intervals: Iterable[IntervalLine]) -> dict[str, float]:
+    known: dict[str, list[float]] = {}
+    for interval in intervals:
+        for name, value in interval.machine.items():
+            known.setdefault(name, []).append(value)
+    return {name: sum(values) / len(values) for name, values in known.items()}
+
+
+def phases_of(run: Run, happenings: Sequence[Happening]) -> list[Phase]:
+    """Processes where there are several, and times in which the loop was slow."""
+    begin = run.parts[0].head.t
+    end = max((interval.end for interval in run.intervals), default=begin) - begin
+    found = [_process(part, number, begin) for number, part in enumerate(run.parts)] if len(run.parts) > 1 else []
+    for happening in happenings:
+        if happening.event.change == "slow":
+            until = end if happening.until is None else max(happening.after_s, happening.until - begin)
+            found.append(Phase(happening.after_s, until, "slow", f"slow {happening.event.what}"))
+    return sorted(found, key=lambda phase: (phase.from_s, phase.kind))
+
+
+def _process(part: Part, number: int, begin: float) -> Phase:
+    start = max(0.0, part.head.t - begin)
+    end = max((interval.end - begin for interval in part.intervals), default=start)
+    ending = "" if part.has_ended else ", did not come to its end"
+    return Phase(start, max(start, end), "process", f"process {number + 1} (pid {part.head.pid}){ending}")

@@ -1,0 +1,44 @@
+"""What is said of a whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tb_dataplugin.units import count, data_size, duration, percent, plural
+from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
+
+
+def run_sentence(summary: Summary) -> str:
+    """The run in a line."""
+    parts = [
+        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}: "
+        f"{percent(summary.wait_share)} of the step time is data wait",
+        *_events(summary.happenings),
+    ]
+    if summary.growth:
+        parts.append("memory grows: " + ", ".join(dict.fromkeys(growth.what for growth in summary.growth)))
+    return "; ".join(parts) + "."
+
+
+def _events(happenings: Sequence[Happening]) -> Iterator[str]:
+    stalls = [one.event for one in happenings if one.event.change == "stall"]
+    slow = sum(one.event.change == "slow" for one in happenings)
+    if stalls:
+        yield f"{plural(len(stalls), 'stall')}, the longest {duration(max(event.took_us for event in stalls))}"
+    if slow:
+        yield f"slow {count(slow)} times" if slow > 1 else "slow once"
+
+
+def event_sentence(happening: Happening) -> str:
+    event, capture = happening.event, happening.capture
+    place = "" if event.what == "first batch" else f", batch {event.batch}"
+    took = f"{event.what} {duration(event.took_us)}, usually {duration(event.usual_us)}"
+    missed = f"; not recorded: {capture.missed}" if capture and capture.missed else ""
+    return f"Epoch {event.epoch}{place}: {took}{missed}."
+
+
+def growth_text(growth: Growth) -> str:
+    each = ""
+    if growth.epochs > 1:
+        each = f", about {data_size((growth.after - growth.before) / growth.epochs)} per epoch"
+    return f"{growth.what}: from {data_size(growth.before)} to {data_size(growth.after)}{each}"

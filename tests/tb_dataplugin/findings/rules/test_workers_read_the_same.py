@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.workers_read_the_same import check
+from tb_dataplugin.findings.waste import Twins, WasteSignals
+from tb_dataplugin.model.trace import LoaderInfo
+from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+
+
+def said(waste: WasteSignals, **settings: object) -> Finding | None:
+    found = check(replace(signals_of(input_bound()), waste=waste, loader=LoaderInfo(**settings)))  # type: ignore[arg-type]
+    assert found is None or isinstance(found, Finding)
+    return found
+
+
+def test_workers_that_read_all_of_an_iterable_get_their_own_part() -> None:
+    found = said(WasteSignals(twins=Twins(3, 2 / 3)))
+    assert found is not None and "3 DataLoader workers read the same items" in found.title
+    assert "get_worker_info" in found.code and found.evidence[0].value == 2 / 3
+
+
+def test_workers_with_parts_of_their_own_are_in_order() -> None:
+    assert said(WasteSignals()) is None

@@ -1,0 +1,71 @@
+"""A whole run as points and phases, and in the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb_dataplugin.report.build_whole_run import whole_runs_report
+from tb_dataplugin.watchfile.axis import phases_of, points_of
+from tb_dataplugin.watchfile.reading import Run, read_part, runs_of
+from tb_dataplugin.watchfile.summary import summary_of
+from tests.tb_dataplugin.test_watchfile import BEGIN, RUN, event, interval, write
+
+
+def run_of(*paths: Path) -> Run:
+    (run,) = runs_of(map(read_part, paths))
+    return run
+
+
+def test_a_point_has_what_its_intervals_come_to(tmp_path: Path) -> None:
+    lines = [interval(number, rss_bytes=100.0 * number) for number in range(4)]
+    first, second = points_of(run_of(write(tmp_path / "a.watch.jsonl", RUN, *lines)), most=2)
+    assert (first.from_s, first.to_s, second.to_s) == (0, 20, 40)
+    assert (first.steps, first.step_us, first.wait_share, first.samples_per_s) == (200, 1e5, 0.25, 80)
+    assert (first.epochs, first.ready, first.busy_share) == (2, 1.5, 0.75)
+    assert (first.machine["rss_bytes"], second.machine["rss_bytes"]) == (50, 250)
+
+
+def test_a_long_run_has_points_for_a_screen_and_each_is_of_one_process(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(1000)))
+    later: list[Any] = [interval(number, begin=BEGIN + 20_000) for number in range(7)]
+    second = write(tmp_path / "b.watch.jsonl", {**RUN, "t": BEGIN + 20_000, "pid": 8}, *later)
+    points = points_of(run_of(first, second), most=100)
+    assert 92 <= len(points) <= 102
+    assert sum(point.steps for point in points) == 100_700
+    assert not any(point.from_s < 10_000 < point.to_s for point in points)
+
+
+def test_processes_and_slow_times_are_phases(tmp_path: Path) -> None:
+    slow = [event(1, "slow", 20), event(2, "usual", 45), event(3, "slow", 50)]
+    first = write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(6)), *slow)
+    second = write(tmp_path / "b.watch.jsonl", {**RUN, "t": BEGIN + 100, "pid": 8}, interval(0, begin=BEGIN + 100))
+    run = run_of(first, second)
+    summary = summary_of(run)
+    assert summary is not None
+    phases = [(phase.kind, phase.from_s, phase.to_s) for phase in phases_of(run, summary.happenings)]
+    assert phases == [("process", 0, 60), ("slow", 20, 45), ("slow", 50, 110), ("process", 100, 110)]
+
+
+def test_a_run_in_the_report_names_the_capture_of_a_stall(tmp_path: Path) -> None:
+    recorded = {"kind": "capture", "t": BEGIN + 31, "event": 1, "capture": "node_7.pt.trace.json"}
+    path = write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(6)), event(1, "stall", 30), recorded)
+    (report,) = whole_runs_report([(run_of(path), "exp1")]).runs
+    (mark,) = report.marks
+    assert (report.run, mark.capture, mark.at_s, mark.change) == ("exp1", "node_7", 30, "stall")
+    assert report.sentence.endswith("25.0% of the step time is data wait; 1 stall, the longest 25.0 s.")
+    assert not report.HasField("rank") and not report.ended
+
+
+@pytest.mark.parametrize("field", ["epoch", "batch"])
+def test_numbers_that_cannot_be_true_cost_the_run_a_line(tmp_path: Path, field: str) -> None:
+    bad = {**event(1, "stall", 30), field: 10**12}
+    path = write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(6)), bad)
+    report = whole_runs_report([(run_of(path), ".")])
+    assert not report.runs and "cannot be true" in report.problem_texts[0]
+
+
+def test_without_a_run_the_report_says_how_to_make_one() -> None:
+    assert "ANNOTATE_WATCH" in whole_runs_report([]).hint_text
