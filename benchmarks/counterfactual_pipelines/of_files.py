@@ -31,9 +31,9 @@ class Store(Dataset[Any]):
         with annotate.stage("read", "store"):
             work(self.read_ms, "sleep")
             data = self.data
-        opened = Image.open(io.BytesIO(data))
-        picture = opened.convert("RGB") if self.decoded is None else self.decoded
-        return self.transform(torch.from_numpy(np.array(picture)))
+        with Image.open(io.BytesIO(data)) as opened:
+            picture = opened.convert("RGB") if self.decoded is None else self.decoded
+            return self.transform(torch.from_numpy(np.array(picture)))
 
 
 def _dataset(removed: Removed, read_ms: float, transform_ms: float, side: int) -> Store:

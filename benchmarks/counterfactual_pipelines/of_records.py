@@ -7,6 +7,8 @@ import os
 import random
 import re
 import tempfile
+import weakref
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -117,16 +119,17 @@ class Disk(Dataset[Any]):
 
     def __init__(self, transform: Any, reads: bool) -> None:
         self.transform, self.reads = transform, reads
-        self.file = tempfile.TemporaryFile()  # noqa: SIM115  (open as long as the dataset)
-        self.file.write(os.urandom(BLOCK) * BLOCKS)
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        self.handle, name = tempfile.mkstemp()
+        weakref.finalize(self, os.close, self.handle)
+        Path(name).unlink()
+        os.write(self.handle, os.urandom(BLOCK) * BLOCKS)
+        os.fsync(self.handle)
 
     def __len__(self) -> int:
         return 10**6
 
     def __getitem__(self, i: int) -> Any:
-        place, handle = (i * 37 % BLOCKS) * BLOCK, self.file.fileno()
+        place, handle = (i * 37 % BLOCKS) * BLOCK, self.handle
         if not self.reads:
             return self.transform(torch.zeros(64))
         with annotate.stage("read", "disk"):

@@ -256,6 +256,9 @@ def test_one_file_per_window_with_steps_waits_and_metadata(tmp_path: Path) -> No
             "num_workers": 0,
             "pin_memory": False,
             "drop_last": True,
+            "sampler": "SequentialSampler",
+            "shuffle": False,
+            "sampler_length": 40,
             "iterated": 1,
             "stepped": True,
         }

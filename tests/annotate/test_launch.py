@@ -378,7 +378,9 @@ def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: st
     file = tmp_path / "program.py"
     file.write_text(COMMON + THREADED[name] + FEEDING + END)
     alone = plain([sys.executable, str(file)], cwd=tmp_path)
-    ours = launched([sys.executable, str(file)], "--wait", "4", cwd=tmp_path, logdir=tmp_path / "runs")
+    ours = launched(
+        [sys.executable, str(file)], "--wait", "4", "--active", "10", cwd=tmp_path, logdir=tmp_path / "runs"
+    )
     assert (ours.status, ours.out) == (alone.status, alone.out)
     assert without_torchs_own(ours.err) == without_torchs_own(alone.err)
     [capture] = tb_dataplugin.read_report(tmp_path / "runs")

@@ -158,7 +158,9 @@ def test_two_captures_are_compared_as_on_the_command_line(tab: Tab, host: Host) 
     intervals = [plain(cell.inner_text()) for cell in tab.find("interval").all()]
     kinds = ("part", "stage", "data_wait_by_stage")
     rows = sorted([*typed["parts"], *typed["stages"]], key=lambda row: kinds.index(row["kind"]))
-    assert intervals == [plain(row["interval_text"]) for row in rows]
+    assert intervals == [
+        "–" if row["outcome"] == "too_short" else plain(row["interval_text"].split("; ")[0]) for row in rows
+    ]
     changed = {row.get_attribute("data-setting"): row.inner_text() for row in tab.find("setting-change").all()}
     assert list(changed) == [setting["name"] for setting in typed["settings"]]
     assert all(setting["title"] in changed[setting["name"]] for setting in typed["settings"])

@@ -7,7 +7,6 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +35,6 @@ class Numbers(Dataset[int]):
 
     def work(self, index: int) -> int:
         return index
-
-
-class Pooled(Numbers):
-    """Makes its items in threads of its own."""
-
-    def work(self, index: int) -> int:
-        import annotate
-
-        def part(number: int) -> int:
-            with annotate.stage("transform", "part"):
-                return number
-
-        with ThreadPoolExecutor(2) as pool:
-            return sum(pool.map(part, [index, 0]))
 
 
 class Warns(Numbers):
@@ -287,7 +272,6 @@ def words(folder: Path, what: str) -> Facts:
         kept: Any = annotate.dataset(Numbers()) if what.startswith("a dataset") else None
         makers: dict[str, Callable[[], Any]] = {
             "a dataset that is not in the loop": lambda: Wrapped(kept, batch_size=2),
-            "threads in a worker": lambda: annotate.loader(DataLoader(Pooled(), batch_size=2, num_workers=1)),
             "no marker": lambda: DataLoader(Numbers(), batch_size=2),
         }
         loader = makers[what]()

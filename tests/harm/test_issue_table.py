@@ -180,7 +180,6 @@ def test_prof_steps_takes_anything_that_can_be_iterated(lab: Lab) -> None:
     ("what", "names"),
     [
         ("a dataset that is not in the loop", "Numbers"),
-        ("threads in a worker", "thread"),
         ("no marker", "annotate.loader"),
     ],
 )

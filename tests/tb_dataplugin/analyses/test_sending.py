@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.tb_dataplugin.findings.cases import results_of
@@ -17,7 +19,7 @@ def shares(builder: TraceBuilder) -> dict[str, int]:
 
 def one_worker(wait: tuple[float, float], wait_cpu: float | None) -> TraceBuilder:
     builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 1, "batch_size": 1}]).worker(0)
-    told = {} if wait_cpu is None else {"cpu_us": wait_cpu}
+    told: dict[str, Any] = {} if wait_cpu is None else {"cpu_us": wait_cpu}
     return builder.step(0, 20_000).add("user_annotation", "wait::DataLoader", *wait, **told)
 
 
