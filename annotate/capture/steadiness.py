@@ -88,7 +88,8 @@ def window_length(times: Sequence[float], left: int | None) -> int:
 
 
 def still_drains(before: Sequence[float], since: Sequence[float], prefetched: int) -> bool:
-    """Whether steps are faster than they were, as they are while a queue that filled up is emptied.
+    """Whether steps are faster than they were, as they are while a queue that filled up is emptied. One step may be slow
+    by chance: where loaders prefetch, as many are taken as they have ready.
 
     Args:
         before: when steps began until the profiler's start, seconds, the latest last.
@@ -98,7 +99,7 @@ def still_drains(before: Sequence[float], since: Sequence[float], prefetched: in
     count = _compared(prefetched)
     if len(before) < 2 or not 2 <= len(since) <= max(FEWEST, 3 * prefetched):
         return False
-    return _mean_step(since, count) < (1 - SETTLED) * _mean_step(before, count)
+    return len(since) <= prefetched or _mean_step(since, count) < (1 - SETTLED) * _mean_step(before, count)
 
 
 def _compared(prefetched: int) -> int:
