@@ -58,7 +58,8 @@ def profile(
         logdir: folder of the run; created when it does not exist.
         wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
             and the step time has settled.
-        warmup: steps during which the profiler starts up, thrown away.
+        warmup: steps during which the profiler starts up, thrown away. With ``wait="auto"`` and one rank more of them,
+            until the queues that filled during the profiler's start are used up.
         active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)

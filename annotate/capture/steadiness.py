@@ -6,6 +6,9 @@ last epoch's start, and its step time has settled: the mean of its latest steps 
 before. It starts in any case after `LONGEST_S`, after twenty times the prefetched batches, and early enough to fit into
 an epoch that is long enough for it.
 
+The profiler's start keeps the loop waiting, up to seconds the first time, and all queues fill meanwhile: the loader's,
+and those that a program has of its own. So its warm-up lasts until steps take what they took before (`still_drains`).
+
 ``active="auto"``: how many steps. Lines of a stage are named from 100 samples on, and a thread is sampled some 200
 times per second; so a window of short steps lasts `LONG_ENOUGH_S`, and ends before an epoch runs out of batches.
 """
@@ -14,10 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import ceil
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
-from annotate.options import FEWEST_STEPS, CaptureOptions
+from annotate.options import FEWEST_STEPS, CaptureOptions, has_other_ranks
 from annotate.saying import warn
 
 FEWEST: Final = 10
@@ -51,7 +55,8 @@ def schedule_of(options: CaptureOptions, look: Callable[[], Loop]) -> Callable[[
         )
     if options.wait == "auto":
         fewest, chooses = options.fewest_recorded, options.chooses_length
-        return WhenSteady(options.warmup, fewest, options.repeat, look, chooses_length=chooses)
+        alone = not has_other_ranks()
+        return WhenSteady(options.warmup, fewest, options.repeat, look, chooses_length=chooses, drains=alone)
     return partial(_counted, options.wait, options.warmup, options.fewest_recorded, options.repeat)
 
 
@@ -82,18 +87,52 @@ def window_length(times: Sequence[float], left: int | None) -> int:
     return max(FEWEST_STEPS, wanted if left is None else min(wanted, left))
 
 
+def still_drains(before: Sequence[float], since: Sequence[float], prefetched: int) -> bool:
+    """Whether steps are faster than they were, as they are while a queue that filled up is emptied. One step may be slow
+    by chance: where loaders prefetch, as many are taken as they have ready.
+
+    Args:
+        before: when steps began until the profiler's start, seconds, the latest last.
+        since: the same after it.
+        prefetched: batches that loaders keep ready, at most; other queues are emptied within `FEWEST` steps.
+    """
+    count = _compared(prefetched)
+    if len(before) < 2 or not 2 <= len(since) <= max(FEWEST, 3 * prefetched):
+        return False
+    return len(since) <= prefetched or _mean_step(since, count) < (1 - SETTLED) * _mean_step(before, count)
+
+
+def _compared(prefetched: int) -> int:
+    """Steps whose mean is compared: whole rounds of the DataLoader workers, since their batches come in bunches."""
+    return max(1, prefetched) * ceil(_AT_LEAST_COMPARED / max(1, prefetched))
+
+
+def _mean_step(times: Sequence[float], most: int) -> float:
+    """Of the latest steps."""
+    count = min(most, len(times) - 1)
+    return (times[-1] - times[-1 - count]) / count
+
+
 class WhenSteady:
     """A schedule for ``torch.profiler.profile``: called for one step after the other, from 0."""
 
     def __init__(
-        self, warmup: int, active: int, repeat: int, look: Callable[[], Loop], *, chooses_length: bool = False
+        self,
+        warmup: int,
+        active: int,
+        repeat: int,
+        look: Callable[[], Loop],
+        *,
+        chooses_length: bool = False,
+        drains: bool = False,
     ) -> None:
         """
         Args:
             chooses_length: `active` steps are the fewest.
+            drains: `warmup` steps are the fewest; more are taken until queues are as full as they were.
         """
         self._warmup, self._active, self._repeat = warmup, active, repeat
-        self._chooses_length = chooses_length
+        self._chooses_length, self._drains = chooses_length, drains
         self._length = active
         """Of the cycle that is on."""
         self._look = look
@@ -101,33 +140,44 @@ class WhenSteady:
         """When each step since the last window began."""
         self._epochs = 0
         self._epoch_began = 0
-        self._first: int | None = None
-        """The step with which the cycle that is on began; None between cycles."""
+        self._began: int | None = None
+        """Place in `_times` of the step with which the warm-up began; None between cycles."""
+        self._opened: int | None = None
+        """The first step of the window that is open."""
         self._cycles = 0
 
     def __call__(self, step: int) -> Any:
         from torch.profiler import ProfilerAction
 
         self._times.append(perf_counter())
-        if self._first is None and (not self._repeat or self._cycles < self._repeat) and self._is_time():
-            self._first, self._length = step, self._length_now()
-        if self._first is None:
+        if self._began is None and (not self._repeat or self._cycles < self._repeat) and self._is_time():
+            self._began = len(self._times) - 1
+        if self._began is None:
             return ProfilerAction.NONE
-        place = step - self._first
-        if place < self._warmup:
-            return ProfilerAction.WARMUP
-        if place < self._warmup + self._length - 1:
+        if self._opened is None:
+            if self._warms_up(self._began):
+                return ProfilerAction.WARMUP
+            self._opened, self._length = step, self._length_now(self._began)
+        if step < self._opened + self._length - 1:
             return ProfilerAction.RECORD
-        self._first, self._cycles = None, self._cycles + 1
+        self._began, self._opened, self._cycles = None, None, self._cycles + 1
         self._times.clear()
         return ProfilerAction.RECORD_AND_SAVE
 
-    def _length_now(self) -> int:
+    def _warms_up(self, began: int) -> bool:
+        loop, taken = self._look(), len(self._times) - 1
+        if taken - began < self._warmup:
+            return True
+        fits = loop.length is None or taken - self._epoch_began < loop.length - self._active
+        before, since = self._times[: began + 1], self._times[began + 1 :]
+        return self._drains and fits and still_drains(before, since, loop.prefetched)
+
+    def _length_now(self, began: int) -> int:
         if not self._chooses_length:
             return self._active
         loop, in_epoch = self._look(), len(self._times) - 1 - self._epoch_began
-        left = None if loop.length is None else loop.length - in_epoch - self._warmup - loop.prefetched
-        return window_length(self._times, left)
+        left = None if loop.length is None else loop.length - in_epoch - loop.prefetched
+        return window_length(self._times[: began + 1], left)
 
     def _is_time(self) -> bool:
         loop, taken = self._look(), len(self._times) - 1
@@ -143,7 +193,7 @@ class WhenSteady:
         return in_epoch >= 3 * loop.prefetched and self._has_settled(loop.prefetched)
 
     def _has_settled(self, prefetched: int) -> bool:
-        count = max(_AT_LEAST_COMPARED, prefetched)
+        count = _compared(prefetched)
         if len(self._times) <= 2 * count:
             return False
         before, middle, now = (self._times[-1 - place * count] for place in (2, 1, 0))

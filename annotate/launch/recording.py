@@ -23,7 +23,7 @@ from annotate.capture import guest, session
 from annotate.capture.own_profiler import Profiler
 from annotate.capture.sentences import stood_still
 from annotate.capture.standing import Standing
-from annotate.capture.steadiness import window_length
+from annotate.capture.steadiness import still_drains, window_length
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.ending import at_end
 from annotate.hooks.patching import Patches
@@ -147,19 +147,25 @@ class Recording:
         finally:
             self._standing.is_of_a_guest = False
         self._thread = get_ident()
-        self._left = warm_up
+        self._left, self._prepared = warm_up, len(self._times)
         self._then = self._warm_up
 
     def _warm_up(self, epoch: StandingEpoch) -> None:
         self._left -= 1
         if epoch is self._epoch:
             self._times.append(perf_counter())
-        if self._left <= 0 and self._profiler is not None:
+        if self._left <= 0 and self._profiler is not None and not self._drains(epoch):
             self._choose_length(epoch)
             self._profiler.start_trace()
             self._then = self._record
             self.notes.state = "recording"
             self.notes.write()
+
+    def _drains(self, epoch: StandingEpoch) -> bool:
+        """Whether queues of the program's own, which filled as the profiler started, are still being emptied."""
+        before, since = self._times[: self._prepared], self._times[self._prepared :]
+        is_planned = self._order.wait != "auto" or has_other_ranks() or epoch is not self._epoch
+        return not is_planned and still_drains(before, since, self._current.prefetched)
 
     def _choose_length(self, epoch: StandingEpoch) -> None:
         """Of the window that opens now."""

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -138,6 +138,8 @@ class Run:
         self.declared: dict[str, Any] = {}
         self.step, self.over, self.last = 0, False, time.perf_counter()
         self._window: tuple[int, int] | None = None
+        self._profile: Any = None
+        self._recorded: int | None = None
         self.next_s: float | None = None
         self._first, self._batches, self._since = True, 0, time.perf_counter()
 
@@ -159,13 +161,16 @@ class Run:
 
         return annotate.loader(loader)
 
-    def profile(self, wait: int = 30, warmup: int = 2, active: int = 16) -> Any:
-        self._window = (wait + warmup, wait + warmup + active)
+    def profile(self, wait: int | Literal["auto"] = "auto", warmup: int = 2, active: int = 16) -> Any:
+        """With "auto", annotate's default, only its report tells which steps were recorded."""
+        if wait != "auto":
+            self._window = (wait + warmup, wait + warmup + active)
         if not self.annotated:
             return _Plain(self)
         import annotate
 
-        return annotate.profile(self.logdir, wait=wait, warmup=warmup, active=active)
+        self._profile = annotate.profile(self.logdir, wait=wait, warmup=warmup, active=active)
+        return self._profile
 
     # the user's clocks
     def begin(self) -> None:
@@ -185,12 +190,19 @@ class Run:
         self._batches += 1
         self.step += steps
         if self.annotated:
-            self.over = self.step >= self._window[1] + 4
+            self.over = self._is_recorded()
         else:
             # a crowded machine: fewer steps rather than minutes
             late = now - self._since > CAP and self._batches >= 140
             self.over = self._batches >= self.limit + 20 or (late and (IS_CAPPED or self.limit <= 300))
         return self.over
+
+    def _is_recorded(self) -> bool:
+        """Four steps ago, at least."""
+        if self._recorded is None and self._profile is not None and self._profile.trace_files:
+            self._recorded = self.step
+        end = self._recorded if self._window is None else self._window[1]
+        return end is not None and self.step >= end + 4
 
     # the truth
     def truth(

@@ -3,7 +3,8 @@
 Such a wait contains no wait of the loader's own, and its iterator is no recorded loader. (Nor does a wait in which the
 iterator had a batch left: that is its own code, since no batch of another thread comes then.) The other threads' stages
 have it first (`WaitParts.add_stages`); then the DataLoader worker that the other thread waits for: its wait for a batch
-is taken to last from the batch received before it to this one's arrival, if that was not ready and lying in the queue.
+is taken to last from the batch received before it to this one's arrival, unless that lay in the queue while the other
+thread was away.
 What remains is the iterator's own code.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.analyses.lifetimes import known
@@ -24,7 +26,8 @@ from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 TORCHS_WAIT = "enumerate("
 """Begins the names of torch's own waits."""
 PROMPT_NS = 1_000_000
-"""A batch that lay in the queue for longer was not waited for: no thread starts that slowly."""
+"""A batch that lay in the queue for longer may not have been waited for: a thread starts as slowly only where CPUs, or
+the interpreter's lock, are contended."""
 
 
 def without_first(stage: Stage) -> str:
@@ -89,6 +92,15 @@ def threads_beside(trace: Trace) -> list[int]:
     return [track for track in with_stages if track != trace.training_track and trace.tracks[track].pid == pid]
 
 
+def _away_ns(between: Int64Array, were_there: npt.NDArray[np.bool_]) -> float:
+    """How long the other thread is away from the loader between two batches: as long as it was where the next one had
+    arrived already; without any such, at most the least of all times between two batches.
+    """
+    if were_there.any():
+        return float(np.median(between[were_there]))
+    return float(between.min()) if len(between) else 0.0
+
+
 def received_beside(trace: Trace, workers: Workers) -> Iterator[Workers]:
     """By loader, with the waits of the thread that received its batches, in place of the training thread's.
 
@@ -104,6 +116,8 @@ def received_beside(trace: Trace, workers: Workers) -> Iterator[Workers]:
         before = table.consumed_ns[rows[:-1]]
         arrived = np.minimum(table.arrived_ns[rows[1:]], table.consumed_ns[rows[1:]])
         sent, taken = table.serialised_ns[rows[1:]], table.deserialise_ns[rows[1:]]
-        waited = (arrived > before) & ~(known(sent) & known(taken) & (taken - sent > PROMPT_NS))
+        lay = known(sent) & known(taken) & (taken - sent > PROMPT_NS)
+        lay &= sent <= before + _away_ns(table.consumed_ns[rows[1:]] - before, arrived <= before)
+        waited = (arrived > before) & ~lay
         start[rows[1:][waited]], end[rows[1:][waited]] = before[waited], arrived[waited]
         yield replace(workers, batches=replace(batches, wait_start_ns=start, wait_end_ns=end))

@@ -63,8 +63,7 @@ def find_flow(trace: Trace, window: Window, loader: LoaderWait | None, workers: 
 
 
 def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFlow | None:
-    loaders = workers.batches.table.loader
-    main = int(np.bincount(loaders).argmax()) if len(loaders) else 0
+    main = workers.batches.table.main_loader
     rows = [row for row in workers.rows if row.loader == main]
     whole = sum(row.alive_ns for row in rows)
     if not whole or not window.duration_ns:

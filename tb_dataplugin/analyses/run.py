@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
+from tb_dataplugin.analyses.fed_queue import find_fed_queue
 from tb_dataplugin.analyses.flow import find_flow
 from tb_dataplugin.analyses.gaps import list_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
@@ -117,7 +118,7 @@ def run_analyses(
         worker_summaries=summarise_workers(workers, loader) if workers else (),
         worker_costs=costs,
         flow=flow,
-        steady=find_steady_state(table, workers, flow, window),
+        steady=find_steady_state(table, workers, flow, window, find_fed_queue(trace, window, workers)),
         slow_samples=find_slow_samples(trace, tree, window),
         throughput=reasons.known("throughput", rates),
         load=load,

@@ -13,6 +13,9 @@ A second loader's epoch that begins in between (a validation set inside a step) 
 The data wait has the waits for its batches as they were measured: to the first loader's queue they are the step's own
 time.
 
+Where a thread feeds the loop through a queue of the user's, that queue counts as well (`fed_queue`), and a thread that
+makes batches itself is what a worker is.
+
 The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular).
 """
 
@@ -23,6 +26,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from tb_dataplugin.analyses.fed_queue import FedQueue
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, with_resamples
@@ -56,7 +60,8 @@ MOST_VALUES: Final = 1000
 class SteadyState:
     """`measured_ns` and `wait` are data wait per step, shares are of the step. None: not known.
 
-    `ready_first`, `ready_last`: mean number of finished batches in the window's first and last third.
+    `ready_first`, `ready_last`: mean number of finished batches in the window's first and last third; at its start and
+    end where another thread feeds the loop (`fed`), whose queue is known only by what went in and out.
     """
 
     state: State
@@ -68,6 +73,7 @@ class SteadyState:
     own_step_ns: float
     ready_first: float
     ready_last: float
+    fed: bool = False
 
     @property
     def is_as_measured(self) -> bool:
@@ -75,45 +81,69 @@ class SteadyState:
         return self.share is not None and abs(self.share.value - self.measured_share) <= SAME * self.measured_share
 
 
+@dataclass(frozen=True, slots=True)
+class _Supply:
+    """Batches on their way to the loop: how many were finished first and last, whether an epoch begins, how many came,
+    and per maker how long its batches took (ns) and the share of the window in which it was alive.
+    """
+
+    first: float
+    last: float
+    epoch_begins: bool
+    received: int
+    builds: list[Floats]
+    alive: Floats
+
+
 def find_steady_state(
-    steps: StepTable | None, workers: Workers | None, flow: Flow, window: Window
+    steps: StepTable | None, workers: Workers | None, flow: Flow, window: Window, fed: FedQueue | None = None
 ) -> SteadyState | None:
-    """Of the loader with most batches; None without steps, data wait or records of DataLoader workers."""
-    if steps is None or workers is None or not len(workers.batches.table):
+    """Of the loader with most batches; None without steps, data wait, or records of who makes batches."""
+    if steps is None or not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
         return None
-    if not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
+    supply = _supply(workers, flow, window, fed)
+    if supply is None:
         return None
-    table = workers.batches.table
-    loader = int(np.bincount(table.loader).argmax())
-    rows = [row for row in workers.rows if row.loader == loader]
-    third = window.duration_ns // 3
-    first = _mean_ready(table, loader, Window(window.start_ns, window.start_ns + third), window)
-    last = _mean_ready(table, loader, Window(window.end_ns - third, window.end_ns), window)
-    others = _waits_for_others(workers.batches, loader)
-    starts = any(not others.overlap(start.wait.start, start.wait.end).any() for start in flow.epoch_starts)
-    state = _state(first, last, starts or _epoch_begins(table, loader, window))
+    state = _state(supply)
     duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
     waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64)
     measured, whole = float(waited.mean()), float(duration.mean())
-    builds = _build_times(table, rows, window)
-    enough = len(duration) >= LEAST_STEPS and sum(map(len, builds)) >= LEAST_BATCHES
-    per_step = _received(table, loader, window) / len(duration)
-    found = None
-    if enough and state != "epoch_start":
-        found = _estimate(state, duration, waited, builds, _alive(rows, window), per_step)
+    enough = len(duration) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES
+    found = _estimate(state, duration, waited, supply) if enough and state != "epoch_start" else None
     return SteadyState(
         state=state,
         measured_ns=measured,
         measured_share=measured / whole if whole else 0.0,
         wait=found[0] if found else None,
         share=found[1] if found else None,
-        capacity_per_s=_capacity([each.mean(keepdims=True) for each in builds], _alive(rows, window))[0] * 1e9
-        if all(map(len, builds))
+        capacity_per_s=_capacity([each.mean(keepdims=True) for each in supply.builds], supply.alive)[0] * 1e9
+        if all(map(len, supply.builds))
         else None,
         own_step_ns=whole - measured,
-        ready_first=first,
-        ready_last=last,
+        ready_first=supply.first,
+        ready_last=supply.last,
+        fed=fed is not None,
     )
+
+
+def _supply(workers: Workers | None, flow: Flow, window: Window, fed: FedQueue | None) -> _Supply | None:
+    """None without records of who makes batches."""
+    if workers is None or not len(workers.batches.table):
+        if fed is None or not fed.builds:
+            return None
+        return _Supply(fed.ready_first, fed.ready_last, False, fed.taken, [*fed.builds], np.ones(len(fed.builds)))
+    table, loader = workers.batches.table, workers.batches.table.main_loader
+    rows = [row for row in workers.rows if row.loader == loader]
+    others = _waits_for_others(workers.batches, loader)
+    starts = any(not others.overlap(start.wait.start, start.wait.end).any() for start in flow.epoch_starts)
+    epoch_begins = starts or _epoch_begins(table, loader, window)
+    builds, alive = _build_times(table, rows, window), _alive(rows, window)
+    if fed is not None:
+        return _Supply(fed.ready_first, fed.ready_last, epoch_begins, fed.taken, builds, alive)
+    third = window.duration_ns // 3
+    first = _mean_ready(table, loader, Window(window.start_ns, window.start_ns + third), window)
+    last = _mean_ready(table, loader, Window(window.end_ns - third, window.end_ns), window)
+    return _Supply(first, last, epoch_begins, _received(table, loader, window), builds, alive)
 
 
 def _waits_for_others(batches: BatchTimes, loader: int) -> Intervals:
@@ -130,12 +160,12 @@ def _mean_ready(table: BatchTable, loader: int, part: Window, window: Window) ->
     return float(np.maximum(lasts, 0).sum() / part.duration_ns) if part.duration_ns else 0.0
 
 
-def _state(first: float, last: float, epoch_starts: bool) -> State:
-    if epoch_starts:
+def _state(supply: _Supply) -> State:
+    if supply.epoch_begins:
         return "epoch_start"
-    if abs(first - last) < SAME_QUEUE:
+    if abs(supply.first - supply.last) < SAME_QUEUE:
         return "steady"
-    return "draining" if first > last else "filling"
+    return "draining" if supply.first > supply.last else "filling"
 
 
 def _epoch_begins(table: BatchTable, loader: int, window: Window) -> bool:
@@ -175,18 +205,16 @@ def _capacity(means: list[Floats], alive: Floats) -> Floats:
     return total * (1 + unseen / seen) if seen else total
 
 
-def _estimate(
-    state: State, duration: Floats, waited: Floats, builds: list[Floats], alive: Floats, per_step: float
-) -> tuple[Estimate, Estimate]:
+def _estimate(state: State, duration: Floats, waited: Floats, supply: _Supply) -> tuple[Estimate, Estimate]:
     """Data wait per step and its share; first as found, then of resampled steps and batches."""
-    random = np.random.default_rng(0)
-    duration, waited, builds = _thinned(duration), _thinned(waited), [_thinned(each) for each in builds]
+    random, per_step = np.random.default_rng(0), supply.received / len(duration)
+    duration, waited, builds = _thinned(duration), _thinned(waited), [_thinned(each) for each in supply.builds]
     steps = blocks(random, len(duration), period=len(builds))
     means = [with_resamples(each, blocks(random, len(each))) if len(each) else each for each in builds]
     step, measured = with_resamples(duration, steps), with_resamples(waited, steps)
     wait = measured
     if state != "steady":
-        needed = per_step / _capacity(means, alive) - (step - measured)
+        needed = per_step / _capacity(means, supply.alive) - (step - measured)
         wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
     whole = step - measured + wait
     return interval(wait), interval(wait / np.maximum(whole, 1))

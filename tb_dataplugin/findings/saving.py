@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import duration, percent
 
-BOUND = "gain_bound"
-"""Evidence of this kind says why a gain is more than the data wait that its cause had."""
+BOUND: Final = "gain_bound"
+"""Evidence of this kind says why a gain is not simply the time that its cause took."""
+
+IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
+"""Kinds of stages that run in the training thread, whatever the number of DataLoader workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """`us`: of the window, at most. `why_more`: evidence, where that is more than the data wait that it caused."""
+    """`us`: of the window, at most. `why`: evidence, where that is not the data wait that it caused."""
 
     us: float
-    why_more: tuple[Evidence, ...] = ()
+    why: tuple[Evidence, ...] = ()
 
 
 def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0) -> Saving:
     """Without these calls. The wait that they caused would go. Workers build batches also while nobody waits: without
     these calls every batch is finished earlier by what they take of one worker's time. No more than all can go. Where
-    the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`).
+    the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`). Calls in the
+    training thread make no worker faster (`until_workers_limit`).
 
     Args:
         least_us: what they cost where they have no rows: all calls began before the window.
@@ -34,12 +39,30 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     caused = max(least_us, signals.cost_of(rows))
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
         return Saving(caused)
+    if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
+        return until_workers_limit(signals, caused)
     building, given_back = sum(row.self_us for row in rows) / signals.num_workers, given_back_us(signals, rows)
     saved = min(signals.wait_cost_us, max(caused, building))
     why = () if duration(saved) == duration(caused) else (_building(building),)
     if duration(saved + given_back) == duration(saved):
         return Saving(saved if why else caused, why)
     return Saving(saved + given_back, (*why, _given_back(signals, given_back)))
+
+
+def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
+    """Without work of the training thread that takes `spent_us`: all of that, but the loop gets no shorter than the
+    DataLoader workers need for its batches. What they wait for a CPU does not count, since one may be free then.
+    """
+    workers = signals.workers
+    if workers is None or not signals.builds_batches_in_workers:
+        return Saving(spent_us)
+    delay = signals.costs.run_delay if signals.costs else None
+    needed = workers.busy * workers.alive / workers.workers * (1 - (delay or 0.0)) * signals.loop_us
+    if spent_us <= signals.loop_us - needed:
+        return Saving(spent_us)
+    share = needed / signals.loop_us
+    text = f"the DataLoader workers need {percent(share)} of the step for its batches, whoever waits for them"
+    return Saving(signals.loop_us - needed, (time(BOUND, needed, text, whole="step"),))
 
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:

@@ -87,7 +87,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *stage_line(signals, place.name),
             *_parents(stage, rows),
             *_limit_evidence(cpu_use, place),
-            *(() if gain is None else saving.why_more),
+            *(() if gain is None else saving.why),
         ),
         code="" if outlier or stage.kind != "decode" else decoder_code(stage.label),
     )

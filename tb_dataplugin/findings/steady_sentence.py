@@ -13,10 +13,7 @@ def steady_sentence(steady: SteadyState) -> str:
     if steady.state == "steady":
         return f"The window is steady: data wait is {value}." if value else "The window is steady."
     does = "empties" if steady.state == "draining" else "fills"
-    queue = (
-        f"The queue of finished batches {does} in the window (on average {significant(steady.ready_first)} in its "
-        f"first third, {significant(steady.ready_last)} in its last)"
-    )
+    queue = f"The queue of finished batches {does} in the window ({_change(steady)})"
     measured = f"the measured data wait, {percent(steady.measured_share)} of the step"
     if not value:
         return f"{queue}, so {measured}, is not that of the steady state, which is unknown."
@@ -26,6 +23,14 @@ def steady_sentence(steady: SteadyState) -> str:
         more = "more" if steady.state == "draining" else "less"
         return f"{queue}, so the steady state may have {more} than {measured}: about {value}."
     return f"{queue}, so {measured}, is not that of the steady state: about {value}."
+
+
+def _change(steady: SteadyState) -> str:
+    if steady.fed:
+        return f"at least {steady.ready_first:.0f} at its start, {steady.ready_last:.0f} at its end"
+    return (
+        f"on average {significant(steady.ready_first)} in its first third, {significant(steady.ready_last)} in its last"
+    )
 
 
 def _value(steady: SteadyState) -> str:

@@ -68,6 +68,37 @@ def test_an_epoch_that_begins_is_waited_out(clock: list[float]) -> None:
     assert first(found) >= 12 + 3 * 4
 
 
+PAUSE, FAST, SLOW = 2.0, 0.01, 0.03
+
+
+def with_full_queues(queue: int) -> list[float]:
+    """The profiler's start, at step 10, keeps the loop waiting; `queue` batches are ready then."""
+    return [SLOW] * 10 + [PAUSE] + [FAST] * queue + [SLOW] * 100
+
+
+@pytest.mark.parametrize("queue", [0, 3, 8])
+def test_a_window_opens_when_what_filled_up_is_used_up(clock: list[float], queue: int) -> None:
+    """Of a queue that nobody told of: a thread's, or a dataset's own."""
+    when = WhenSteady(2, 3, 1, loop(), drains=True)
+    durations = with_full_queues(queue)
+    opened = first(actions(when, clock, durations))
+    assert opened == 12 if queue == 0 else opened >= 11 + queue
+    assert FAST not in durations[opened : opened + 3]
+
+
+def test_a_window_that_cannot_wait_longer_opens(clock: list[float]) -> None:
+    """Ranks, whose windows are to have the same steps; a queue that lasts; an epoch that ends."""
+    assert first(actions(WhenSteady(2, 3, 1, loop()), clock, with_full_queues(8))) == 12
+    assert first(actions(WhenSteady(2, 3, 1, loop(), drains=True), clock, with_full_queues(90))) <= 10 + 2 + 10
+    short = loop(length=18)
+    assert first(actions(WhenSteady(2, 3, 1, short, drains=True), clock, with_full_queues(90))) <= 15
+
+
+def test_batches_that_come_in_bunches_settle(clock: list[float]) -> None:
+    """Two workers that finish together: of five steps two or three wait, of eight always four."""
+    assert first(actions(WhenSteady(2, 3, 1, loop(4)), clock, [0.006, 0.034] * 60)) <= 30
+
+
 def test_windows_repeat(clock: list[float]) -> None:
     found = actions(WhenSteady(1, 2, 0, loop()), clock, [0.1] * 100)
     assert found.count(ProfilerAction.RECORD_AND_SAVE) > 3

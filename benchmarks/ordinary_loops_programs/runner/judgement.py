@@ -2,7 +2,8 @@
 
 HIT: the verdict's stage, the largest of wait_by_stage_us and the first finding that names a stage are all the planted
 one, or an accepted name; or the first finding's or the verdict's words name the cause, where a program allows it.
-"half": some of the three. Planted in the loop's own body: HIT unless the verdict is data-bound or a finding is high.
+"half": some of the three. Planted in the loop's own body: HIT unless the verdict is data-bound, or a finding is high
+that is not about lines of that body.
 Healthy: the same; INVALID if the clocks put next() above 2% of 1,000 steps.
 """
 
@@ -13,6 +14,8 @@ from typing import Any
 
 DATA_BOUND = frozenset({"read", "cpu", "transfer", "sampler", "wrapper"})
 HEALTHY_SHARE, HEALTHY_STEPS = 0.02, 1000
+OF_THE_STEP = "slow_step_line"
+"""The rule about lines of the loop's own body."""
 NO_STAGE = ("other", "unrecorded")
 LEFT_OF_WAIT, LEFT_OF_WINDOW = 0.02, 0.005
 """`other` and `unrecorded` are to stay under one of them, each."""
@@ -92,7 +95,7 @@ def judge(window: dict[str, Any], read: dict[str, Any]) -> tuple[str, str, float
 def _judge_host(read: dict[str, Any]) -> tuple[str, str]:
     if read["bound"] in DATA_BOUND:
         return "MISS", f"bound {read['bound']}: {read['verdict_stage'] or read['top']}"
-    high = [f for f in read["findings"] if f[0] == "high"]
+    high = [f for f in read["findings"] if f[0] == "high" and f[1] != OF_THE_STEP]
     if high:
         return "MISS", f"high finding: {high[0][3]}"
     return "HIT", f"bound {read['bound']}"

@@ -114,7 +114,8 @@ def assess(result: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The judgement alone, from the files of a run."""
     captures = json.loads((folder / "report.json").read_text())["captures"]
     result["plain"] = plain_truth(folder / "plain")
-    result["window"] = window_truth(folder / "captured", captures[0].get("window_us", 0) / 1e3)
+    steps = [step["number"] for step in captures[0]["steps"]["items"]]
+    result["window"] = window_truth(folder / "captured", steps, captures[0].get("window_us", 0) / 1e3)
     if len(captures) != 1:
         result["captures"] = len(captures)
     result["report"] = reading(captures[0])

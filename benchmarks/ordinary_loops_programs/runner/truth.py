@@ -79,10 +79,10 @@ def share_of(wait: float, own: Sequence[float]) -> float:
     return wait / whole if whole else 0.0
 
 
-def window_truth(folder: Path, report_ms: float | None = None) -> dict[str, Any]:
-    """The recorded steps of the annotated run."""
+def window_truth(folder: Path, steps: Sequence[int], report_ms: float | None = None) -> dict[str, Any]:
+    """The recorded steps of the annotated run: those that the program planned, else `steps`, the report's."""
     run = json.loads((folder / "run.json").read_text())
-    a, b = run["window"]
+    a, b = run["window"] or (min(steps), max(steps) + 1)
     rows: list[Row] = run["rows"]
     broken = run["name"].startswith("broken")
     merged = bool(broken and report_ms and _count_broken_as_report(rows, a, b, report_ms))

@@ -51,7 +51,7 @@ def check(signals: Signals) -> Finding | None:
                 )
                 for calls in tiny
             ),
-            *(saving.why_more if gain else ()),
+            *(saving.why if gain else ()),
         ),
         gain_us_per_step=gain,
         code=CODE,

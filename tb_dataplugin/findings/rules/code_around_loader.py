@@ -8,6 +8,7 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import AroundSignal, interval
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import around_loader
@@ -25,15 +26,15 @@ def check(signals: Signals) -> Finding | None:
     around = around_loader(signals)
     if around is None:
         return None
-    cost = around.part.share * signals.window_us
-    gain = signals.per_step(cost)
+    saving = until_workers_limit(signals, around.part.share * signals.window_us)
+    gain = signals.per_step(saving.us)
     takes = "keeps the device idle for" if signals.has_device else "takes"
     return Finding(
-        severity=severity(signals, gain, otherwise_us=cost),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{around.name} {takes} {percent(around.part.share)} of the window",
         advice="This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. "
         "Let the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
-        evidence=tuple(_evidence(around)),
+        evidence=(*_evidence(around), *saving.why),
         gain_us_per_step=gain,
         code=CODE,
     )

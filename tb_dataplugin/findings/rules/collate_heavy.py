@@ -34,7 +34,7 @@ def check(signals: Signals) -> Finding | None:
         advice="Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one "
         "block of shared memory; pad or convert per sample, or once on the device.",
         stage=wait.name,
-        evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name), *(saving.why_more if gain else ())),
+        evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name), *(saving.why if gain else ())),
         gain_us_per_step=gain,
         code="torch.stack(images, out=buffer)  # what default_collate does for tensors of one shape",
     )

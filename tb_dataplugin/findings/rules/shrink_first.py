@@ -40,7 +40,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(
             *_evidence(step),
             *stage_line(signals, step.calls.stage.name),
-            *(saving.why_more if gain else ()),
+            *(saving.why if gain else ()),
         ),
         gain_us_per_step=gain,
         confidence="likely",

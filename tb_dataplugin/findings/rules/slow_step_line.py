@@ -11,6 +11,7 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import StepLineSignal, interval
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import in_step, of_step, slow_lines
@@ -41,17 +42,18 @@ def check(signals: Signals) -> Finding | None:
     if signals.has_device or not lines or signals.lock_limits_host:
         return None
     first, cost = lines[0], sum(line.part.share for line in lines) * signals.window_us
-    gain = signals.per_step(cost)
+    saving = until_workers_limit(signals, cost)
+    gain = signals.per_step(saving.us)
     all_lines = (
         ""
         if len(lines) == 1
         else f"; with {plural(len(lines) - 1, 'further line')} {of_step(signals, cost / signals.window_us)}"
     )
     return Finding(
-        severity=severity(signals, gain, otherwise_us=cost),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{first.place} takes {of_step(signals, first.part.share)}, outside the data wait{all_lines}",
         advice=ADVICE[first.work],
-        evidence=tuple(_evidence(signals, line) for line in lines),
+        evidence=(*(_evidence(signals, line) for line in lines), *saving.why),
         gain_us_per_step=gain,
         code=CODE.get(first.work, ""),
     )

@@ -42,7 +42,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(
             time("read_time", each, f"{plural(count, 'read')} of {duration(each)} on average", whole="read"),
             *_cached(signals),
-            *(saving.why_more if gain else ()),
+            *(saving.why if gain else ()),
         ),
         gain_us_per_step=gain,
         code=CODE,

@@ -40,21 +40,20 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     size = _batch_bytes(signals)
     light = size is not None and size / WAY_BYTES_PER_S * 1e6 < each - HAND_OVER_US
     saving = saved_on_the_way(signals, wait)
-    spare = saving.us - signals.wait_count * HAND_OVER_US * wait.cost_us / wait.data_wait_us
-    gain = signals.per_step(max(0.0, spare))
+    gain = signals.per_step(saving.us)
     no_cpu = judge_cpus(signals).saturated
     return Finding(
-        severity=severity(signals, gain, otherwise_us=spare),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
         f"{percent(wait.share)} of the data wait",
         advice=LOCKED if light else SMALLER,
         stage=TRANSFER,
-        evidence=(*_evidence(signals, wait, size), *saving.why_more),
+        evidence=(*_evidence(signals, wait, size), *saving.why),
         gain_us_per_step=gain,
         confidence="possible" if no_cpu else "likely",
         confidence_reason="No CPU is free, so part of it may be waiting for one."
         if no_cpu
-        else "About a millisecond per batch remains in any case, and is subtracted from the gain.",
+        else "About a millisecond per batch may remain: the price of next() itself.",
     )
 
 

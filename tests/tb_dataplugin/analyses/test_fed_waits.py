@@ -58,3 +58,26 @@ def test_a_batch_that_lay_in_the_queue_of_another_thread_is_not_waited_for() -> 
         builder.batches["serialised_us"][-1] = at + 600
         builder.batches["deserialise_us"][-1] = at + 3900
     assert results_of(builder).attribution.wait_by_stage_ns == {"wrapper::Packer": 32_000_000}
+
+
+def test_a_thread_that_wakes_up_late_waited_all_the_same() -> None:
+    """Milliseconds: two workers finish together, each second batch is there already: the thread is never away for long.
+    Each batch is sent 1 ms after it is finished, and taken only 3 ms later, for want of a CPU.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 2, "batch_size": 1}])
+    builder.worker(0).worker(1)
+    for column in ("serialised_us", "deserialise_us"):
+        builder.batches[column] = []
+    for number in range(8):
+        at = 20_000 * (number // 2)
+        first = number % 2 == 0
+        builder.step(at + (0 if first else 18_000), 18_000 if first else 2_000)
+        builder.wait(at, 16_000, "wait::Packer") if first else builder.wait(at + 18_000, 10, "wait::Packer")
+        span = {"sample::Pets": (at - 4000.0, 15_000.0)}
+        builder.batch(number, number % 2, at - 24_000, at - 4000, at + 11_000, at + (15_900 if first else 16_000), span)
+        builder.batches["serialised_us"][-1] = at + 12_000
+        builder.batches["deserialise_us"][-1] = at + 15_000 if first else at + 15_500
+    waits = results_of(builder).attribution.wait_by_stage_ns
+    assert waits is not None
+    first_wait, unpacking = 16_000_000, 5_000_000
+    assert waits["wrapper::Packer"] == pytest.approx(first_wait + 3 * unpacking, rel=0.01)

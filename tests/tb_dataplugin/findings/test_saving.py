@@ -1,0 +1,60 @@
+"""What a change saves at most, where it is not simply the time that its cause took."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from annotate.trace_format import Stage, StageKind
+from tb_dataplugin.findings.saving import saved_without, until_workers_limit
+from tb_dataplugin.findings.signals import Signals, StageCalls, WorkerSignals
+from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+
+STEPS = 4
+LOOP = STEPS * 10_000.0
+
+
+@pytest.fixture(scope="module")
+def signals() -> Signals:
+    """Four steps of 10 ms, of which 8 ms wait for data."""
+    return signals_of(input_bound(steps=STEPS, run_delay=0.0))
+
+
+def busy(signals: Signals, share: float, run_delay: float | None = None) -> Signals:
+    workers = WorkerSignals(workers=2, alive=2.0, batches=2.0, busy=share, starved=0.0, slowest=0, skew=1.0)
+    assert signals.costs is not None
+    return replace(signals, workers=workers, costs=replace(signals.costs, run_delay=run_delay))
+
+
+def calls(kind: StageKind, self_us: float, data_wait_us: float) -> StageCalls:
+    return StageCalls(
+        path=(Stage(kind, "own"),), count=4, total_us=self_us, self_us=self_us, p50_us=self_us / 4, max_us=self_us,
+        data_wait_us=data_wait_us, bytes=None, place=None, cpu_use=None,
+    )  # fmt: skip
+
+
+def test_work_of_the_training_thread_saves_no_more_than_the_workers_allow(signals: Signals) -> None:
+    saving = until_workers_limit(busy(signals, 0.9), 0.6 * LOOP)
+    assert saving.us == pytest.approx(0.1 * LOOP)
+    assert "the DataLoader workers need 90.0% of the step" in saving.why[0].text
+
+
+def test_workers_with_time_to_spare_limit_nothing(signals: Signals) -> None:
+    saving = until_workers_limit(busy(signals, 0.3), 0.6 * LOOP)
+    assert saving.us == pytest.approx(0.6 * LOOP) and not saving.why
+
+
+def test_what_workers_wait_for_a_cpu_is_no_limit(signals: Signals) -> None:
+    assert until_workers_limit(busy(signals, 0.9, run_delay=0.5), 0.6 * LOOP).us == pytest.approx(0.55 * LOOP)
+
+
+def test_a_wrapper_makes_no_worker_faster(signals: Signals) -> None:
+    """A stage in a worker may save more than the data wait that it caused; one in the training thread may not."""
+    spare = busy(signals, 0.1)
+    assert saved_without(spare, [calls("transform", 0.5 * LOOP, 0.0)]).us == pytest.approx(0.25 * LOOP)
+    assert saved_without(spare, [calls("wrapper", 0.5 * LOOP, 0.0)], 0.2 * LOOP).us == pytest.approx(0.2 * LOOP)
+
+
+def test_without_records_of_workers_nothing_limits(signals: Signals) -> None:
+    assert until_workers_limit(replace(signals, workers=None), 0.6 * LOOP).us == pytest.approx(0.6 * LOOP)
