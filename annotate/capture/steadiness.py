@@ -88,8 +88,8 @@ def window_length(times: Sequence[float], left: int | None) -> int:
 
 
 def still_drains(before: Sequence[float], since: Sequence[float], prefetched: int) -> bool:
-    """Whether steps are faster than they were, as they are while a queue that filled up is emptied. One step may be slow
-    by chance: where loaders prefetch, as many are taken as they have ready.
+    """Whether steps are faster than they were, as they are while a queue that filled up is emptied. One step may be
+    slow by chance: where loaders prefetch, as many are taken as they have ready.
 
     Args:
         before: when steps began until the profiler's start, seconds, the latest last.

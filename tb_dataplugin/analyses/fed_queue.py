@@ -62,7 +62,8 @@ def _made_by_workers(workers: Workers | None) -> Int64Array:
     if workers is None:
         return np.zeros(0, dtype=np.int64)
     table = workers.batches.table
-    return table.finished_ns[(table.loader == table.main_loader) & known(table.finished_ns)]
+    finished: Int64Array = table.finished_ns[(table.loader == table.main_loader) & known(table.finished_ns)]
+    return finished
 
 
 def _batches_of_threads(trace: Trace, window: Window) -> Iterator[tuple[Int64Array, Floats]]:
