@@ -83,7 +83,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.need is not None and not arguments.need > 0:
         raise BadRequest(f"--need must be above 0, not {arguments.need:g}")
     if arguments.scratch is not None and not arguments.scratch.is_dir():
-        raise BadRequest(f"--scratch {arguments.scratch} is no folder; name one that can be written")
+        raise BadRequest(f"--scratch {arguments.scratch} is not a folder; name one that can be written")
 
 
 def _files_of(paths: Sequence[str], follow_links: bool) -> tuple[list[str], float | None]:

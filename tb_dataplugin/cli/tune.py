@@ -179,5 +179,5 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     for name in names:
         if name not in NAMES:
-            raise argparse.ArgumentTypeError(f"{name!r} is no setting; choose from {', '.join(NAMES)}")
+            raise argparse.ArgumentTypeError(f"{name!r} is not a setting; choose from {', '.join(NAMES)}")
     return names

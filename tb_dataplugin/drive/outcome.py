@@ -114,7 +114,7 @@ def _pause(outcome: Outcome | None) -> str:
     longest = max((note.paused_s for note in outcome.notes), default=0.0) if outcome else 0.0
     if longest < LONG_PAUSE_S:
         return ""
-    return f" The program stood still for {duration(longest * 1e6)} while the trace was written."
+    return f" The program was paused for {duration(longest * 1e6)} while the trace was written."
 
 
 def why_nothing(outcome: Outcome, status: int, standby: bool) -> str:

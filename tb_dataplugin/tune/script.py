@@ -114,7 +114,7 @@ class Running:
         if status:
             return CannotRun(f"the program ended with status {status}{said}")
         return CannotRun(
-            "the program came to its end: tuning needs a loop of some hundred steps, so give it more epochs"
+            "the program ended: tuning needs a loop of a few hundred steps, so give it more epochs"
         )
 
     def stop(self) -> None:
@@ -208,7 +208,7 @@ class ScriptLoop:
         assert self._running is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._running.process.wait(LEAVES_WITHIN)
-        return self._running.ended() or CannotRun("the program hung up")
+        return self._running.ended() or CannotRun("the program closed its connection")
 
 
 def record(script: Script, changes: Changes, logdir: Path) -> Recorded:

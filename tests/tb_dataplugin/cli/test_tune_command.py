@@ -11,7 +11,7 @@ from tb_dataplugin.cli import main
     ("arguments", "status", "words"),
     [
         (["tune"], 2, "required: MODULE:NAME"),
-        (["tune", "a:b", "--try", "batch_size"], 2, "'batch_size' is no setting; choose from num_workers"),
+        (["tune", "a:b", "--try", "batch_size"], 2, "'batch_size' is not a setting; choose from num_workers"),
         (["tune", "a:b", "--runs", "1"], 2, "--runs must be at least 2"),
         (["tune", "a:b", "--seconds", "0"], 2, "--seconds must be at least 0.01"),
         (["tune", "a:b", "--step-ms", "-1"], 2, "--step-ms must be at least 0"),

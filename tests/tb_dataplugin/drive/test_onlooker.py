@@ -82,8 +82,8 @@ def test_a_python_that_cannot_be_started_says_what_to_do(
     ("text", "why"),
     [
         (b'{"why_not": "no reason"}', "no reason"),
-        (b"", "makes no sense"),
-        (b'{"threads": 3}', "makes no sense"),
+        (b"", "not valid"),
+        (b'{"threads": 3}', "not valid"),
         (b"{}", "none was seen"),
         (b'{"unseen": ["It is hidden."]}', "It is hidden."),
     ],

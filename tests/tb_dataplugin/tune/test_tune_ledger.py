@@ -106,8 +106,8 @@ def test_what_is_left_names_the_stage_and_its_line(tuned: Tuned) -> None:
     ("rest", "words"),
     [
         (Remainder(0.0, 0.001, "transform::Blur", ""), "no code of the pipeline has to change"),
-        (Remainder(0.01, 0.5, "read::file", "", "num_workers=8"), "num_workers=8 may still lift some of it; in code"),
-        (Remainder(0.01, 0.5, "", ""), "no setting tried here lifts"),
+        (Remainder(0.01, 0.5, "read::file", "", "num_workers=8"), "num_workers=8 may still reduce it; in code"),
+        (Remainder(0.01, 0.5, "", ""), "no setting tried here helps"),
         (Remainder(0.01, 0.5, "transfer", ""), "sending batches to the training process"),
     ],
 )

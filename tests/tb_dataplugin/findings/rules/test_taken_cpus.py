@@ -44,7 +44,7 @@ def crowded(
 def test_cpus_that_workers_take_from_the_step_are_a_finding_where_batches_come_in_time() -> None:
     finding = finding_in(crowded(), "taken_cpus")
     assert finding.stage == "transform::Blur"
-    assert finding.title.startswith("DataLoader workers have the CPUs that the training step waits for, 50.0%")
+    assert finding.title.startswith("DataLoader workers hold the CPUs that the training step waits for, 50.0%")
     assert 0.5 * 9600 < finding.gain_us_per_step <= 0.75 * 9600
 
 
