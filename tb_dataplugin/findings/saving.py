@@ -82,6 +82,6 @@ def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
         return Saving(min(cost, transfer.cost_us))
     text = (
         f"the training thread waited {duration(signals.on_way_us)} for finished batches on their way; of that "
-        f"{duration(saved)} can go, since the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
+        f"{duration(saved)} can go: the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     )
     return Saving(saved, (time(BOUND, saved, text),))

@@ -113,9 +113,7 @@ class Running:
         said = f"; its last line: {last[:300]}" if last else ""
         if status:
             return CannotRun(f"the program ended with status {status}{said}")
-        return CannotRun(
-            "the program ended: tuning needs a loop of a few hundred steps, so give it more epochs"
-        )
+        return CannotRun("the program ended: tuning needs a loop of a few hundred steps, so give it more epochs")
 
     def stop(self) -> None:
         """As Ctrl-C would; then harder. All that it has started ends with it."""
