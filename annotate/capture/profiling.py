@@ -58,11 +58,10 @@ def profile(
         logdir: folder of the run; created when it does not exist.
         wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
             and the step time has settled.
-        warmup: steps during which the profiler starts up, thrown away.
+        warmup: steps during which the profiler starts up, discarded.
         active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
-        host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
-            while a window is open; 0: none, and none of what threads wait for. Linux only.
+        host_sample_ms: milliseconds between samples of the host in a window (Linux); 0: none, nor of threads' waits.
         lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
             while a window is open, so that the report names the lines that take the time. Linux only.
         watch: from entering on also record the whole run, as `annotate.watch` does.
@@ -77,8 +76,8 @@ def profile(
         OSError: (on entering) the folder cannot be written.
         RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
 
-    Once entered, a capture raises nothing of its own into the loop. Where another profiler begins later, that one works
-    as it would without us, and ours gives its window up; a fault of ours ends the capture. Either is one warning.
+    Once entered, a capture raises nothing of its own into the loop. If another profiler begins later, that one works
+    as without us, and our window is given up; an internal error ends the capture. Either is one warning.
     """
     need_torch("profile")
     options = CaptureOptions(
