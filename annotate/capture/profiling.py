@@ -58,12 +58,11 @@ def profile(
         logdir: folder of the run; created when it does not exist.
         wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
             and the step time has settled.
-        warmup: steps during which the profiler starts up, discarded.
+        warmup: steps during which the profiler starts up, thrown away.
         active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between samples of the host in a window (Linux); 0: none, nor of threads' waits.
-        lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
-            while a window is open, so that the report names the lines that take the time. Linux only.
+        lines: sample Python stacks while a window is open, so that the report names the hot lines of code (Linux).
         watch: from entering on also record the whole run, as `annotate.watch` does.
         workers: what each DataLoader worker may use while it records.
         headspace: steps after the last window that get copies of batches: what could the loop do without its loader?
