@@ -97,5 +97,5 @@ def test_a_program_of_another_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (tmp_path / "7").mkdir()
     (tmp_path / "7" / "exe").symlink_to("/bin/sh")
     monkeypatch.setattr(processes, "PROC", tmp_path)
-    with pytest.raises(CannotLook, match="no Python that could run a script of ours"):
+    with pytest.raises(CannotLook, match="not a Python that can run a script of ours"):
         look(7, 7, 1.0)

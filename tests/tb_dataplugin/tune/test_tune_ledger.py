@@ -61,7 +61,7 @@ def test_json_has_the_ledger_and_no_nulls(tuned: Tuned) -> None:
 def test_a_search_that_kept_nothing_gives_no_advice() -> None:
     outcome = MadeUpRunner(lambda settings: 0.01).search(Limits(runs=3))
     text = as_text(Tuned(Program("a:b"), outcome, "", None, ()), PLAIN)
-    assert "Leave it as it is" in text
+    assert "Leave the loader as it is" in text
     assert "keywords" not in text
 
 
@@ -72,7 +72,7 @@ def test_what_the_noise_left_open_is_said() -> None:
     assert rest.undecided == outcome.rows[0].changes.text
     text = as_text(Tuned(Program("a:b"), outcome, "", rest, ()), PLAIN)
     assert "may still be faster" in " ".join(text.split())
-    assert "Leave it as it is" not in text
+    assert "Leave the loader as it is" not in text
 
 
 def test_a_search_that_was_broken_off_at_once_claims_nothing() -> None:
