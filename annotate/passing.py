@@ -49,10 +49,7 @@ FUNCTIONS: Final[dict[str, tuple[str, ...]]] = {
         "TimedSteps.__next__",
     ),
     "hooks.readers.tokenizing": ("_timed_call",),
-    "hooks.stages": (
-        "_timed_function",
-        "_timed_generator",
-    ),
+    "hooks.stages": ("_timed_generator",),
     "hooks.stand_ins": (
         "timed_method",
         "timed_function",

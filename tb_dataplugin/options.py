@@ -18,7 +18,7 @@ class StepRange:
         """From "3..7", or "5" for one step. Raises ValueError with a line that says what was expected."""
         match = re.fullmatch(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?", text, re.ASCII)
         if match is None:
-            raise ValueError(f"steps {text!r} is no range of steps; write the first and the last one, as in 3..7")
+            raise ValueError(f"steps {text!r} is not a range of steps; write the first and the last one, as in 3..7")
         first, last = int(match[1]), int(match[2] or match[1])
         if first > last:
             raise ValueError(f"steps {first}..{last} ends before it begins; write {last}..{first}")

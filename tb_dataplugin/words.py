@@ -117,7 +117,7 @@ OUTCOMES: Final = (
     Term("new", "new", "Only in the captures after the change."),
     Term("gone", "gone", "Only in the captures before the change."),
     Term("not_comparable", "not comparable", "The captures are of different programs."),
-    Term("unknown", "unknown", "Not recorded on both sides, or not in a way that shows its noise."),
+    Term("unknown", "unknown", "Not recorded on both sides, or recorded without its noise."),
 )
 """Of a comparison and of its quantities."""
 
@@ -232,7 +232,7 @@ TERMS: Final = (
     Term("build_time", "build time", "From a batch's start in its DataLoader worker to its finish."),
     Term("in_queue", "time in queue", "A finished batch that was not yet asked for."),
     Term("head_of_line", "head-of-line wait", "A finished batch held back by an earlier one."),
-    Term("no_cpu", "waiting for a CPU", "A thread that could run, and has no CPU."),
+    Term("no_cpu", "waiting for a CPU", "A thread that is ready to run but has no CPU."),
     Term("blocked", "blocked", "A thread that waits for storage, a lock or another process."),
     Term(
         "limited_by",
@@ -252,9 +252,9 @@ KEYS: Final = (
     Term("w s", "w s", "zoom in and out, on the timeline"),
     Term("a d", "a d", "move, on the timeline"),
     Term("0", "0", "the whole window, on the timeline"),
-    Term("g", "g", "next idle gap, on the timeline; with Shift the one before"),
-    Term("n", "n", "next data wait, on the timeline; with Shift the one before"),
-    Term("Enter", "Enter", "next span with that name, in the timeline's search; with Shift the one before"),
+    Term("g", "g", "next idle gap, on the timeline; with Shift the previous one"),
+    Term("n", "n", "next data wait, on the timeline; with Shift the previous one"),
+    Term("Enter", "Enter", "next span with that name, in the timeline's search; with Shift the previous one"),
     Term("frames", "\u2190 \u2191 \u2192 \u2193", "from frame to frame, in a flame graph"),
     Term("zoom", "Enter", "zooms to the frame, in a flame graph"),
     Term("caller", "Backspace", "zooms out to the caller, in a flame graph"),

@@ -62,10 +62,8 @@ def profile(
             until the queues that filled during the profiler's start are used up.
         active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
-        host_sample_ms: milliseconds between two samples of the host (cores, memory, disk, network, NVIDIA devices)
-            while a window is open; 0: none, and none of what threads wait for. Linux only.
-        lines: sample the Python stacks of the training thread, of threads that run stages and of DataLoader workers
-            while a window is open, so that the report names the lines that take the time. Linux only.
+        host_sample_ms: milliseconds between samples of the host in a window (Linux); 0: none, nor of threads' waits.
+        lines: sample Python stacks while a window is open, so that the report names the hot lines of code (Linux).
         watch: from entering on also record the whole run, as `annotate.watch` does.
         workers: what each DataLoader worker may use while it records.
         headspace: steps after the last window that get copies of batches: what could the loop do without its loader?
@@ -78,8 +76,8 @@ def profile(
         OSError: (on entering) the folder cannot be written.
         RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
 
-    Once entered, a capture raises nothing of its own into the loop. Where another profiler begins later, that one works
-    as it would without us, and ours gives its window up; a fault of ours ends the capture. Either is one warning.
+    Once entered, a capture raises nothing of its own into the loop. If another profiler begins later, that one works
+    as without us, and our window is given up; an internal error ends the capture. Either is one warning.
     """
     need_torch("profile")
     options = CaptureOptions(

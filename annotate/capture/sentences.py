@@ -52,7 +52,7 @@ def stood_still(seconds: float) -> str:
     """How long the program waited for the end of a window; "" where that was short."""
     if seconds < LONG_PAUSE_S:
         return ""
-    return f"the program stood still for {seconds:.1f} s while the trace was written"
+    return f"the program was paused for {seconds:.1f} s while the trace was written"
 
 
 def written(paths: Sequence[str], logdir: Path) -> str:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
 from annotate.hooks import marked
-from annotate.hooks.stand_ins import callable_label
+from annotate.hooks.stand_ins import callable_label, timed_function
 from annotate.recording import switch
 from annotate.recording.definitions import define, define_here
 from annotate.saying import in_short, report_error
@@ -91,7 +91,7 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
             )
         name = switch.hand_out(self.kind, self.label or callable_label(function))
         define(switch.HANDED_OUT[name], function)
-        timed = _timed_generator if inspect.isgeneratorfunction(function) else _timed_function
+        timed = _timed_generator if inspect.isgeneratorfunction(function) else timed_function
         return cast(F, timed(function, name))
 
     def __reduce__(self) -> tuple[type[stage], tuple[StageKind, str | None]]:
@@ -104,16 +104,6 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
 
 def _report(error: Exception) -> None:
     report_error("annotate does not record a stage", error)
-
-
-def _timed_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    @wraps(function)
-    def timed(*args: Any, **kwargs: Any) -> Any:
-        if not switch.RECORDING:
-            return function(*args, **kwargs)
-        return switch.call(name, function, args, kwargs)
-
-    return timed
 
 
 def _timed_generator(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -49,7 +49,7 @@ def settings_of(loader: Any) -> dict[str, Any]:
     """
     missing = [name for name in _NEEDED if not hasattr(loader, name)]
     if missing:
-        raise NotTunable(f"a {type(loader).__name__} is no torch DataLoader: it has no {', '.join(missing)}")
+        raise NotTunable(f"a {type(loader).__name__} is not a torch DataLoader: it has no {', '.join(missing)}")
     found = {name: getattr(loader, name) for name in SETTINGS if name != THREADS and hasattr(loader, name)}
     context = found.get("multiprocessing_context")
     if context is not None and not isinstance(context, str):

@@ -77,7 +77,7 @@ def find_collectives(trace: Trace, steps: Steps | None) -> Collectives | Unavail
     operation = _operations(trace)
     found = _on_devices(trace, operation) or _on_host(trace, operation)
     if found is None:
-        return Unavailable("capture", "no_collectives", "it has no collectives, so that nobody waits for it in one")
+        return Unavailable("capture", "no_collectives", "it has no collectives, so no rank waits for it in one")
     order = np.argsort(found.arrival_ns, kind="stable")
     group, number = _numbers(trace, found.row[order])
     arrival = found.arrival_ns[order]

@@ -191,14 +191,8 @@ class _Finder:
         self._threads = [_thread_name(trace, number) for number in range(len(trace.tracks))]
         steps = find_steps(trace)
         self._step_starts_ns = np.zeros(0, np.int64) if isinstance(steps, Unavailable) else steps.start_ns
-        self._stacks = stacks
         self._has_device = has_device
-        self._frames: dict[int, list[Frame]] = {}
-
-    def frames(self, stack: int) -> list[Frame]:
-        if stack not in self._frames:
-            self._frames[stack] = self._stacks.inwards(stack)
-        return self._frames[stack]
+        self.frames: Callable[[int], list[Frame]] = cache(stacks.inwards)
 
     def is_recorder(self, stack: int) -> bool:
         """Whether the recorder's own code is what runs."""

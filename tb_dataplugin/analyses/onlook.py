@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -151,13 +152,7 @@ class _Reader:
     """Stacks, and what they say of themselves."""
 
     def __init__(self, stacks: Stacks) -> None:
-        self._stacks = stacks
-        self._frames: dict[int, list[Frame]] = {}
-
-    def frames(self, stack: int) -> list[Frame]:
-        if stack not in self._frames:
-            self._frames[stack] = self._stacks.inwards(stack)
-        return self._frames[stack]
+        self.frames: Callable[[int], list[Frame]] = cache(stacks.inwards)
 
     def mask(self, hits: Hits, says: Callable[[list[Frame]], bool]) -> Mask:
         which, place = np.unique(hits.stack, return_inverse=True)

@@ -5,6 +5,7 @@ An analysis that cannot know returns `Unavailable`. Here, and nowhere else, that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -76,8 +77,7 @@ def run_analyses(
 ) -> Results:
     """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
     reasons = _Reasons()
-    tree, pipeline = build_stage_tree(trace), trace.info.pipeline
-    settings = main_loader(trace)
+    tree, settings, pipeline = build_stage_tree(trace), main_loader(trace), trace.info.pipeline
     steps = reasons.known("steps", _steps(trace, options))
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
@@ -131,6 +131,12 @@ def run_analyses(
         headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
         lines=reasons.known("lines", find_hot_lines(trace, whole_tree, window, loader, devices, attribution)),
     )
-    results = replace(results, stage_details=find_stage_details(trace, tree, window, results.lines))
-    results = replace(results, diagnostics=tuple(collect_notes(results, reasons.missing)))
+    return _completed(results, reasons.missing)
+
+
+def _completed(results: Results, missing: Mapping[str, Unavailable]) -> Results:
+    """With what follows from the other results: stages in depth, notes, doubts."""
+    details = find_stage_details(results.trace, results.tree, results.window, results.lines)
+    results = replace(results, stage_details=details)
+    results = replace(results, diagnostics=tuple(collect_notes(results, missing)))
     return replace(results, doubts=find_doubts(results))

@@ -17,8 +17,8 @@ from tb_dataplugin.sharing.hashing import Hasher
 class AnonymiseCommand:
     """Write traces without names of files, functions, classes, data, hosts and people, to show them to others.
 
-    Names become hashes: the same name the same hash, in all traces of one call. The salt is random and is kept
-    nowhere. Numbers stay, and names of PyTorch, CUDA and known libraries.
+    Names become hashes: the same name has the same hash in all traces of one call. The salt is random and is not
+    stored. Numbers stay, and so do names of PyTorch, CUDA and known libraries.
     """
 
     name: ClassVar[str] = "anonymise"

@@ -13,12 +13,12 @@ from tb_dataplugin.drive.onlooker import Looked
 
 
 class AttachCommand:
-    """Record a training program that runs, and say what was found.
+    """Record a training program that is already running, and report what it waits for.
 
     A program that was started by `tb-dataplugin run --standby -- ...` records itself, with all stages and
     its DataLoader workers; PID is its process, or one above it such as torchrun, whose ranks then all record. One that
     was started with KINETO_USE_DAEMON=1 is asked through torch's own interface: steps, operators and the data
-    wait, without stages. Any other is looked at from outside: its Python stacks say how long it waits for data, what
+    wait, without stages. Any other is read from outside: its Python stacks show how long it waits for data, what
     its DataLoader workers do, and in which lines.
     """
 

@@ -38,7 +38,7 @@ FINE, TOO_SLOW, INCONCLUSIVE = 0, 1, 4
 class CompareCommand:
     """Compare two runs: what is faster or slower, by how much, and how sure that is.
 
-    BEFORE and AFTER are a trace file, or a folder with traces. Captures of several runs on one side show how much equal
+    BEFORE and AFTER are trace files, or folders with traces. Captures of several runs on one side show how much equal
     runs differ; with one run on each side that is assumed, and the total is known to about 15% at best.
 
     With --fail-if-slower LIMIT, AFTER is too slow when it is significantly slower and its time grew by more than LIMIT,

@@ -12,7 +12,7 @@ from tb_dataplugin.pipeline import as_report
 
 
 class ExportCommand:
-    """Write the stacks that were sampled for another viewer: speedscope, or anything that takes collapsed stacks."""
+    """Write the sampled stacks for another viewer: speedscope, or anything that reads collapsed stacks."""
 
     name: ClassVar[str] = "export"
 

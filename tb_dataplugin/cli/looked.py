@@ -35,7 +35,7 @@ def say(looked: Looked, logdir: Path) -> None:
     with as_wide_as(shutil.get_terminal_size((WIDEST, 0)).columns):
         for process in seen:
             print("\n".join(onlook_lines(process)), end="\n\n")
-    print(f"By stacks read from outside ({_cost(samples)}); the program holds nothing of ours.")
+    print(f"By stacks read from outside ({_cost(samples)}); nothing was put into the program.")
     print(f"As a flame graph, for speedscope: {_write(seen, logdir, looked.pid)}")
     print("Stages, samples and gains: start it by `tb-dataplugin run -- ...`.")
     for sentence in samples.unseen:
@@ -49,7 +49,7 @@ def _samples(looked: Looked) -> LineSamples:
         samples = read_line_samples(lines, 0, DiagnosticsCollector())
         why = lines.why_not or next(iter(lines.unseen), "") or "none was seen"
     except msgspec.MsgspecError as error:
-        samples, why = None, f"what was read makes no sense: {error}"
+        samples, why = None, f"the samples are not valid: {error}"
     if samples is None or samples.why_not or not samples.threads:
         raise BadRequest(refusal(looked.pid, why))
     return samples

@@ -27,13 +27,12 @@ class ProbeStorageCommand:
     """Measure what reading sample files costs here: whether packing, larger shards, more readers or a cache would help.
 
     PATH is a folder with samples (and all below it), a file, a pattern in quotes such as "data/*.jpg", or a capture
-    whose slow samples name their files. Some of the files are drawn, and read at random and in order, cold (after the
-    page cache was asked to forget them) and warm, by 1 to 32 readers at the same time: as they are, and packed into
+    whose slow samples name their files. Some of the files are drawn, and read at random and in order, cold (after they
+    were dropped from the page cache) and warm, by 1 to 32 readers at the same time: as they are, and packed into
     one archive, one memory-mapped array, and one database. Bytes are read, and nothing is decoded.
 
-    Packed forms are written into a new folder beside the samples (--scratch: elsewhere), three times the bytes of --mb
-    at most, which is removed at the end, and after Ctrl-C. Other programs on the same storage are part of what is
-    measured.
+    Packed forms are written into a new folder beside the samples (--scratch: elsewhere), at most three times the bytes
+    of --mb. It is removed at the end, and after Ctrl-C. Other programs on the same storage affect the results.
     """
 
     name: ClassVar[str] = "probe-storage"
@@ -83,7 +82,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.need is not None and not arguments.need > 0:
         raise BadRequest(f"--need must be above 0, not {arguments.need:g}")
     if arguments.scratch is not None and not arguments.scratch.is_dir():
-        raise BadRequest(f"--scratch {arguments.scratch} is no folder; name one that can be written")
+        raise BadRequest(f"--scratch {arguments.scratch} is not a folder; name one that can be written")
 
 
 def _files_of(paths: Sequence[str], follow_links: bool) -> tuple[list[str], float | None]:

@@ -12,10 +12,10 @@ from tb_dataplugin.sharing.pruning import prune
 
 
 class PruneCommand:
-    """Write a trace without what its report does not need: a fraction of the size, and the same report.
+    """Write a trace with only what its report needs: a fraction of the size, and the same report.
 
-    Operators inside other operators, Python stacks, shapes and arrows go. Without -o it is written into the working
-    folder, as NAME.pruned.pt.trace.json.gz.
+    Operators inside other operators, Python stacks, shapes and arrows are left out. Without -o it is written into the
+    working folder, as NAME.pruned.pt.trace.json.gz.
     """
 
     name: ClassVar[str] = "prune"

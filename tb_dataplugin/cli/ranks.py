@@ -19,8 +19,8 @@ from tb_dataplugin.ranks import summarise
 class RanksCommand:
     """Show which rank holds up the others, and why: from one capture of each rank, of the same steps.
 
-    Who waits in a collective loses time to the rank that joins it last. That time is passed on to what kept the last
-    rank: a stage of its loader, its host, or computing. Clocks of different hosts are aligned by the collectives
+    Ranks that wait in a collective lose time to the rank that joins it last. That time is passed on to what kept the
+    last rank: a stage of its loader, its host, or computing. Clocks of different hosts are aligned by the collectives
     themselves. Of several runs, and of several captures of a rank, the newest is taken.
     """
 

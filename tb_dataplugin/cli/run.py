@@ -21,7 +21,7 @@ class RunCommand:
 
     The program needs no change: `tb-dataplugin run -- python train.py --lr 0.1`, and the same with `torchrun`,
     `accelerate launch`, `python -m`, a script. Its output, exit status and signals are its own; each rank writes a
-    trace, and one line at the end says what was found.
+    trace, and one line at the end has the verdict.
     """
 
     name: ClassVar[str] = "run"

@@ -32,21 +32,21 @@ INTERRUPTED = 130
 class TuneCommand:
     """Try other settings of a DataLoader for real, and keep what beats the best beyond the noise.
 
-    MODULE:NAME is a DataLoader, or a function without arguments that returns one. It is made again from its own
+    MODULE:NAME is a DataLoader, or a function without arguments that returns one. It is rebuilt from its own
     attributes, with the same dataset, sampler and collate function, and with other settings: num_workers,
-    prefetch_factor, pin_memory (with --device), persistent_workers (where epochs are short), in_order (torch 2.6 or
-    later), threads per worker (where OpenCV is loaded). Each setting runs in a process of its own, in short windows
+    prefetch_factor, pin_memory (with --device), persistent_workers (if epochs are short), in_order (torch 2.6 or
+    later), threads per worker (if OpenCV is loaded). Each setting runs in a separate process, in short windows
     that alternate with the best so far. What a model predicts from a capture of the first window is tried first.
 
-    The training step only takes time: --step-ms says how much, or a capture of the real program does. Without either it
-    takes none, and what is measured is the loader's own throughput, which a training step may never need.
+    The training step is simulated: --step-ms, or a capture of the real program, gives its length. Without either it
+    takes no time, and the loader's own throughput is measured, which a training step may never need.
 
     Or a training program, as it is: `tb-dataplugin tune -- python train.py`. It is started once for each setting (two
-    starts at once), stopped after its windows as by Ctrl-C, and writes what it writes each time. The DataLoader that
-    trains gets its settings as it is made; what is timed are the program's own steps.
+    at a time) and stopped after its windows as by Ctrl-C, so all that it writes is written each time. The DataLoader
+    that trains gets its settings when it is made; the program's own steps are timed.
 
-    Ends in a ledger of all settings tried, a diff to apply, and what needs code instead. Ctrl-C ends with what it has
-    (exit status 130). No setting is tried that memory or /dev/shm has no room for.
+    Ends in a ledger of all settings tried, a diff to apply, and what needs code instead. Ctrl-C ends with the results
+    so far (exit status 130). Settings that do not fit into memory or /dev/shm are not tried.
     """
 
     name: ClassVar[str] = "tune"
@@ -61,7 +61,7 @@ class TuneCommand:
         add("--try", dest="tried", type=_names, default=(), metavar="NAME,...", help="only these settings")
         add("--runs", type=int, default=12, metavar="N", help="settings measured at most (default: 12)")
         add("--minutes", type=float, default=15.0, metavar="M", help="no window begins after these (default: 15)")
-        add("--logdir", type=Path, metavar="D", help="the best loop is captured once more, into this folder")
+        add("--logdir", type=Path, metavar="D", help="capture the best loop once more, into this folder")
         add_run_arguments(parser)
 
     @staticmethod
@@ -117,7 +117,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=("text", "json"), default="text", help="default: text")
     add_links_argument(parser)
     add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
-    add("--arguments", nargs=argparse.REMAINDER, default=[], help="all that follows is left to MODULE, in sys.argv")
+    add("--arguments", nargs=argparse.REMAINDER, default=[], help="all that follows goes to MODULE, in sys.argv")
 
 
 def limits_of(arguments: argparse.Namespace, runs: int, minutes: float, tried: tuple[str, ...] = ()) -> Limits:
@@ -179,5 +179,5 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     for name in names:
         if name not in NAMES:
-            raise argparse.ArgumentTypeError(f"{name!r} is no setting; choose from {', '.join(NAMES)}")
+            raise argparse.ArgumentTypeError(f"{name!r} is not a setting; choose from {', '.join(NAMES)}")
     return names

@@ -18,8 +18,8 @@ from tb_dataplugin.tune.verifying import advised, find, verify
 class VerifyCommand:
     """Measure whether one finding's advice helps: the setting that it names, beside those of the capture.
 
-    Both run with the loader that MODULE:NAME makes, each in a process of its own, in windows that alternate; the
-    training step only takes the time that the capture shows. Printed is the measured gain beside the finding's bound.
+    Both run with the loader that MODULE:NAME makes, each in a separate process, in alternating windows; the training
+    step only takes the time that the capture shows. Prints the measured gain beside the finding's bound.
     Advice about code is not measured: make the change, capture again, and run `compare` (exit status 1).
     """
 

@@ -26,9 +26,9 @@ REFUSED: Final = {
 class WhatIfCommand:
     """Predict what other settings, or a faster stage, would bring: from one capture, without running anything.
 
-    The loop is simulated from the batches and steps that the capture saw, with the CPUs that its machine has. Each
-    prediction has a 90% interval. Without any change asked for, the usual ones are shown: other numbers of DataLoader
-    workers, and each stage that takes long at half its time.
+    The loop is simulated from the batches and steps of the capture, with the CPUs of its machine. Each prediction has
+    a 90% interval. If no change is given, the usual ones are shown: other numbers of DataLoader workers, and each long
+    stage at half of its time.
     """
 
     name: ClassVar[str] = "whatif"
@@ -39,7 +39,7 @@ class WhatIfCommand:
         add("capture", type=place, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
         add("--workers", type=_numbers, metavar="N|A..B", help="DataLoader workers: 4, or 0..8, or 2,4,8")
         add("--prefetch", type=int, metavar="N", help="prefetch_factor: batches per DataLoader worker")
-        help_stage = "a stage, or all stages of a kind, that takes so much of its time; may be repeated"
+        help_stage = "a stage, or all stages of a kind, at this fraction of its time; may be repeated"
         add("--stage", action="append", default=[], metavar="NAME=0.1x", help=help_stage)
         help_cache = "stages of this kind (read, decode, transform, ...) whose results are cached; may be repeated"
         add("--cache", action="append", default=[], metavar="KIND", help=help_cache)

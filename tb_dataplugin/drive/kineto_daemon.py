@@ -80,7 +80,7 @@ def listening() -> Iterator[socket.socket]:
             if error.errno == errno.EADDRINUSE:
                 why = "another daemon (dynolog, or another attach) has the socket `dynolog`; stop it, or ask it"
             else:
-                why = f"the socket `dynolog` cannot be had: {error.strerror or error}"
+                why = f"the socket `dynolog` cannot be opened: {error.strerror or error}"
             raise BadRequest(f"cannot ask torch for a trace: {why}") from None
         yield sock
 

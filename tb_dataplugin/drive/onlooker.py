@@ -53,7 +53,7 @@ def _command(pid: int, process: int, seconds: float) -> Sequence[str]:
     except OSError as error:
         raise CannotLook(error.strerror or str(error)) from None
     if not python.name.startswith("python") or not python.exists():
-        raise CannotLook(f"it is run by {python}, which is no Python that could run a script of ours")
+        raise CannotLook(f"it is run by {python}, which is not a Python that can run a script of ours")
     return str(python), "-I", "-S", "-E", str(_script()), str(seconds), str(pid)
 
 

@@ -114,15 +114,15 @@ def _pause(outcome: Outcome | None) -> str:
     longest = max((note.paused_s for note in outcome.notes), default=0.0) if outcome else 0.0
     if longest < LONG_PAUSE_S:
         return ""
-    return f" The program stood still for {duration(longest * 1e6)} while the trace was written."
+    return f" The program was paused for {duration(longest * 1e6)} while the trace was written."
 
 
 def why_nothing(outcome: Outcome, status: int, standby: bool) -> str:
     """Why there is no trace, and what to do."""
-    told = [note for note in outcome.notes if note.reason]
+    noted = [note for note in outcome.notes if note.reason]
     batches = max((note.batches for note in outcome.notes), default=0)
-    if told:
-        why = told[0].reason
+    if noted:
+        why = noted[0].reason
         if any(note.programs_files for note in outcome.notes):
             why += ", and its traces have the stages in them"
     elif outcome.notes and standby:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.compare.quantity import SIGNIFICANT
+from tb_dataplugin.export.compare_text import change_text
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import UNKNOWN, change, duration, plural
+from tb_dataplugin.units import UNKNOWN, duration, plural
 
 MAX_ROWS: Final = 12
 _ACTIVE: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@])")
@@ -51,15 +52,9 @@ def _table(title: str, rows: Sequence[pb.Quantity]) -> Iterator[str]:
         before = duration(row.before_us) if row.HasField("before_us") else UNKNOWN
         after = duration(row.after_us) if row.HasField("after_us") else UNKNOWN
         name, spoken = literal(row.title), literal(row.interval_text.partition("; ")[0])
-        cells = (f"**{name}**" if row.outcome in SIGNIFICANT else name, before, after, _change(row), spoken)
+        cells = (f"**{name}**" if row.outcome in SIGNIFICANT else name, before, after, change_text(row), spoken)
         yield f"| {' | '.join(cells)} |"
     yield ""
-
-
-def _change(row: pb.Quantity) -> str:
-    if row.outcome in ("new", "gone"):
-        return row.outcome
-    return change(row.change) if row.HasField("change") and row.outcome != "too_short" else UNKNOWN
 
 
 def _settings(comparison: pb.Comparison) -> Iterator[str]:

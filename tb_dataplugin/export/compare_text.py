@@ -45,7 +45,7 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     time = comparison.time
     yield ""
     name = "95% interval " if time.HasField("high") else ""
-    changed = time.interval_text if time.outcome == "identical" else f"{_change(time)}, {name}{time.interval_text}"
+    changed = time.interval_text if time.outcome == "identical" else f"{change_text(time)}, {name}{time.interval_text}"
     for side, value, note in (("before", time.before_us, ""), ("after", time.after_us, changed)):
         yield f"  {f'{time.title}, {side}':<28}{duration(value):>10}   {note}"
     if time.HasField("detectable") and time.outcome not in SIGNIFICANT:
@@ -91,7 +91,7 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
         marked = " *" if row.outcome in SIGNIFICANT else ""
         spoken, _, of_what = row.interval_text.partition("; ")
         words = f"{spoken}{_measure(row)}{marked}"
-        yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{_change(row):>10}   {words}"
+        yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{change_text(row):>10}   {words}"
         if of_what:
             yield from _wrap(of_what, "      ", "        ")
     if any(row.outcome in SIGNIFICANT for row in rows):
@@ -118,7 +118,8 @@ def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         yield "  *: significant"
 
 
-def _change(row: pb.Quantity) -> str:
+def change_text(row: pb.Quantity) -> str:
+    """``"+12%"``; the outcome, or a dash, where there is no change to give."""
     if row.outcome in ("new", "gone"):
         return row.outcome
     return change(row.change) if row.HasField("change") and row.outcome != "too_short" else UNKNOWN

@@ -28,7 +28,7 @@ def headspace_sentence(headspace: Headspace) -> str:
     )
     return (
         f"On copies of batches a step took {step}, over {steps}; with the loader, right before, {own}.{idle} Meanwhile "
-        "the loader stood still, so its use of the CPUs was gone as well; no profiler was on."
+        "the loader was stopped, so it used no CPU either; no profiler was on."
     )
 
 

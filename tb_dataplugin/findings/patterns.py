@@ -41,7 +41,7 @@ def finding_about(signals: Signals, found: PatternSignal, *, what: str, advice: 
         gain_us_per_step=gain,
         code=code,
         confidence="likely",
-        confidence_reason="What the line is about is read from its text and from what it calls.",
+        confidence_reason="What the line does is inferred from its text and from what it calls.",
     )
 
 

@@ -25,10 +25,10 @@ from tb_dataplugin.findings.signals import (
     StageCalls,
     StageWait,
     SyncSignals,
-    WorkerSignals,
 )
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
+from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 

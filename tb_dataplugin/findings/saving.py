@@ -104,7 +104,7 @@ def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
     if workers is None or duration(saved) == duration(transfer.cost_us):
         return Saving(min(cost, transfer.cost_us))
     text = (
-        f"finished batches were waited for on their way for {duration(signals.on_way_us)}; of that {duration(saved)} "
-        f"may go, since the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
+        f"the training thread waited {duration(signals.on_way_us)} for finished batches on their way; of that "
+        f"{duration(saved)} can go: the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     )
     return Saving(saved, (time(BOUND, saved, text),))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
@@ -25,6 +24,7 @@ from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSign
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.thresholds import LOCK_LEADS
 from tb_dataplugin.findings.waste import WasteSignals
+from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
 from tb_dataplugin.units import percent
 
@@ -93,39 +93,6 @@ class StageCalls:
     @property
     def stage(self) -> Stage:
         return self.path[-1]
-
-
-LIVED_THROUGH: Final = 0.98
-"""Share of the window from which workers count as alive all the time."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSignals:
-    """DataLoader workers of the loader with most batches. Shares are of their lifetimes, all of them together."""
-
-    workers: int
-    """Worker ids."""
-    alive: float
-    """How many were alive at once, on average over the window."""
-    batches: float
-    """Batches that each finished in the window, on average."""
-    busy: float
-    """Share in which they build batches."""
-    starved: float
-    """Share in which they have no index in their queue although the loader still has indices to give."""
-    slowest: int
-    """The worker with the largest skew."""
-    skew: float
-    """Its busy share over that of all."""
-
-    @property
-    def whole(self) -> str:
-        """What shares are of, as a sentence has it."""
-        return "window" if self.alive >= LIVED_THROUGH * self.workers else "their lifetimes"
-
-    @property
-    def of_whole(self) -> str:
-        return f"of {'the ' if self.whole == 'window' else ''}{self.whole}"
 
 
 @dataclass(frozen=True, slots=True)

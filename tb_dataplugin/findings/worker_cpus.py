@@ -21,6 +21,6 @@ def not_data(signals: Signals, otherwise: str) -> str:
     if not takes_cpus(signals) or signals.taken is None:
         return otherwise
     return (
-        "batches come in time, but the DataLoader workers have CPUs that the training step waits for, "
+        "batches come in time, but the DataLoader workers hold CPUs that the training step waits for, "
         f"{percent(signals.taken.delayed)} of its time"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
-from tb_dataplugin.findings.signals import LIVED_THROUGH
 from tb_dataplugin.findings.thresholds import (
     INPUT_BOUND,
     LEAST_BATCHES,
@@ -13,6 +12,7 @@ from tb_dataplugin.findings.thresholds import (
     WORKERS_BUSY,
     WORKERS_SPARE,
 )
+from tb_dataplugin.findings.worker_signals import LIVED_THROUGH
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import percent, plural, ratio
 

@@ -42,7 +42,7 @@ class Losses:
         self._count(window.left_out)
         self._junk_left = min(MOST_JUNK, self._junk_left + len(window.events) / 10)
         if window.was_mended:
-            self._diagnostics.add("mended_json", "Invalid JSON was mended")
+            self._diagnostics.add("mended_json", "Invalid JSON was repaired")
         return window
 
     def element(self) -> None:

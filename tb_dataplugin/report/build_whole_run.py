@@ -117,7 +117,7 @@ def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] =
         try:
             found = whole_run_report(run, name)
         except ValueError:
-            report.problem_texts.append(encodable(f"{run.folder}: its whole run has numbers that cannot be true"))
+            report.problem_texts.append(encodable(f"{run.folder}: the record of its whole run has impossible numbers"))
             continue
         if found is not None:
             report.runs.append(found)

@@ -13,10 +13,10 @@ from tb_dataplugin.storage.probing import ROUNDS, Probed, Series
 from tb_dataplugin.units import data_size, duration, plural, significant
 
 COLD: Final = {
-    "yes": "Cold: the page cache was emptied of these files before, and they were seen to be gone.",
-    "no": "The page cache could not be emptied of these files (memory file systems and some network ones cannot): "
-    "what is called cold below is warm.",
-    "unknown": "The page cache was asked to forget these files; whether it did cannot be told here.",
+    "yes": "Cold: these files were dropped from the page cache first, and checked to be gone.",
+    "no": "These files could not be dropped from the page cache (in-memory and some network file systems do not allow "
+    'it): "cold" below is warm.',
+    "unknown": "The page cache was asked to drop these files; whether it did is unknown on this system.",
 }
 
 

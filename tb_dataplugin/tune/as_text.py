@@ -101,10 +101,10 @@ def _after(outcome: Outcome) -> str:
         open_still = undecided(outcome)
         if open_still:
             return (
-                f"Nothing beat the loader as it is beyond the noise, which was large: {shown(open_still)} may still be "
+                f"No setting was faster beyond the noise, which was large: {shown(open_still)} may still be "
                 "faster. Measure again when the machine is quieter, or with longer windows (--seconds)."
             )
-        return "Nothing beat the loader as it is beyond the noise. Leave it as it is."
+        return "No setting was faster beyond the noise. Leave the loader as it is."
     step = step_of(outcome.windows)
     text = (
         f"Best: {shown(outcome.best.text)}: {duration(step * 1e6)} per step, data wait {percent(outcome.wait_share)}."

@@ -34,13 +34,13 @@ class Remainder:
             return "With these settings the loop hardly waits for data: no code of the pipeline has to change."
         rest = f"{duration(self.wait_s * 1e6)} of each step ({percent(self.share)}) are still data wait"
         if not self.stage:
-            return f"With these settings {rest}, which no setting tried here lifts; a capture's report names the stage."
+            return f"With these settings {rest}, and no setting tried here helps; a capture's report names the stage."
         place = f" ({self.where})" if self.where else ""
         if self.stage == TRANSFER:
             return f"With these settings {rest}: sending batches to the training process limits; make them smaller."
         if self.undecided:
             code = f"in code, {self.stage}{place} would bring most"
-            return f"With these settings {rest}. {self.undecided} may still lift some of it; {code}."
+            return f"With these settings {rest}. {self.undecided} may still reduce it; {code}."
         return f"With these settings {rest}: that needs code instead, first in {self.stage}{place}."
 
 

@@ -113,9 +113,7 @@ class Running:
         said = f"; its last line: {last[:300]}" if last else ""
         if status:
             return CannotRun(f"the program ended with status {status}{said}")
-        return CannotRun(
-            "the program came to its end: tuning needs a loop of some hundred steps, so give it more epochs"
-        )
+        return CannotRun("the program ended: tuning needs a loop of a few hundred steps, so give it more epochs")
 
     def stop(self) -> None:
         """As Ctrl-C would; then harder. All that it has started ends with it."""
@@ -208,7 +206,7 @@ class ScriptLoop:
         assert self._running is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._running.process.wait(LEAVES_WITHIN)
-        return self._running.ended() or CannotRun("the program hung up")
+        return self._running.ended() or CannotRun("the program closed its connection")
 
 
 def record(script: Script, changes: Changes, logdir: Path) -> Recorded:

@@ -45,7 +45,7 @@ class Verified:
         if not ratio.is_faster:
             return "No gain beyond the noise was measured."
         if self.bound_us is None:
-            return "The advice helps; the finding has no bound to hold it against."
+            return "The advice helps; the finding has no bound to compare it with."
         if least > self.bound_us:
             return "The advice helps more than the finding's bound allows."
         return f"The advice helps: {percent(saved / self.bound_us)} of the finding's bound."

@@ -104,5 +104,5 @@ def phases_of(run: Run, happenings: Sequence[Happening]) -> list[Phase]:
 def _process(part: Part, number: int, begin: float) -> Phase:
     start = max(0.0, part.head.t - begin)
     end = max((interval.end - begin for interval in part.intervals), default=start)
-    ending = "" if part.has_ended else ", did not come to its end"
+    ending = "" if part.has_ended else ", its end is not recorded"
     return Phase(start, max(start, end), "process", f"process {number + 1} (pid {part.head.pid}){ending}")

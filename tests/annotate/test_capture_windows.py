@@ -84,5 +84,5 @@ def test_a_long_pause_at_the_end_of_a_window_is_said(
         with annotate.profile(tmp_path, wait=0, warmup=0, active=1) as prof:
             for _ in prof.steps(annotate.loader(DataLoader(Numbers()))):
                 pass
-    said = [str(one.message) for one in caught if "stood still for" in str(one.message)]
+    said = [str(one.message) for one in caught if "was paused for" in str(one.message)]
     assert len(said) == is_said

@@ -294,7 +294,7 @@ def test_a_registered_reader_is_recorded_in_workers(method: str, blobs: Any, tmp
     [
         ("mylib.read", {"kind": "sample"}, ValueError, "kind is one of read, decode, transform"),
         ("mylib.read", {"kind": 3}, ValueError, "not 3"),
-        ("read_blob", {}, ValueError, "no dotted path"),
+        ("read_blob", {}, ValueError, "not a dotted path"),
         ("json.lads", {}, ValueError, "the module json has no 'lads'"),
         ("json.decoder", {}, TypeError, "takes a function"),
         (42, {}, TypeError, "takes a function or its dotted path, not 42"),

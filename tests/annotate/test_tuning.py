@@ -79,7 +79,7 @@ def test_settings_come_and_go_with_workers() -> None:
 def test_without_a_change_the_loader_is_the_users_own() -> None:
     loader = DataLoader(Numbers())
     assert rebuilt(loader, {}) is loader
-    with pytest.raises(NotTunable, match="list is no torch DataLoader: it has no dataset"):
+    with pytest.raises(NotTunable, match="list is not a torch DataLoader: it has no dataset"):
         rebuilt([1, 2], {})
 
 

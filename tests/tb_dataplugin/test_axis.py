@@ -64,7 +64,7 @@ def test_numbers_that_cannot_be_true_cost_the_run_a_line(tmp_path: Path, field: 
     bad = {**event(1, "stall", 30), field: 10**12}
     path = write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(6)), bad)
     report = whole_runs_report([(run_of(path), ".")])
-    assert not report.runs and "cannot be true" in report.problem_texts[0]
+    assert not report.runs and "impossible numbers" in report.problem_texts[0]
 
 
 def test_without_a_run_the_report_says_how_to_make_one() -> None:

@@ -87,7 +87,7 @@ def _checked_path(path: str) -> str:
     parts = path.split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         raise ValueError(
-            f"annotate.register_reader: {in_short(path)} is no dotted path. Give module and function, such as "
+            f"annotate.register_reader: {in_short(path)} is not a dotted path. Give module and function, such as "
             '"mylib.read_blob"'
         )
     module = _imported(path)

@@ -68,7 +68,7 @@ export const OUTCOMES = [
   {"id": "new", "label": "new", "meaning": "Only in the captures after the change."},
   {"id": "gone", "label": "gone", "meaning": "Only in the captures before the change."},
   {"id": "not_comparable", "label": "not comparable", "meaning": "The captures are of different programs."},
-  {"id": "unknown", "label": "unknown", "meaning": "Not recorded on both sides, or not in a way that shows its noise."},
+  {"id": "unknown", "label": "unknown", "meaning": "Not recorded on both sides, or recorded without its noise."},
 ] as const;
 
 export const RATES = [
@@ -153,7 +153,7 @@ export const TERMS = [
   {"id": "build_time", "label": "build time", "meaning": "From a batch's start in its DataLoader worker to its finish."},
   {"id": "in_queue", "label": "time in queue", "meaning": "A finished batch that was not yet asked for."},
   {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one."},
-  {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that could run, and has no CPU."},
+  {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that is ready to run but has no CPU."},
   {"id": "blocked", "label": "blocked", "meaning": "A thread that waits for storage, a lock or another process."},
   {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time."},
   {"id": "interval", "label": "95% interval", "meaning": "The range that holds the true value with 95% confidence, given the noise."},
@@ -166,9 +166,9 @@ export const KEYS = [
   {"id": "w s", "label": "w s", "meaning": "zoom in and out, on the timeline"},
   {"id": "a d", "label": "a d", "meaning": "move, on the timeline"},
   {"id": "0", "label": "0", "meaning": "the whole window, on the timeline"},
-  {"id": "g", "label": "g", "meaning": "next idle gap, on the timeline; with Shift the one before"},
-  {"id": "n", "label": "n", "meaning": "next data wait, on the timeline; with Shift the one before"},
-  {"id": "Enter", "label": "Enter", "meaning": "next span with that name, in the timeline's search; with Shift the one before"},
+  {"id": "g", "label": "g", "meaning": "next idle gap, on the timeline; with Shift the previous one"},
+  {"id": "n", "label": "n", "meaning": "next data wait, on the timeline; with Shift the previous one"},
+  {"id": "Enter", "label": "Enter", "meaning": "next span with that name, in the timeline's search; with Shift the previous one"},
   {"id": "frames", "label": "← ↑ → ↓", "meaning": "from frame to frame, in a flame graph"},
   {"id": "zoom", "label": "Enter", "meaning": "zooms to the frame, in a flame graph"},
   {"id": "caller", "label": "Backspace", "meaning": "zooms out to the caller, in a flame graph"},

@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { CAUSES, KEYS, STAGE_KINDS, TERMS } from "../contract/words";
 
 const DOCS: ReadonlyArray<readonly [file: string, about: string]> = [
+  ["docs/report.md", "the views, and the commands that show the same"],
   ["docs/attribution.md", "how idle time gets its cause, and data wait its stage"],
   ["docs/accuracy.md", "how well the numbers hold"],
   ["docs/compare_statistics.md", "how two captures are compared"],

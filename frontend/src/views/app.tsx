@@ -187,7 +187,7 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
   ) : (
     <LoadingState
       title={`Reading ${fullName(item)}`}
-      detail={`The trace${size} is read and analysed; this page then updates by itself.`}
+      detail={`The trace${size} is being read and analysed; this page updates by itself.`}
     />
   );
 }

@@ -37,7 +37,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     no_cpu = judge_cpus(signals).saturated
     return Finding(
         severity=severity(signals, gain, otherwise_us=saved),
-        title=f"{step.calls.stage.label} makes {ratio(factor)} the bytes before the batch travels",
+        title=f"{step.calls.stage.label} returns {ratio(factor)} the bytes it gets, before the batch is sent",
         advice="Keep the original dtype until the batch is on the device, and convert it there.",
         stage=step.calls.stage.name,
         evidence=_evidence(signals, moved, copied),

@@ -22,7 +22,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain),
         title=f"Python's garbage collector takes {percent(part)} of the {whole} {where}",
-        advice="Have it look at fewer objects: call gc.freeze() once the dataset is there (in DataLoader workers in "
+        advice="Give it fewer objects to scan: call gc.freeze() once the dataset is built (in DataLoader workers, in "
         "worker_init_fn), keep many small values in arrays instead of lists and dicts of Python objects, or collect "
         "less often with gc.set_threshold.",
         evidence=(share("collecting", part, whole, f"{percent(part)} of the {whole} {where} in the collector"),),

@@ -23,7 +23,7 @@ def check(signals: Signals) -> Finding | None:
         signals,
         found,
         what="is a loop in Python over " + ("the elements of a list" if is_tokens else "pixels"),
-        advice="Work on all of them at once, with numpy or torch, or prepare the result once and store it: a turn of a "
-        "loop in Python takes as long as some hundred additions in an array.",
+        advice="Process all of them at once with numpy or torch, or prepare the result once and store it: one "
+        "iteration of a Python loop takes as long as some hundred additions in an array.",
         code=(TOKENS if is_tokens else PIXELS).format(place=found.place),
     )

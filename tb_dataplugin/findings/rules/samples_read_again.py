@@ -20,8 +20,8 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity="medium",
         title=f"{percent(again.share)} of the samples are read again in the same epoch",
-        advice="If that is not meant, look at the sampler: it repeats indices, or lists of files name some twice. A "
-        "sample that is to count more can be weighted in the loss instead.",
+        advice="If that is not intended, check the sampler for repeated indices and lists of files for duplicates. To "
+        "make a sample count more, weight it in the loss instead.",
         evidence=(share("samples_again", again.share, "samples", text),),
         confidence="measured" if is_said else "likely",
         confidence_reason="" if is_said else "A sampler of your own may draw with replacement on purpose.",

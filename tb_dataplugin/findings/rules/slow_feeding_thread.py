@@ -32,7 +32,7 @@ def check(signals: Signals) -> Finding | None:
         evidence=tuple(_evidence(signals)),
         confidence="likely",
         confidence_reason="Another thread takes the batches, so the data wait is not measured, only sampled. "
-        "With prof.steps(...) around what the loop iterates it is.",
+        "To measure it, put prof.steps(...) around what the loop iterates.",
     )
 
 

@@ -18,12 +18,12 @@ from tb_dataplugin.findings.step_work import in_step, of_step, slow_lines
 from tb_dataplugin.units import plural
 
 ADVICE: Final[dict[Work, str]] = {
-    "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, leave torch for "
-    "every single number.",
+    "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, convert one number "
+    "at a time.",
     "saving": "Save less often, or hand a copy to a thread that saves it.",
     "output": "Write less often, or less at a time; what must be written can be written by another thread.",
     "sleep": "The step sleeps there.",
-    "waiting": "The step waits there for another thread or process: look at what that one does.",
+    "waiting": "The step waits there for another thread or process: check what that one does.",
     "python": "Do it less often, with array operations instead of Python, or in another thread.",
 }
 

@@ -12,7 +12,7 @@ from tb_dataplugin.findings.thresholds import DRAINED
 from tb_dataplugin.units import duration, percent, plural
 
 CODE = """if step % 100 == 0:
-    print(loss.item())  # .item(), .cpu(), print(tensor), nonzero() and masks by bool make the host wait"""
+    print(loss.item())  # .item(), .cpu(), print(tensor), nonzero() and boolean masks make the host wait"""
 
 
 @rule(title="Synchronising calls", about="host")

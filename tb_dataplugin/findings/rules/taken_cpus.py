@@ -27,10 +27,10 @@ def check(signals: Signals) -> Finding | None:
     most = f"{name} has most of it: {duration(_cpu_us(stages[name]))}" if name else "no stage of it is known"
     return Finding(
         severity=severity(signals, gain, otherwise_us=0.0) if signals.is_input_bound(HEALTHY) else "low",
-        title="DataLoader workers have the CPUs that the training step waits for, "
+        title="DataLoader workers hold the CPUs that the training step waits for, "
         f"{percent(taken.delayed)} of its time",
         advice="Batches come in time, at the step's expense. Do less work per sample, keep its results, or move it to "
-        "the device. Fewer DataLoader workers leave more to the step, but may let it wait for data.",
+        "the device. Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data.",
         stage=name,
         evidence=(
             share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed),

@@ -21,7 +21,7 @@ def check(signals: Signals) -> Finding | None:
     text = f"{twins.workers} DataLoader workers read items of the same sizes in the same order"
     return Finding(
         severity="high",
-        title=f"{twins.workers} DataLoader workers read the same items: each comes {twins.workers} times in an epoch",
+        title=f"{twins.workers} DataLoader workers read the same items, each item {twins.workers} times in an epoch",
         advice="Each worker has a copy of the iterable dataset, and iterates all of it. Give each its own part in "
         "__iter__, by get_worker_info().",
         evidence=(share("items_again", twins.share, "items", f"{text}: {percent(twins.share)} of them are repeats"),),

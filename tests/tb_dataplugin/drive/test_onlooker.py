@@ -82,8 +82,8 @@ def test_a_python_that_cannot_be_started_says_what_to_do(
     ("text", "why"),
     [
         (b'{"why_not": "no reason"}', "no reason"),
-        (b"", "makes no sense"),
-        (b'{"threads": 3}', "makes no sense"),
+        (b"", "not valid"),
+        (b'{"threads": 3}', "not valid"),
         (b"{}", "none was seen"),
         (b'{"unseen": ["It is hidden."]}', "It is hidden."),
     ],
@@ -97,5 +97,5 @@ def test_a_program_of_another_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (tmp_path / "7").mkdir()
     (tmp_path / "7" / "exe").symlink_to("/bin/sh")
     monkeypatch.setattr(processes, "PROC", tmp_path)
-    with pytest.raises(CannotLook, match="no Python that could run a script of ours"):
+    with pytest.raises(CannotLook, match="not a Python that can run a script of ours"):
         look(7, 7, 1.0)

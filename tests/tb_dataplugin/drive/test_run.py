@@ -155,7 +155,7 @@ def test_a_long_pause_for_writing_the_trace_is_said() -> None:
     capture = Capture(verdict=Verdict(sentence="The device is busy."))
     note = Note("recorded", "", 40, None, (), (), 6.1)
     line = verdict([capture], Path("runs"), Outcome((note, replace(note, paused_s=0.2)), "", ""))
-    assert line.startswith("The device is busy. The program stood still for 6.10 s while the trace was written. More: ")
+    assert line.startswith("The device is busy. The program was paused for 6.10 s while the trace was written. More: ")
     assert "stood" not in verdict([capture], Path("runs"), Outcome((replace(note, paused_s=0.2),), "", ""))
 
 

@@ -136,7 +136,7 @@ def test_a_way_that_is_longer_than_its_share_gains_what_busy_workers_leave() -> 
     assert shared is not None and signals.workers is not None
     assert signals.on_way_us > 4 * shared.cost_us
     assert finding.gain_us_per_step * 10 <= (1 - signals.workers.busy) * signals.window_us
-    assert any("may go, since the DataLoader workers are busy for 81.4%" in text for text in evidence_of(finding))
+    assert any("can go: the DataLoader workers are busy for 81.4%" in text for text in evidence_of(finding))
 
 
 def cost_of(signals: Signals, stage: str) -> float | None:

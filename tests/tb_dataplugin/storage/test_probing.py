@@ -134,7 +134,7 @@ def test_a_file_system_in_memory_cannot_be_emptied(tmp_path: Path, monkeypatch: 
         (["--mb", "0"], "--mb must be above 0"),
         (["--seconds", "0"], "--seconds must be above 0"),
         (["--need", "-1"], "--need must be above 0"),
-        (["--scratch", "/nowhere"], "--scratch /nowhere is no folder"),
+        (["--scratch", "/nowhere"], "--scratch /nowhere is not a folder"),
     ],
 )
 def test_bad_usage_is_one_line(

@@ -468,7 +468,7 @@ def test_what_is_no_range_of_steps_is_refused(host: Host) -> None:
     training_run(3).write(host.logdir / "a.pt.trace.json.gz")
     host.work()
     status, answer = host.get("report?id=a&steps=3-1")
-    assert (status, "steps '3-1' is no range of steps" in answer["error"]) == (400, True)
+    assert (status, "steps '3-1' is not a range of steps" in answer["error"]) == (400, True)
 
 
 def test_some_steps_of_a_changed_file_are_analysed_again(host: Host) -> None:

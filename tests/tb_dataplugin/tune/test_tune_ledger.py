@@ -61,7 +61,7 @@ def test_json_has_the_ledger_and_no_nulls(tuned: Tuned) -> None:
 def test_a_search_that_kept_nothing_gives_no_advice() -> None:
     outcome = MadeUpRunner(lambda settings: 0.01).search(Limits(runs=3))
     text = as_text(Tuned(Program("a:b"), outcome, "", None, ()), PLAIN)
-    assert "Leave it as it is" in text
+    assert "Leave the loader as it is" in text
     assert "keywords" not in text
 
 
@@ -72,7 +72,7 @@ def test_what_the_noise_left_open_is_said() -> None:
     assert rest.undecided == outcome.rows[0].changes.text
     text = as_text(Tuned(Program("a:b"), outcome, "", rest, ()), PLAIN)
     assert "may still be faster" in " ".join(text.split())
-    assert "Leave it as it is" not in text
+    assert "Leave the loader as it is" not in text
 
 
 def test_a_search_that_was_broken_off_at_once_claims_nothing() -> None:
@@ -106,8 +106,8 @@ def test_what_is_left_names_the_stage_and_its_line(tuned: Tuned) -> None:
     ("rest", "words"),
     [
         (Remainder(0.0, 0.001, "transform::Blur", ""), "no code of the pipeline has to change"),
-        (Remainder(0.01, 0.5, "read::file", "", "num_workers=8"), "num_workers=8 may still lift some of it; in code"),
-        (Remainder(0.01, 0.5, "", ""), "no setting tried here lifts"),
+        (Remainder(0.01, 0.5, "read::file", "", "num_workers=8"), "num_workers=8 may still reduce it; in code"),
+        (Remainder(0.01, 0.5, "", ""), "no setting tried here helps"),
         (Remainder(0.01, 0.5, "transfer", ""), "sending batches to the training process"),
     ],
 )

@@ -52,7 +52,7 @@ def test_both_sides_begin_with_the_settings_of_the_capture() -> None:
     [
         (Ratio(0.5, 0.45, 0.55, 3), 10_000.0, "50.0% of the finding's bound"),
         (Ratio(0.5, 0.45, 0.55, 3), 1_000.0, "more than the finding's bound allows"),
-        (Ratio(0.5, 0.45, 0.55, 3), None, "no bound to hold it against"),
+        (Ratio(0.5, 0.45, 0.55, 3), None, "no bound to compare it with"),
         (Ratio(1.0, 0.9, 1.1, 8), 10_000.0, "No gain beyond the noise"),
         (Ratio(1.5, 1.4, 1.6, 3), 10_000.0, "slower here"),
     ],

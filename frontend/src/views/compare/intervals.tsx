@@ -10,7 +10,7 @@ import { fillStyle } from "../../ui/swatch";
 
 /** Why a row may be "not significant" beside an interval without 0 in it. */
 export const JUDGED =
-  "Judged with all rows of the table together: of many rows some leave their own interval by chance. The interval is of the row alone.";
+  "Judged together with all rows of the table: among many rows some leave their own interval by chance. The interval is for this row alone.";
 
 const DIRECTIONS = new Set(["faster", "slower", "more", "less"]);
 

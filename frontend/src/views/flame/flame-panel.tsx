@@ -85,7 +85,7 @@ function Graph({ part, flame, measure, order }: GraphProps) {
           onZoom={zoom}
         />
       ) : (
-        <p class="muted">Nothing: no sample fell into it.</p>
+        <p class="muted">No sample in this part.</p>
       )}
       <Notes part={part} order={order} />
       <FrameList flame={flame} samples={samples} />
@@ -174,14 +174,14 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
   return (
     <div class="muted">
       <p class="keys">
-        Click or <kbd>Enter</kbd> zooms in, arrow keys walk, <kbd>Backspace</kbd> goes to the caller, <kbd>Esc</kbd> to
-        the whole.
+        Click or <kbd>Enter</kbd> zooms in, arrow keys move, <kbd>Backspace</kbd> goes to the caller, <kbd>Esc</kbd> to
+        the whole graph.
       </p>
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
           Time here is that of sampled stacks
           {recorderUs > 0 && `, without ${formatDuration(recorderUs)} in the recorder's own code`}; the time in Stages
-          is that of spans, with it. The frame of a stage says both.
+          is that of spans, including it. The frame of a stage shows both.
         </p>
       )}
       {order === "time" && (

@@ -33,9 +33,9 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
     <section data-testid="what-if">
       <h2>What if</h2>
       <p class="muted">
-        Predicted from this capture; nothing is run. Each has a 90% interval. In a benchmark half of the predicted steps
-        were off by less than 9.8%, one in ten by more than 48%, most of all for other numbers of DataLoader workers and
-        for the transfer (docs/whatif.md).
+        Predicted from this capture; nothing is run. Each has a 90% interval. On the pipelines that the model was built
+        with, half of the predicted steps were off by less than 6.5%, one in ten by more than 25%, most of all with
+        fewer DataLoader workers and without the transfer (docs/whatif.md).
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
       {(isLive || state.kind === "ready") && <Answer state={state} />}

@@ -27,7 +27,7 @@ export function StagePage({ capture, id, name }: Props) {
     <>
       <StageHead name={name} rows={rows} />
       {detail === undefined ? (
-        <p class="muted">Details are there for the stages with most time only.</p>
+        <p class="muted">Only the stages with the most time have details.</p>
       ) : (
         <p class="sentence" data-testid="detail-sentence">
           {detail.sentence}

@@ -10,7 +10,7 @@ import { Unknown } from "../../ui/numbers";
 import { Swatch } from "../../ui/swatch";
 import { showBatch, showSample } from "./show-batch";
 
-const FILES_TITLE = "Paths that the sample was read from, the first ones";
+const FILES_TITLE = "The first paths that the sample was read from";
 const NO_FILES = "The recorder saw no file being read for this sample.";
 
 /** `replayCommand` loads them again, alone; "" where they cannot be named. */

@@ -53,12 +53,12 @@ def test_operators_that_a_line_calls_are_work_and_reading_their_values_back_is_n
         return builder
 
     assert finding_of(of("aten::sort"), "slow_step_line") is None
-    assert "single number" in finding_in(of("aten::item"), "slow_step_line").advice
+    assert "one number at a time" in finding_in(of("aten::item"), "slow_step_line").advice
 
 
 def test_a_loop_over_a_tensor_is_work_of_a_model_and_else_reads_back() -> None:
     loop = ("Tensor.__iter__", f"{TORCH}/_tensor.py", 1160)
-    assert "single number" in finding_in(run([((*LOGGING, loop), 60), (MODEL, 40)]), "slow_step_line").advice
+    assert "one number at a time" in finding_in(run([((*LOGGING, loop), 60), (MODEL, 40)]), "slow_step_line").advice
     assert finding_of(run([((*MODEL, LOG, loop), 60), (MODEL, 40)]), "slow_step_line") is None
 
 

@@ -44,14 +44,14 @@ def crowded(
 def test_cpus_that_workers_take_from_the_step_are_a_finding_where_batches_come_in_time() -> None:
     finding = finding_in(crowded(), "taken_cpus")
     assert finding.stage == "transform::Blur"
-    assert finding.title.startswith("DataLoader workers have the CPUs that the training step waits for, 50.0%")
+    assert finding.title.startswith("DataLoader workers hold the CPUs that the training step waits for, 50.0%")
     assert 0.5 * 9600 < finding.gain_us_per_step <= 0.75 * 9600
 
 
 def test_the_verdict_does_not_acquit_a_loader_that_takes_the_cpus() -> None:
     sentence = capture_of(crowded()).verdict.sentence
     assert "the DataLoader is not the bottleneck" not in sentence
-    assert "batches come in time, but the DataLoader workers have CPUs that the training step waits for" in sentence
+    assert "batches come in time, but the DataLoader workers hold CPUs that the training step waits for" in sentence
 
 
 def test_it_is_not_urgent_where_the_data_wait_is_next_to_nothing() -> None:
