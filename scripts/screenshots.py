@@ -133,11 +133,9 @@ def every_view(url: str, capture: str, folder: Path, before: str | None, after: 
 
 
 def readme(compared: Path | None, demo: Path | None, views: tuple[str, ...]) -> None:
-    of_traces, of_the_run = [row for row in README if row[0] in views], tuple(name for name in DEMO if name in views)
-    if of_traces:
-        device_and_workers(of_traces)
-    if demo is not None and of_the_run:
-        of_the_demo(demo, of_the_run)
+    device_and_workers([row for row in README if row[0] in views])
+    if demo is not None:
+        of_the_demo(demo, tuple(name for name in DEMO if name in views))
     if compared is not None and "compare" in views:
         two_versions(compared)
 
