@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -27,12 +30,16 @@ class Mirror:
     def __init__(self, folder: Path, limit_bytes: int = LIMIT_BYTES) -> None:
         self.folder, self._limit_bytes = folder, limit_bytes
 
-    def fetch(self, storage: Storage, trace: RemoteTrace) -> Path:
-        """Where the trace lies now. Raises UnreadableTrace, and BadRequest where it cannot be written."""
+    def place_of(self, trace: RemoteTrace) -> Path:
+        """Where this state of the trace lies once it is fetched."""
         text = f"{trace.url.address}\0{trace.state}".encode("utf-8", "surrogatepass")
         name = trace.path.rstrip("/").rpartition("/")[2]
         harmless = name if _HARMLESS.fullmatch(name) else "trace.pt.trace.json"
-        place = self.folder / hashlib.blake2b(text, digest_size=20).hexdigest() / harmless
+        return self.folder / hashlib.blake2b(text, digest_size=20).hexdigest() / harmless
+
+    def fetch(self, storage: Storage, trace: RemoteTrace) -> Path:
+        """Where the trace lies now. Raises UnreadableTrace, and BadRequest where it cannot be written."""
+        place = self.place_of(trace)
         if trace.state and place.is_file():
             return place
         try:
@@ -81,10 +88,8 @@ def user_mirror() -> Mirror:
     return Mirror(_passing_folder())
 
 
+@functools.cache
 def _passing_folder() -> Path:
-    import atexit
-    import shutil
-
     folder = tempfile.mkdtemp(prefix="tb-dataplugin-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)

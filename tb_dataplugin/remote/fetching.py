@@ -1,0 +1,53 @@
+"""From what is listed to files that are here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from tb_dataplugin.errors import NothingToReport, UnreadableTrace
+from tb_dataplugin.reader.discovery import TraceFile
+from tb_dataplugin.remote.address import Url
+from tb_dataplugin.remote.mirror import Mirror, user_mirror
+from tb_dataplugin.remote.storage import RemoteTrace, Storage
+
+Source: TypeAlias = TraceFile | RemoteTrace
+"""A trace: a file, or one in a storage that has yet to be fetched."""
+
+
+def named(source: Source) -> str:
+    """What a sentence calls it."""
+    return source.url or str(source.path) if isinstance(source, TraceFile) else str(source.url)
+
+
+def listed(url: Url) -> list[RemoteTrace]:
+    """By path. Raises NothingToReport for a folder without traces, BadRequest, UnreadableTrace."""
+    traces = sorted(Storage(url).traces(), key=lambda trace: trace.path)
+    if not traces:
+        raise NothingToReport(f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {url}: name a trace file")
+    return traces
+
+
+def fetched(source: Source, mirror: Mirror | None = None) -> TraceFile:
+    """Its file, in `mirror` (None: the user's). Raises UnreadableTrace, BadRequest."""
+    if isinstance(source, TraceFile):
+        return source
+    path = (mirror or user_mirror()).fetch(Storage(source.root), source)
+    size = 0
+    with contextlib.suppress(OSError):
+        size = path.stat().st_size
+    return TraceFile(path, source.run, source.name, size, source.modified_ns, url=str(source.url))
+
+
+def all_fetched(url: Url) -> Iterator[TraceFile]:
+    """One at a time. One that cannot be fetched is refused; raises UnreadableTrace where it is the only one."""
+    traces, mirror = listed(url), user_mirror()
+    for trace in traces:
+        try:
+            yield fetched(trace, mirror)
+        except UnreadableTrace as error:
+            if len(traces) == 1:
+                raise
+            yield TraceFile(Path(trace.name), trace.run, trace.name, 0, 0, refused=str(error), url=str(trace.url))
