@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from tb_dataplugin.cache import Store, user_store
+from tb_dataplugin.cache import user_store
 from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
