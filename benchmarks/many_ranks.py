@@ -153,7 +153,8 @@ def main() -> int:
         if len(list(folder.iterdir())) != options.ranks:
             size = write_ranks(folder, options.ranks)
             print(f"{options.ranks} traces of {size / 1e6:.1f} MB each, unpacked")
-        return 0 if all([measure(way, folder, options.ranks, options.workers) for way in options.only]) else 1
+        fine = [measure(way, folder, options.ranks, options.workers) for way in options.only]
+        return 0 if all(fine) else 1
 
 
 if __name__ == "__main__":
