@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -22,6 +23,8 @@ PORT: Final = 8786
 
 PATIENCE_S: Final = 20.0
 """For the scheduler to answer, and for the first worker to be there."""
+
+TIMED_OUT: Final = (TimeoutError, asyncio.TimeoutError)  # one class from Python 3.11 on
 
 _WAYS: Final = "write dask, dask://HOST[:PORT], or dask:///FOLDER/scheduler.json"
 
@@ -71,7 +74,7 @@ def dask_engine(scheduler: Scheduler, jobs: int | None = None, patience_s: float
     with contextlib.ExitStack() as ending:
         try:
             client = ending.enter_context(_client(distributed, scheduler, jobs, patience_s, ending))
-        except (OSError, ValueError, RuntimeError) as error:
+        except (*TIMED_OUT, OSError, ValueError, RuntimeError) as error:
             why = f"no Dask scheduler answers at {scheduler} ({_one_line(error)})"
             raise BadRequest(f"{why}; check the address, or start one: dask scheduler") from None
         _check(client, scheduler, patience_s)
@@ -111,7 +114,7 @@ def _check(client: Any, scheduler: Scheduler, patience_s: float) -> None:
     """Raises BadRequest: there are no workers, or they cannot do our work, or would do another version's."""
     try:
         client.wait_for_workers(1, timeout=patience_s)
-    except TimeoutError:
+    except TIMED_OUT:
         why = f"the Dask scheduler at {scheduler} has no workers"
         raise BadRequest(f"{why}; start some: dask worker {scheduler.address or 'ADDRESS'} --nthreads 1") from None
     remedy = "install the same version where the scheduler and the workers run"
