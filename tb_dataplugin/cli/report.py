@@ -19,7 +19,7 @@ from tb_dataplugin.cli.inputs import (
     write_text,
 )
 from tb_dataplugin.cli.terminal import complain
-from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport
+from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
@@ -30,7 +30,8 @@ from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
 from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each, row_of
 from tb_dataplugin.ranks import summarise
-from tb_dataplugin.reader.discovery import find_traces
+from tb_dataplugin.reader.discovery import TraceFile, find_traces
+from tb_dataplugin.remote import Url, growing
 from tb_dataplugin.report.build_ranks import ranks_report
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.report.report_pb2 import Ranks, Report
@@ -89,9 +90,15 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
     if arguments.summary:
         return [], 0
     within = () if arguments.follow_links else None
-    folders = [path for path in arguments.paths if isinstance(path, Path) and is_folder(path)]
-    files = [file for path in folders for file in find_traces(path, within=within, suffixes=(SUFFIX,))]
-    runs, errors = read_runs(files)
+    errors: list[UnreadableTrace] = []
+    files: list[TraceFile] = []
+    for path in filter(is_folder, arguments.paths):
+        if isinstance(path, Url):
+            files += growing(path, SUFFIX, errors.append)
+        else:
+            files += find_traces(path, within=within, suffixes=(SUFFIX,))
+    runs, unreadable = read_runs(files)
+    errors += unreadable
     for error in errors:
         complain(str(error))
     names = {file.path.parent: file.run for file in files}

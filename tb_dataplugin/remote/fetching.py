@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,11 +34,24 @@ def fetched(source: Source, mirror: Mirror | None = None) -> TraceFile:
     """Its file, in `mirror` (None: the user's). Raises UnreadableTrace, BadRequest."""
     if isinstance(source, TraceFile):
         return source
-    path = (mirror or user_mirror()).fetch(Storage(source.root), source)
+    return _described(source, (mirror or user_mirror()).fetch(Storage(source.root), source))
+
+
+def _described(source: RemoteTrace, path: Path) -> TraceFile:
     size = 0
     with contextlib.suppress(OSError):
         size = path.stat().st_size
     return TraceFile(path, source.run, source.name, size, source.modified_ns, url=str(source.url))
+
+
+def growing(url: Url, suffix: str, on_error: Callable[[UnreadableTrace], None]) -> Iterator[TraceFile]:
+    """Files below a folder with names that end so, as they are now. Raises as `listed` where the folder is not there."""
+    storage, mirror = Storage(url), user_mirror()
+    for file in storage.files((suffix,)):
+        try:
+            yield _described(file, mirror.renew(storage, file))
+        except UnreadableTrace as error:
+            on_error(error)
 
 
 def all_fetched(url: Url) -> Iterator[TraceFile]:

@@ -19,6 +19,7 @@ from tb_dataplugin.cli import main
 from tb_dataplugin.errors import NothingToReport, UnreadableTrace
 from tb_dataplugin.remote import Mirror, Storage, Url, place
 from tb_dataplugin.remote.storage import _modified_ns
+from tests.tb_dataplugin.test_watchfile import RUN, interval
 from tests.trace_builder import TraceBuilder
 
 TRACE = TraceBuilder().step(0, 100).wait(10, 30).kernel(50, 40).json()
@@ -84,6 +85,17 @@ def test_python_takes_urls() -> None:
         tb_dataplugin.read_report("memory://nowhere")
     with pytest.raises(NothingToReport):
         tb_dataplugin.what_if("memory://runs/one")
+
+
+def test_a_report_begins_with_the_whole_runs_of_the_folder(
+    bucket: MemoryFileSystem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "".join(json.dumps(line) + "\n" for line in (RUN, interval(0)))
+    bucket.pipe({"/runs/one/a.watch.jsonl": lines.encode(), "/runs/two/b.watch.jsonl": b"-"})
+    assert main(["report", "memory://runs", "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    assert [run["run"] for run in json.loads(out)["whole_runs"]] == ["one"]
+    assert len(err.splitlines()) == 1
 
 
 def test_a_time_is_known_in_whatever_way_a_storage_says_it(bucket: MemoryFileSystem) -> None:
