@@ -45,7 +45,7 @@ def _described(source: RemoteTrace, path: Path) -> TraceFile:
 
 
 def growing(url: Url, suffix: str, on_error: Callable[[UnreadableTrace], None]) -> Iterator[TraceFile]:
-    """Files below a folder with names that end so, as they are now. Raises as `listed` where the folder is not there."""
+    """Files below a folder with names that end so, as they are now. Raises UnreadableTrace where there is no folder."""
     storage, mirror = Storage(url), user_mirror()
     for file in storage.files((suffix,)):
         try:

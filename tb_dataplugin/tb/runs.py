@@ -149,6 +149,10 @@ class CaptureLibrary:
         """Whether the log directories hold nothing at all yet, ours or not."""
         return self._bare
 
+    def is_unsure(self) -> bool:
+        """Whether a remote log directory has not said yet what it holds, or does not."""
+        return any(not remote.is_listed or remote.problem() for remote in self.remote)
+
     def listing(self) -> Listing:
         with self._changed:
             whole = [entry for entry in self._entries.values() if entry.steps is None]

@@ -92,6 +92,18 @@ def test_a_remote_capture_is_listed_then_fetched_and_equals_the_command_lines_js
     assert host.client.get(BASE + "trace?id=exp/h").get_data() == training_run().json()
 
 
+def test_the_tab_is_there_until_a_storage_has_said_that_it_has_nothing_for_it(
+    host: Host, bucket: MemoryFileSystem
+) -> None:
+    assert host.plugin.is_active()
+    bucket.rm(f"/runs/exp/{NAME}")
+    host.work()
+    assert not host.plugin.is_active()
+    host.remote._open = failing(UnreadableTrace("memory://runs", "permission denied", "check your credentials"))
+    host.work()
+    assert host.plugin.is_active()
+
+
 def test_requests_are_answered_before_the_storage_was_ever_asked(host: Host) -> None:
     assert host.get("runs")[1] | {"perfetto": None} == {
         "logdir": "memory://runs", "scanning": True, "perfetto": None, "whole_runs": 0, "captures": [], "problems": [],
