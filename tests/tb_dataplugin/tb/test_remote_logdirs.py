@@ -89,7 +89,8 @@ def test_a_remote_capture_is_listed_then_fetched_and_equals_the_command_lines_js
     for report in (theirs, ours):
         report["captures"][0].pop("file")
     assert (code, ours) == (200, theirs)
-    assert host.client.get(BASE + "trace?id=exp/h").get_data() == training_run().json()
+    with host.client.get(BASE + "trace?id=exp/h") as answer:
+        assert answer.get_data() == training_run().json()
 
 
 def test_the_tab_is_there_until_a_storage_has_said_that_it_has_nothing_for_it(
@@ -149,7 +150,7 @@ def test_a_storage_that_is_slow_is_one_line_and_shows_what_it_has_said_so_far(ho
             host.passed_s += 11
             host.library.scan()
             (problem,) = host.get("runs")[1]["problems"]
-            assert problem == "memory://runs is slow: it is being listed for 11 s; 1 file found so far"
+            assert problem == "memory://runs is slow: it is being listed for 11.0 s; 1 file found so far"
             assert host.states() == ["queued"]
 
     host.remote._open = Slow
