@@ -16,6 +16,7 @@ import contextlib
 import gzip
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 SMALL: Final = ROOT / "tests" / "golden" / "traces" / "v100_resnet50_workers4.pt.trace.json.gz"
 LATE: Final = 7
+BUSY_S: Final = 4.0
 WAYS: Final = {
     "plain": [],
     "jobs": ["--jobs", "{workers}"],
@@ -110,11 +112,18 @@ def _peak_kib(pid: int) -> int:
 
 
 def _kill_a_worker(parent: int) -> int:
-    """One that has read a trace by now, by its memory. Its pid, 0 where there is none yet."""
-    busy = [pid for pid in _below(parent) if _peak_kib(pid) > 200 << 10]
+    """One that reads traces by now, by its CPU time: starting takes 2 s. Its pid, 0 where there is none yet."""
+    busy = next((pid for pid in _below(parent) if _cpu_s(pid) > BUSY_S), 0)
     if busy:
-        os.kill(busy[-1], signal.SIGKILL)
-    return busy[-1] if busy else 0
+        os.kill(busy, signal.SIGKILL)
+    return busy
+
+
+def _cpu_s(pid: int) -> float:
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def measure(way: str, folder: Path, ranks: int, workers: int) -> bool:
@@ -122,7 +131,7 @@ def measure(way: str, folder: Path, ranks: int, workers: int) -> bool:
     if way == "killed":
         bad.write_text("{")
     options = [option.format(workers=workers) for option in WAYS[way]]
-    load = os.getloadavg()[0]
+    load, spent = os.getloadavg()[0], _cpu_of_children()
     begin = [sys.executable, "-m", "tb_dataplugin", "ranks", str(folder), "--format", "json"]
     seen = watch([*begin, *options], kills=way == "killed")
     bad.unlink(missing_ok=True)
@@ -132,12 +141,17 @@ def measure(way: str, folder: Path, ranks: int, workers: int) -> bool:
     fine = fine and (way != "killed" or seen.killed > 0)
     peaks = sorted(seen.peak_kib.values(), reverse=True)
     most = ", ".join(f"{peak / 1024:.0f}" for peak in peaks[: workers + 1])
-    print(
-        f"{'ok ' if fine else 'BAD'} {way:<7} {ranks} ranks  {seen.seconds:6.1f} s  {most} MiB  load before {load:.1f}"
-    )
+    cpu = _cpu_of_children() - spent
+    times = f"{seen.seconds:6.1f} s  {cpu:6.1f} s of CPU"
+    print(f"{'ok ' if fine else 'BAD'} {way:<7} {ranks} ranks {times}  {most} MiB  load before {load:.1f}", flush=True)
     if not fine:
         print(seen.status, seen.err[-2000:], file=sys.stderr)
     return fine
+
+
+def _cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> int:
