@@ -19,6 +19,7 @@ from tb_dataplugin.cli.inputs import (
     write_text,
 )
 from tb_dataplugin.cli.terminal import complain
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
@@ -29,9 +30,9 @@ from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
 from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each, row_of
-from tb_dataplugin.ranks import summarise
+from tb_dataplugin.ranks import RankTable, summarise
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
-from tb_dataplugin.remote import Url, growing
+from tb_dataplugin.remote import Source, Url, growing
 from tb_dataplugin.report.build_ranks import ranks_report
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.report.report_pb2 import Ranks, Report
@@ -112,7 +113,7 @@ def _ranks(kept: list[KeptCapture]) -> list[Ranks]:
         for one in kept
         if one.capture.mode != "replay" and one.trace is not None
     ]
-    known = {one.trace: one.rank for one in kept if one.trace is not None}
+    known: dict[Source, RankTable | Unavailable | None] = {one.trace: one.rank for one in kept if one.trace is not None}
     found = []
     for traces in folders_of_ranks(captures):
         tables = newest_of_each(traces, lambda these: (known.get(this) or row_of(this) for this in these))
