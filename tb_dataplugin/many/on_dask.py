@@ -55,7 +55,9 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True)
 class DaskEngine:
-    """Dask gives what a lost worker had to another one; what it loses four times raises KilledWorker."""
+    """Dask gives what a lost worker had to another one; what it loses too often (four times, unless the cluster has it
+    otherwise) raises KilledWorker.
+    """
 
     client: Any
     lost: tuple[type[Exception], ...]
@@ -106,6 +108,7 @@ def _client(
         threads_per_worker=1,
         dashboard_address=None,
         silence_logs=logging.CRITICAL,
+        scheduler_kwargs={"allowed_failures": 0},  # what was lost is tried again alone, by us
     )
     return distributed.Client(ending.enter_context(cluster), **own)
 
