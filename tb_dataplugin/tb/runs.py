@@ -157,8 +157,7 @@ class CaptureLibrary:
         with self._changed:
             whole = [entry for entry in self._entries.values() if entry.steps is None]
             newest = sorted(whole, key=lambda entry: (-entry.trace.taken_ns, entry.id))
-            scanning = not self._scanned or not all(remote.is_listed for remote in self.remote)
-            return Listing(scanning, tuple(newest), self._problems)
+            return Listing(not self._scanned, tuple(newest), self._problems)
 
     def entry(self, capture_id: str, steps: StepRange | None = None) -> Entry:
         """Of the whole capture as long as that is not ready. Raises UnknownCapture."""
@@ -215,7 +214,7 @@ class CaptureLibrary:
             if capture is not None:
                 capture.name, capture.file = (
                     entry.id,
-                    encodable(str(entry.trace.path)),
+                    encodable(entry.trace.url or str(entry.trace.path)),
                 )  # a copy of the file has the same entry
                 self._captures.put(entry.id + entry.key, capture, PARSED_PER_BYTE * capture.ByteSize())
         return capture
@@ -243,6 +242,7 @@ class CaptureLibrary:
 
     def scan(self) -> None:
         """Scan the log directories once: queue new and changed files, drop deleted ones."""
+        has_all = all(remote.is_listed for remote in self.remote)
         problems = [problem for remote in self.remote if (problem := remote.problem())]
         traces = self._find(TRACE_SUFFIXES, problems.append)
         self.whole_runs.look([(file, encodable(run)) for file, run in self._find((SUFFIX,), lambda problem: None)])
@@ -254,7 +254,7 @@ class CaptureLibrary:
                 for subject, entry in self._entries.items()
                 if entry.id in met
             }
-            self._problems, self._scanned, self._bare = tuple(problems), True, bare
+            self._problems, self._scanned, self._bare = tuple(problems), has_all, bare
             self._changed.notify_all()
 
     def _find(self, suffixes: tuple[str, ...], on_problem: Callable[[str], None]) -> list[tuple[TraceFile, str]]:
