@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import NothingToReport, Refused
+from tb_dataplugin.cache import user_store
+from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
-from tb_dataplugin.pipeline import KeptCapture, as_report, open_capture, read_loop, timeline_of
+from tb_dataplugin.pipeline import KeptCapture, as_report, open_found, read_loop, timeline_of
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
+from tb_dataplugin.remote import Place, Url, all_fetched, fetched, listed, place
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.shown import shown
 from tb_dataplugin.whatif import Change, Prediction, predict
@@ -76,25 +77,26 @@ class Report(Sequence[Capture]):
 
 
 def read_report(paths: str | Path | Iterable[str | Path], steps: tuple[int, int] | None = None) -> Report:
-    """The report on trace files, or on all traces below folders.
+    """The report on trace files, or on all traces below folders; either may be a URL that fsspec opens.
 
     Links that lead out of a folder are refused unless ``TB_DATAPLUGIN_FOLLOW_LINKS=1`` is in the environment.
 
     Args:
-        paths: a folder, a trace file, or several of them.
+        paths: a folder, a trace file, a URL of one (``"s3://bucket/runs/exp1"``), or several of them.
         steps: numbers of the first and the last step that all numbers are to be about; None: all of them.
 
     Raises:
         NothingToReport: a folder has no traces.
-        UnreadableTrace: a file cannot be analysed. The message says why, and what to do.
+        UnreadableTrace: a file cannot be analysed, or fetched. The message says why, and what to do.
         NoSuchSteps: a capture does not have the steps.
+        BadRequest: what opens a URL is not installed, or there is nothing that opens it.
     """
-    given = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    given = [_place(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     store = user_store()
     stores = () if store is None else (store,)
     traces = [trace for path in given for trace in _traces(path)]
     options = DEFAULT_OPTIONS if steps is None else AnalysisOptions(steps=StepRange(*steps))
-    return Report([_open(trace, stores, options) for trace in traces], shown(", ".join(map(str, given))))
+    return Report([open_found(trace, options, stores) for trace in traces], shown(", ".join(map(str, given))))
 
 
 def what_if(
@@ -108,7 +110,7 @@ def what_if(
     """What a change would bring, predicted from one capture; nothing is run (docs/whatif.md).
 
     Args:
-        path: a trace file.
+        path: a trace file, or its URL; of a URL's folder the newest trace.
         workers, prefetch, in_order: as DataLoader's `num_workers`, `prefetch_factor`, `in_order`; None: as captured.
         stages: factors of the time of stages, or of kinds of stages: ``{"transform::Blur": 0.1, "decode": 0}``.
 
@@ -120,18 +122,23 @@ def what_if(
         NothingToReport: nothing can be predicted from this capture; the message says why.
         UnreadableTrace: the file cannot be analysed.
     """
-    loop, _ = read_loop(Path(path))
+    found = _place(path)
+    loop, _ = read_loop(_newest(found).path if isinstance(found, Url) else found)
     return predict(loop, Change(workers, prefetch, in_order, tuple((stages or {}).items())))
 
 
-def _open(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions) -> KeptCapture:
-    if trace.refused:
-        raise Refused(trace.refused)
-    return open_capture(trace.path, trace.id, options, stores, trace.roots)
+def _place(path: str | Path) -> Place:
+    return place(path) if isinstance(path, str) else path
 
 
-def _traces(path: Path) -> list[TraceFile]:
+def _newest(url: Url) -> TraceFile:
+    return fetched(max(listed(url), key=lambda trace: (trace.modified_ns, trace.id)))
+
+
+def _traces(path: Place) -> list[TraceFile]:
     """By name."""
+    if isinstance(path, Url):
+        return list(all_fetched(path))
     if not path.is_dir():
         return [describe(path, ".") if path.exists() else TraceFile(path, ".", path.name, 0, 0)]
     traces = sorted(find_traces(path), key=lambda trace: trace.id)

@@ -15,6 +15,7 @@ A message is one line: what, which file, why, what to do. Names in it are escape
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -29,6 +30,17 @@ class DataPipelineError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(shown(message))
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """As it stands: the arguments that made its line are not kept."""
+        return _again, (type(self), str(self), self.__dict__)
+
+
+def _again(kind: type[DataPipelineError], line: str, facts: dict[str, object]) -> DataPipelineError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, line)
+    error.__dict__.update(facts)
+    return error
 
 
 class BadRequest(DataPipelineError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tb_dataplugin.analyses.results import Results
@@ -11,7 +11,14 @@ from tb_dataplugin.analyses.run import run_analyses
 from tb_dataplugin.analyses.steps import StepSelection, find_window, select_steps
 from tb_dataplugin.cache import Store, cache_key, fingerprint
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.errors import NoSuchSteps, NothingToReport, UnreadableTrace
+from tb_dataplugin.errors import (
+    DataPipelineError,
+    InternalError,
+    NoSuchSteps,
+    NothingToReport,
+    Refused,
+    UnreadableTrace,
+)
 from tb_dataplugin.findings import judge
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
@@ -45,7 +52,8 @@ class KeptCapture:
     """A capture's report, and the store that has it and its timeline under `key`; None where none could keep it.
 
     `changed`: the file is not what it was when reading began, so that this is a report of neither state. `path` is the
-    file, which the report may only name with escapes.
+    file, which the report may only name with escapes. `trace`: that file as it was found. `rank`: what is joined with
+    other ranks, where that was asked for.
     """
 
     capture: Capture
@@ -55,17 +63,25 @@ class KeptCapture:
     path: Path = Path()
     roots: Roots = ()
     options: AnalysisOptions = DEFAULT_OPTIONS
+    trace: TraceFile | None = None
+    rank: RankTable | Unavailable | None = None
 
-    def trace_file(self) -> TraceFile:
-        """The file as captures of one folder are grouped by."""
-        run, _, name = self.capture.name.rpartition("/")
-        return TraceFile(self.path, run or ".", name, 0, self._modified_ns(), self.roots)
 
-    def _modified_ns(self) -> int:
-        try:
-            return self.path.stat().st_mtime_ns
-        except OSError:
-            return 0
+def open_found(
+    trace: TraceFile, options: AnalysisOptions = DEFAULT_OPTIONS, stores: Sequence[Store] = ()
+) -> KeptCapture:
+    """As `open_capture`. Raises UnreadableTrace, Refused, NoSuchSteps, or InternalError for an unforeseen exception."""
+    if trace.refused:
+        raise Refused(trace.refused)
+    try:
+        kept = open_capture(trace.path, trace.id, options, stores, trace.roots)
+    except (DataPipelineError, MemoryError):
+        raise
+    except Exception as error:
+        raise InternalError(f"analyse {trace.path}", error) from error
+    if trace.url:
+        kept.capture.file = encodable(trace.url)
+    return replace(kept, trace=trace)
 
 
 def open_capture(

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import DataPipelineError, InternalError, Refused, UnreadableTrace
 from tb_dataplugin.pipeline import read_rank
 from tb_dataplugin.ranks import RankTable
-from tb_dataplugin.reader.discovery import TraceFile
+from tb_dataplugin.remote import Mirror, Source, fetched, named
 from tb_dataplugin.units import plural
+
+Row: TypeAlias = RankTable | Unavailable | UnreadableTrace | InternalError
+"""What a capture comes to. One that cannot be read costs its own row."""
+
+Read = Callable[[Sequence[Source]], Iterable[Row]]
+"""In the order of the captures."""
+
+AnySource = TypeVar("AnySource", bound=Source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,62 +31,69 @@ class RankTables:
     errors: tuple[UnreadableTrace | InternalError, ...] = ()
 
 
-def tables_of_newest_run(traces: Iterable[TraceFile]) -> RankTables:
+def row_of(source: Source, mirror: Mirror | None = None) -> Row:
+    """Fetched into `mirror` where it is remote, and read."""
+    try:
+        trace = fetched(source, mirror)
+        if trace.refused:
+            raise Refused(trace.refused)
+        return read_rank(trace.path, trace.id, trace.roots)
+    except (UnreadableTrace, InternalError) as error:
+        return error
+    except (DataPipelineError, MemoryError):
+        raise
+    except Exception as error:
+        return InternalError(f"analyse {named(source)}", error)
+
+
+def read_here(sources: Sequence[Source]) -> Iterable[Row]:
+    """One after the other."""
+    return map(row_of, sources)
+
+
+def tables_of_newest_run(sources: Iterable[Source], read: Read = read_here) -> RankTables:
     """Those of the newest trace's folder where it has several ranks; else of all folders: some write one per rank."""
-    newest_first = sorted(traces, key=lambda trace: (-trace.modified_ns, trace.id))
+    newest_first = _newest_first(sources)
     same = [trace for trace in newest_first if trace.run == newest_first[0].run]
     if len(same) in (1, len(newest_first)):
-        return newest_of_each(newest_first)
-    found = newest_of_each(same)
+        return newest_of_each(newest_first, read)
+    found = newest_of_each(same, read)
     if len(found.tables) < 2:
-        return newest_of_each(newest_first)
+        return newest_of_each(newest_first, read)
     others = plural(len(newest_first) - len(same), "capture")
     left_out = f"{others} of other folders left out: they are of other runs than the newest, {same[0].run}"
     return RankTables(found.tables, (*found.notes, left_out), found.errors)
 
 
-def newest_of_each(traces: Iterable[TraceFile]) -> RankTables:
-    """`traces`: the newest first."""
+def newest_of_each(sources: Sequence[Source], read: Read = read_here) -> RankTables:
+    """`sources`: the newest first."""
     tables: dict[int, RankTable] = {}
     notes: list[str] = []
     errors: list[UnreadableTrace | InternalError] = []
     older = 0
-    for trace in traces:
-        try:
-            table = _read(trace)
-        except (UnreadableTrace, InternalError) as error:
-            errors.append(error)
-            continue
-        if isinstance(table, Unavailable):
-            notes.append(f"{trace.path} is left out: {table.message}")
-        elif table.rank in tables:
+    for source, row in zip(sources, read(sources), strict=True):
+        if isinstance(row, UnreadableTrace | InternalError):
+            errors.append(row)
+        elif isinstance(row, Unavailable):
+            notes.append(f"{named(source)} is left out: {row.message}")
+        elif row.rank in tables:
             older += 1
         else:
-            tables[table.rank] = table
+            tables[row.rank] = row
     if older:
         notes.append(f"of several captures of a rank the newest is taken; {older} older ones are left out")
     return RankTables(tuple(tables.values()), tuple(notes), tuple(errors))
 
 
-def folders_of_ranks(captures: Sequence[tuple[TraceFile, int | None]]) -> list[list[TraceFile]]:
+def folders_of_ranks(captures: Sequence[tuple[AnySource, int | None]]) -> list[list[AnySource]]:
     """`captures`: each with its rank. The traces of each folder that has several ranks, the newest first."""
-    folders: dict[str, list[tuple[TraceFile, int]]] = {}
+    folders: dict[str, list[tuple[AnySource, int]]] = {}
     for trace, rank in captures:
         if rank is not None:
             folders.setdefault(trace.run, []).append((trace, rank))
     several = [known for _, known in sorted(folders.items()) if len({rank for _, rank in known}) > 1]
-    return [
-        sorted((trace for trace, _ in known), key=lambda trace: (-trace.modified_ns, trace.id)) for known in several
-    ]
+    return [_newest_first(trace for trace, _ in known) for known in several]
 
 
-def _read(trace: TraceFile) -> RankTable | Unavailable:
-    """Raises UnreadableTrace, or InternalError for an unforeseen exception."""
-    if trace.refused:
-        raise Refused(trace.refused)
-    try:
-        return read_rank(trace.path, trace.id, trace.roots)
-    except (DataPipelineError, MemoryError):
-        raise
-    except Exception as error:
-        raise InternalError(f"analyse {trace.path}", error) from error
+def _newest_first(sources: Iterable[AnySource]) -> list[AnySource]:
+    return sorted(sources, key=lambda source: (-source.modified_ns, source.id))

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from tb_dataplugin.cache import Store
+from tb_dataplugin.cli.analysing import analyse_all
 from tb_dataplugin.cli.inputs import (
     add_cache_argument,
     add_links_argument,
-    analyse_all,
     check_output,
     expand,
     is_folder,
-    open_one,
     stores_for,
     write_text,
 )
@@ -28,6 +27,7 @@ from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_markdown import compare_markdown
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
+from tb_dataplugin.pipeline import open_found
 from tb_dataplugin.remote import Place, place
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tb_dataplugin.units import parse_percentage
@@ -111,7 +111,7 @@ def _side(path: Place, stores: Sequence[Store], follow_links: bool) -> tuple[lis
     except NothingToReport as error:  # there are no captures to compare: not what was asked for
         raise BadRequest(str(error)) from None
     if not is_folder(path):
-        return [open_one(trace, stores).capture for trace in traces], FINE
+        return [open_found(trace, stores=stores).capture for trace in traces], FINE
     captures, status = analyse_all(traces, stores)
     if not captures:
         complain(str(UnreadableTrace(str(path), "none of its traces can be read", "name another trace or folder")))

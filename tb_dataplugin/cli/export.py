@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import add_output_arguments, add_path_arguments, open_paths, write_text
+from tb_dataplugin.cli.analysing import open_paths
+from tb_dataplugin.cli.inputs import add_output_arguments, add_path_arguments, write_text
 from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_stacks import as_collapsed, as_speedscope, parts_of
 from tb_dataplugin.pipeline import as_report

@@ -6,32 +6,18 @@ import argparse
 import contextlib
 import os
 import stat
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.cli.many import MOST_JOBS, Outcome, analyse_many
 from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.drive.outcome import note_in
-from tb_dataplugin.errors import (
-    BadRequest,
-    DataPipelineError,
-    InternalError,
-    NoSuchSteps,
-    NothingToReport,
-    Refused,
-    UnreadableTrace,
-)
+from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
-from tb_dataplugin.pipeline import KeptCapture, open_capture
-from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces, strip_suffix
+from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import ENVIRONMENT
-from tb_dataplugin.remote import Place, Storage, Url, place, user_mirror
-from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.shown import encodable
+from tb_dataplugin.remote import Place, Source, Url, all_fetched, listed, place
 
 
 def add_path_arguments(parser: argparse.ArgumentParser, paths: str) -> None:
@@ -46,30 +32,9 @@ def add_output_arguments(parser: argparse.ArgumentParser, output: str) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=output)
 
 
-def open_paths(
-    arguments: argparse.Namespace, options: AnalysisOptions = DEFAULT_OPTIONS
-) -> tuple[list[KeptCapture], int]:
-    """The captures that `add_path_arguments` names, and the exit status: nothing is written in place of one of them."""
-    traces, jobs = expand(arguments.paths, arguments.follow_links), getattr(arguments, "jobs", 1)
-    kept, status = open_all(traces, stores_for(arguments), options, jobs)
-    check_output(arguments.output, [one.path for one in kept])
-    return kept, status
-
-
 def add_cache_argument(parser: argparse.ArgumentParser) -> None:
     help_cache = "do not use the cache (TB_DATAPLUGIN_CACHE=FOLDER moves it, TB_DATAPLUGIN_CACHE=off disables it)"
     parser.add_argument("--no-cache", action="store_true", help=help_cache)
-
-
-def add_jobs_argument(parser: argparse.ArgumentParser) -> None:
-    help_jobs = "how many traces are analysed at once, each in a process (default: 1)"
-    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help=help_jobs)
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes; write 1 to {MOST_JOBS}")
-    return int(text)
 
 
 def add_steps_argument(parser: argparse.ArgumentParser) -> None:
@@ -101,47 +66,35 @@ def add_links_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow-links", action="store_true", help=help_links)
 
 
-def expand(paths: Iterable[Place], follow_links: bool = False) -> Iterator[TraceFile]:
-    """Files as they are, folders as the traces below them by name; what is remote is fetched, one at a time.
+def found(paths: Iterable[Place], follow_links: bool = False) -> Iterator[Source]:
+    """Files as they are, folders as the traces below them by name; what is remote is listed only.
 
     Raises NothingToReport for a folder without any, BadRequest and UnreadableTrace for a URL.
     """
     for path in paths:
-        if isinstance(path, Url):
-            yield from _fetched(path)
-            continue
-        if not is_folder(path):
-            yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
-            continue
-        traces_below = sorted(find_traces(path, complain, () if follow_links else None), key=lambda trace: trace.id)
-        if not traces_below:
-            note = note_in(path)
-            if note:
-                raise NothingToReport(f"no traces below {path}: {note}")
-            raise NothingToReport(
-                f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: "
-                "capture one with annotate.profile, or name a trace file"
-            )
-        yield from traces_below
+        yield from listed(path) if isinstance(path, Url) else _below(path, follow_links)
 
 
-def _fetched(url: Url) -> Iterator[TraceFile]:
-    """One that cannot be fetched is refused; raises UnreadableTrace where it is the only one."""
-    storage, mirror = Storage(url), user_mirror()
-    traces = sorted(storage.traces(), key=lambda trace: trace.path)
-    if not traces:
-        raise NothingToReport(f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {url}: name a trace file")
-    for trace in traces:
-        name = strip_suffix(trace.url.name)
-        try:
-            file = mirror.fetch(storage, trace)
-        except UnreadableTrace as error:
-            if len(traces) == 1:
-                raise
-            yield TraceFile(Path(name), trace.run, name, 0, 0, refused=str(error), url=str(trace.url))
-            continue
-        facts = file.stat()
-        yield TraceFile(file, trace.run, name, facts.st_size, facts.st_mtime_ns, url=str(trace.url))
+def expand(paths: Iterable[Place], follow_links: bool = False) -> Iterator[TraceFile]:
+    """As `found`; what is remote is fetched, one at a time."""
+    for path in paths:
+        yield from all_fetched(path) if isinstance(path, Url) else _below(path, follow_links)
+
+
+def _below(path: Path, follow_links: bool) -> Iterator[TraceFile]:
+    if not is_folder(path):
+        yield TraceFile(path, ".", path.name, 0, 0) if not path.exists() else describe(path, ".")
+        return
+    traces_below = sorted(find_traces(path, complain, () if follow_links else None), key=lambda trace: trace.id)
+    if not traces_below:
+        note = note_in(path)
+        if note:
+            raise NothingToReport(f"no traces below {path}: {note}")
+        raise NothingToReport(
+            f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: "
+            "capture one with annotate.profile, or name a trace file"
+        )
+    yield from traces_below
 
 
 def newest_trace(path: Place, follow_links: bool) -> TraceFile:
@@ -161,62 +114,6 @@ def is_folder(path: Place) -> bool:
         return path.is_dir()
     except OSError as error:
         raise UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions") from None
-
-
-def open_all(
-    traces: Iterable[TraceFile], stores: Sequence[Store] = (), options: AnalysisOptions = DEFAULT_OPTIONS, jobs: int = 1
-) -> tuple[list[KeptCapture], int]:
-    """All captures that can be read; a bad one costs a line and the exit status, never the others.
-
-    `jobs`: how many processes share the work; one of them is this one, where there is one only.
-    """
-    work = partial(_outcome, stores=stores, options=options)
-    outcomes: Iterable[Outcome] = map(work, traces)
-    if jobs > 1:
-        listed = list(traces)
-        outcomes = analyse_many(listed, work, jobs, progress=partial(_show_progress, len(listed)))
-    captures, status = [], 0
-    for kept, complaint, failed in outcomes:
-        if kept is not None:
-            captures.append(kept)
-        else:
-            complain(complaint)
-        status = max(status, failed)
-    return captures, status
-
-
-def _outcome(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions) -> Outcome:
-    try:
-        return Outcome(open_one(trace, stores, options))
-    except (NoSuchSteps, UnreadableTrace, InternalError) as error:
-        return Outcome(None, str(error), error.exit_status)
-
-
-def _show_progress(count: int, done: int) -> None:
-    """On a terminal, in one line that overwrites itself."""
-    if sys.stderr.isatty():
-        print(f"\r{done} of {count} traces", end="\n" if done == count else "", file=sys.stderr, flush=True)
-
-
-def open_one(trace: TraceFile, stores: Sequence[Store], options: AnalysisOptions = DEFAULT_OPTIONS) -> KeptCapture:
-    """Raises UnreadableTrace, Refused, NoSuchSteps, or InternalError for an unforeseen exception."""
-    if trace.refused:
-        raise Refused(trace.refused)
-    try:
-        kept = open_capture(trace.path, trace.id, options, stores, trace.roots)
-    except (DataPipelineError, MemoryError):
-        raise
-    except Exception as error:
-        raise InternalError(f"analyse {trace.path}", error) from error
-    if trace.url:
-        kept.capture.file = encodable(trace.url)
-    return kept
-
-
-def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:
-    """The reports of `open_all`."""
-    kept, status = open_all(traces, stores)
-    return [capture.capture for capture in kept], status
 
 
 def write_text(text: str, output: Path | None) -> None:

@@ -9,18 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
+from tb_dataplugin.cli.analysing import add_engine_arguments, open_paths
 from tb_dataplugin.cli.inputs import (
-    add_jobs_argument,
     add_output_arguments,
     add_path_arguments,
     add_steps_argument,
     is_folder,
-    open_paths,
     options_of,
     write_text,
 )
 from tb_dataplugin.cli.terminal import complain
-from tb_dataplugin.errors import DataPipelineError, NothingToReport
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
@@ -29,9 +29,10 @@ from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
-from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each
-from tb_dataplugin.ranks import summarise
-from tb_dataplugin.reader.discovery import find_traces
+from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each, row_of
+from tb_dataplugin.ranks import RankTable, summarise
+from tb_dataplugin.reader.discovery import TraceFile, find_traces
+from tb_dataplugin.remote import Source, Url, growing
 from tb_dataplugin.report.build_ranks import ranks_report
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.report.report_pb2 import Ranks, Report
@@ -62,7 +63,7 @@ class ReportCommand:
         )
         parser.add_argument("--format", choices=("text", "json", "html", "markdown"), default="text", help=help_format)
         add_steps_argument(parser)
-        add_jobs_argument(parser)
+        add_engine_arguments(parser)
         help_summary = "one line for each capture, worst first, and nothing else (text)"
         parser.add_argument("--summary", action="store_true", help=help_summary)
         help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
@@ -70,9 +71,12 @@ class ReportCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
+        if arguments.on is not None and arguments.format == "html":
+            raise BadRequest("--on gives no html: its timelines are as large as traces; use json, markdown or text")
         runs, status = _runs(arguments)
         try:
-            kept, status_of_traces = open_paths(arguments, options_of(arguments))
+            with_rank = arguments.format in ("json", "markdown")
+            kept, status_of_traces = open_paths(arguments, options_of(arguments), with_rank)
         except NothingToReport:
             if not runs:
                 raise
@@ -87,9 +91,15 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
     if arguments.summary:
         return [], 0
     within = () if arguments.follow_links else None
-    folders = [path for path in arguments.paths if isinstance(path, Path) and is_folder(path)]
-    files = [file for path in folders for file in find_traces(path, within=within, suffixes=(SUFFIX,))]
-    runs, errors = read_runs(files)
+    errors: list[UnreadableTrace] = []
+    files: list[TraceFile] = []
+    for path in filter(is_folder, arguments.paths):
+        if isinstance(path, Url):
+            files += growing(path, SUFFIX, errors.append)
+        else:
+            files += find_traces(path, within=within, suffixes=(SUFFIX,))
+    runs, unreadable = read_runs(files)
+    errors += unreadable
     for error in errors:
         complain(str(error))
     names = {file.path.parent: file.run for file in files}
@@ -97,15 +107,16 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
 
 
 def _ranks(kept: list[KeptCapture]) -> list[Ranks]:
-    """Of folders with captures of several ranks, whose traces are read once more."""
+    """Of folders with captures of several ranks; traces that were not read for that yet are read once more."""
     captures = [
-        (one.trace_file(), one.capture.rank if one.capture.HasField("rank") else None)
+        (one.trace, one.capture.rank if one.capture.HasField("rank") else None)
         for one in kept
-        if one.capture.mode != "replay"
+        if one.capture.mode != "replay" and one.trace is not None
     ]
+    known: dict[Source, RankTable | Unavailable | None] = {one.trace: one.rank for one in kept if one.trace is not None}
     found = []
     for traces in folders_of_ranks(captures):
-        tables = newest_of_each(traces)
+        tables = newest_of_each(traces, lambda these: (known.get(this) or row_of(this) for this in these))
         for error in tables.errors:
             complain(str(error))
         if len(tables.tables) > 1:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import check_output, newest_trace, open_one, write_text
+from tb_dataplugin.cli.inputs import check_output, newest_trace, write_text
 from tb_dataplugin.cli.tune import add_run_arguments, add_step_arguments, in_place, limits_of, program_of, progress
 from tb_dataplugin.export.terminal import PLAIN, style_for
+from tb_dataplugin.pipeline import open_found
 from tb_dataplugin.tune.training_step import step_from
 from tb_dataplugin.tune.verified_text import as_json, as_text
 from tb_dataplugin.tune.verifying import advised, find, verify
@@ -39,7 +40,7 @@ class VerifyCommand:
         limits = limits_of(arguments, 2, 1)
         trace = newest_trace(arguments.of, arguments.follow_links)
         check_output(arguments.output, [trace.path])
-        capture = open_one(trace, ()).capture
+        capture = open_found(trace).capture
         finding = find(capture, arguments.finding)
         advised(finding)  # before anything is run
         program = program_of(arguments, arguments.capture or trace.path)

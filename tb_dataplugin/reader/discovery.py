@@ -31,7 +31,7 @@ class TraceFile:
     """One trace file. `run` is its folder relative to where the search began ("." for that folder itself).
 
     `roots`: where the file must lie, see `opening`. `refused`: why it may not be read, as one line. `url`: what it was
-    fetched from, "" for a local file.
+    fetched from, "" for a local file. `here`: False for one that has yet to be fetched to `path`.
     """
 
     path: Path
@@ -42,6 +42,7 @@ class TraceFile:
     roots: Roots = ()
     refused: str = ""
     url: str = ""
+    here: bool = True
 
     @property
     def id(self) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -27,14 +30,27 @@ class Mirror:
     def __init__(self, folder: Path, limit_bytes: int = LIMIT_BYTES) -> None:
         self.folder, self._limit_bytes = folder, limit_bytes
 
-    def fetch(self, storage: Storage, trace: RemoteTrace) -> Path:
-        """Where the trace lies now. Raises UnreadableTrace, and BadRequest where it cannot be written."""
-        text = f"{trace.url.address}\0{trace.state}".encode("utf-8", "surrogatepass")
+    def place_of(self, trace: RemoteTrace) -> Path:
+        """Where this state of the trace lies once it is fetched."""
         name = trace.path.rstrip("/").rpartition("/")[2]
         harmless = name if _HARMLESS.fullmatch(name) else "trace.pt.trace.json"
-        place = self.folder / hashlib.blake2b(text, digest_size=20).hexdigest() / harmless
-        if trace.state and place.is_file():
-            return place
+        return self.folder / _digest(f"{trace.url.address}\0{trace.state}") / harmless
+
+    def place_of_growing(self, file: RemoteTrace) -> Path:
+        """Where its newest state lies once it is fetched: beside the files of the same folder there."""
+        folder, _, name = file.url.address.rpartition("/")
+        return self.folder / _digest(folder) / (name if _HARMLESS.fullmatch(name) else _digest(name))
+
+    def fetch(self, storage: Storage, trace: RemoteTrace) -> Path:
+        """Where the trace lies now. Raises UnreadableTrace, and BadRequest where it cannot be written."""
+        place = self.place_of(trace)
+        return place if trace.state and place.is_file() else self._fetch_to(place, storage, trace)
+
+    def renew(self, storage: Storage, file: RemoteTrace) -> Path:
+        """As `fetch`, in place of an older state of it."""
+        return self._fetch_to(self.place_of_growing(file), storage, file)
+
+    def _fetch_to(self, place: Path, storage: Storage, trace: RemoteTrace) -> Path:
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fetch(storage, trace, place)
@@ -49,6 +65,8 @@ class Mirror:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(storage.blocks(trace))
+            if trace.modified_ns > 0:
+                os.utime(part, ns=(trace.modified_ns, trace.modified_ns))
             Path(part).replace(place)
         except BaseException:
             Path(part).unlink(missing_ok=True)
@@ -69,22 +87,27 @@ class Mirror:
                     folder.rmdir()
 
 
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
+
+
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir())
 
 
 def user_mirror() -> Mirror:
-    """Beside the user's cache; where there is none, or others could write in it, in a folder that goes at the end."""
+    """Beside the user's cache; where there is none, in a folder that goes at the end."""
+    return cache_mirror() or Mirror(_passing_folder())
+
+
+def cache_mirror() -> Mirror | None:
+    """Beside the user's cache; None where there is none, or others could write in it."""
     store = user_store()
-    if store is not None and distrust_folder(store.folder) is None:
-        return Mirror(store.folder / FOLDER)
-    return Mirror(_passing_folder())
+    return None if store is None or distrust_folder(store.folder) is not None else Mirror(store.folder / FOLDER)
 
 
+@functools.cache
 def _passing_folder() -> Path:
-    import atexit
-    import shutil
-
     folder = tempfile.mkdtemp(prefix="tb-dataplugin-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)

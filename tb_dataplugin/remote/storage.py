@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any, BinaryIO, Final, TypeVar
 
 from tb_dataplugin.errors import BadRequest, DataPipelineError, UnreadableTrace
-from tb_dataplugin.reader.discovery import MAX_DEPTH, READABLE_SUFFIXES, TRACE_SUFFIXES
+from tb_dataplugin.reader.discovery import MAX_DEPTH, READABLE_SUFFIXES, STAMP, TRACE_SUFFIXES, strip_suffix
 from tb_dataplugin.remote.address import Url
 
 PATIENCE_S: Final = 60.0
@@ -19,18 +20,34 @@ BLOCK_BYTES: Final = 1 << 22
 _STATE: Final = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "created", "md5Hash", "size")
 """What filesystems say of a file's state, each under names of its own."""
 
+_TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
+
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTrace:
-    """`run`: its folder relative to where the search began. `state` changes when the file does; "" is not known."""
+    """A file in a storage, not here yet.
+
+    `root`: where the search began, with what opens it. `run`: its folder relative to that. `state` changes when the
+    file does; "" is not known. `modified_ns`: since the epoch, 0 where neither the storage nor the name says it.
+    """
 
     path: str  # as its filesystem names it
+    root: Url
     url: Url
     run: str
     state: str
     size: int | None
+    modified_ns: int = 0
+
+    @property
+    def name(self) -> str:
+        return strip_suffix(self.url.name)
+
+    @property
+    def id(self) -> str:
+        return self.name if self.run == "." else f"{self.run}/{self.name}"
 
 
 class Storage:
@@ -42,6 +59,10 @@ class Storage:
 
     def traces(self) -> Iterator[RemoteTrace]:
         """The file that the URL names, whatever it is called; else those below it by name, folder by folder."""
+        return self.files(TRACE_SUFFIXES)
+
+    def files(self, suffixes: tuple[str, ...]) -> Iterator[RemoteTrace]:
+        """As `traces`, with names that end so."""
         if self.url.name.endswith(READABLE_SUFFIXES):
             info = self._ask(self.url, lambda: self._files.info(self.root))
             yield self._described(info, ".", self.url)
@@ -56,7 +77,7 @@ class Storage:
                         continue
                     if info.get("type") == "directory":
                         below.append(path)
-                    elif is_trace(path):
+                    elif path.endswith(suffixes) and not path.rpartition("/")[2].startswith("."):
                         yield self._described(info, self._relative(folder) or ".", self._url_of(path))
             folders, depth = sorted(below), depth + 1
 
@@ -83,7 +104,10 @@ class Storage:
         has_time = any(not one.startswith("size=") for one in known)
         size = info.get("size")
         whole = size if isinstance(size, int) and not info.get("content_encoding") else None
-        return RemoteTrace(str(info["name"]), url, run, " ".join(known) if has_time else "", whole)
+        modified_ns = _modified_ns(info, url)
+        return RemoteTrace(
+            str(info["name"]), self.url, url, run, " ".join(known) if has_time else "", whole, modified_ns
+        )
 
     def _relative(self, path: str) -> str:
         return path.removeprefix(self.root.rstrip("/")).strip("/")
@@ -100,8 +124,20 @@ class Storage:
             raise UnreadableTrace(str(url), *_why(error)) from None
 
 
-def is_trace(path: str) -> bool:
-    return path.endswith(TRACE_SUFFIXES) and not path.rpartition("/")[2].startswith(".")
+def _modified_ns(info: Mapping[str, Any], url: Url) -> int:
+    """When it was written, as the storage has it, else as its name has it."""
+    for value in (info.get(name) for name in _TIMES):
+        try:
+            if isinstance(value, str):
+                value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+            if isinstance(value, datetime):
+                value = (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+            if isinstance(value, int | float):
+                return int(value * 1e9)
+        except (ValueError, OverflowError):
+            continue
+    stamp = STAMP.search(strip_suffix(url.name))
+    return int(stamp[1]) if stamp else 0
 
 
 def _filesystem(url: Url) -> tuple[Any, str]:

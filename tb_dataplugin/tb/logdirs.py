@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tb_dataplugin.remote import Url, place
+
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
@@ -15,7 +17,10 @@ class LogDir:
 
     name: str
     path: Path
-    problem: str = ""  # why it cannot be searched; "" when it can
+    url: Url | None = None  # None: a local folder
+
+    def __str__(self) -> str:
+        return str(self.url or self.path)
 
 
 MOST_LOOKED: Final = 1000
@@ -24,7 +29,7 @@ MOST_LOOKED: Final = 1000
 
 def is_bare(logdir: LogDir) -> bool:
     """Whether there is no file below it at all, of anybody's: then every tab of TensorBoard is empty."""
-    if logdir.problem:
+    if logdir.url is not None:
         return False
     for looked, (_, _, files) in enumerate(os.walk(logdir.path)):
         if looked >= MOST_LOOKED or any(not name.startswith(".") for name in files):
@@ -55,8 +60,5 @@ def _spec_entry(entry: str) -> LogDir:
 
 
 def _logdir(name: str, path: str) -> LogDir:
-    if _REMOTE.match(path):
-        return LogDir(
-            name, Path(path), f"{path} is remote: captures are read from local or mounted folders only; mount it"
-        )
-    return LogDir(name, Path(path).expanduser())
+    found = place(path)
+    return LogDir(name, Path(path), found) if isinstance(found, Url) else LogDir(name, Path(path).expanduser())

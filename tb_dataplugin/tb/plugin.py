@@ -54,9 +54,9 @@ class DataPipelinePlugin(base_plugin.TBPlugin):  # type: ignore[misc]  # tensorb
         """From memory: TensorBoard asks all plugins in turn and waits for each.
 
         Where nothing is active TensorBoard's front page lists its own plugins only; ours says what to type. So we are
-        active in an empty log directory, too, until somebody writes into it.
+        active in an empty log directory, too, until somebody writes into it; and while a storage has not answered.
         """
-        return self._library.has_captures() or self._library.is_bare()
+        return self._library.has_captures() or self._library.is_bare() or self._library.is_unsure()
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:
         return base_plugin.FrontendMetadata(

@@ -57,7 +57,7 @@ def runs_route(request: Request, library: CaptureLibrary) -> Response:
 def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
     listing = library.listing()
     return {
-        "logdir": encodable(",".join(str(logdir.path) for logdir in library.logdirs)),
+        "logdir": encodable(",".join(map(str, library.logdirs))),
         "scanning": listing.scanning,
         "perfetto": assets.perfetto_root() is not None,
         "whole_runs": len(library.whole_runs),

@@ -1,8 +1,9 @@
 """The captures below the log directories: found and analysed in the background, answered from memory and the cache.
 
-One daemon thread looks at the log directories. The others each wait for a process that analyses new captures,
-newest first; a capture that the page asks for goes first. Requests read under the lock what these have left, and never
-touch a log directory. A capture that was analysed lies in the cache; what was used last is kept in memory as well.
+One daemon thread looks at the log directories; each remote one has a thread of its own (`remote_dirs`). The others each
+wait for a process that analyses new captures, newest first; a capture that the page asks for goes first. Requests read
+under the lock what these have left, and never touch a log directory. A capture that was analysed lies in the cache;
+what was used last is kept in memory as well.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.loops import Loops
 from tb_dataplugin.tb.processes import Analyst, AnalystProcess
 from tb_dataplugin.tb.rank_runs import RankRuns
+from tb_dataplugin.tb.remote_dirs import remote_dirs
 from tb_dataplugin.tb.shelf import Shelf
 from tb_dataplugin.tb.watch_files import WatchFiles
 from tb_dataplugin.timeline.lanes import TimelineSource
@@ -107,8 +109,9 @@ class CaptureLibrary:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.logdirs = logdirs
-        self.roots = roots_of([logdir.path for logdir in logdirs if not logdir.problem])
         self.spare = Path(tempfile.gettempdir()) / f"tb-dataplugin-{secrets.token_hex(8)}"
+        self.remote, fetched_to = remote_dirs(logdirs, self.spare)
+        self.roots = roots_of([*(logdir.path for logdir in logdirs if logdir.url is None), *fetched_to])
         self._analysts = (lambda: AnalystProcess(self.spare, roots=self.roots)) if analysts is None else analysts
         self._now = now
         self._changed = threading.Condition()
@@ -134,6 +137,8 @@ class CaptureLibrary:
         for target, count in ((self._watch, 1), (self._work, ANALYSTS)):
             for _ in range(count):
                 threading.Thread(target=target, name="data-pipeline-runs", daemon=True).start()
+        for remote in self.remote:
+            remote.start()
 
     # What requests ask: from memory, or from the cache.
 
@@ -143,6 +148,10 @@ class CaptureLibrary:
     def is_bare(self) -> bool:
         """Whether the log directories hold nothing at all yet, ours or not."""
         return self._bare
+
+    def is_unsure(self) -> bool:
+        """Whether a remote log directory has not said yet what it holds, or does not."""
+        return any(not remote.is_listed or remote.problem() for remote in self.remote)
 
     def listing(self) -> Listing:
         with self._changed:
@@ -205,12 +214,14 @@ class CaptureLibrary:
             if capture is not None:
                 capture.name, capture.file = (
                     entry.id,
-                    encodable(str(entry.trace.path)),
+                    encodable(entry.trace.url or str(entry.trace.path)),
                 )  # a copy of the file has the same entry
                 self._captures.put(entry.id + entry.key, capture, PARSED_PER_BYTE * capture.ByteSize())
         return capture
 
     def _want(self, entry: Entry) -> Entry:
+        for remote in self.remote if not entry.trace.here else ():
+            remote.want(entry.trace.path)
         with self._changed:
             self._wanted = entry.subject
             self._changed.notify_all()
@@ -231,7 +242,8 @@ class CaptureLibrary:
 
     def scan(self) -> None:
         """Scan the log directories once: queue new and changed files, drop deleted ones."""
-        problems: list[str] = [logdir.problem for logdir in self.logdirs if logdir.problem]
+        has_all = all(remote.is_listed for remote in self.remote)
+        problems = [problem for remote in self.remote if (problem := remote.problem())]
         traces = self._find(TRACE_SUFFIXES, problems.append)
         self.whole_runs.look([(file, encodable(run)) for file, run in self._find((SUFFIX,), lambda problem: None)])
         met = {self._meet(trace, capture_id, run) for capture_id, trace, run in _with_ids(traces)}
@@ -242,16 +254,21 @@ class CaptureLibrary:
                 for subject, entry in self._entries.items()
                 if entry.id in met
             }
-            self._problems, self._scanned, self._bare = tuple(problems), True, bare
+            self._problems, self._scanned, self._bare = tuple(problems), has_all, bare
             self._changed.notify_all()
 
     def _find(self, suffixes: tuple[str, ...], on_problem: Callable[[str], None]) -> list[tuple[TraceFile, str]]:
         """Files with the names of their folders."""
-        return [
-            (trace, "/".join(part for part in (logdir.name, trace.run) if part and part != ".") or ".")
+        named = [
+            (logdir.name, trace)
             for logdir in self.logdirs
-            if not logdir.problem
+            if logdir.url is None
             for trace in find_traces(logdir.path, on_problem, self.roots, suffixes)
+        ]
+        named += [(remote.name, trace) for remote in self.remote for trace in remote.files(suffixes)]
+        return [
+            (trace, "/".join(part for part in (name, trace.run) if part and part != ".") or ".")
+            for name, trace in named
         ]
 
     def _meet(self, trace: TraceFile, capture_id: str, run: str) -> str:
@@ -263,8 +280,9 @@ class CaptureLibrary:
                 self._entries[whole] = Entry(trace, capture_id, run, state="error", error=trace.refused)
             elif known is None or known.trace != trace:
                 age_s = self._now() - trace.modified_ns / 1e9
-                self._entries[whole] = Entry(trace, capture_id, run, settled=known is None and age_s > SETTLED_AFTER_S)
-            elif not known.settled:
+                stands = trace.here if trace.url else known is None and age_s > SETTLED_AFTER_S
+                self._entries[whole] = Entry(trace, capture_id, run, settled=stands)
+            elif not known.settled and trace.here:
                 self._entries[whole] = replace(known, settled=True)
         return capture_id
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+import tb_dataplugin
 from tb_dataplugin.cli import main
-from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.errors import NothingToReport, UnreadableTrace
 from tb_dataplugin.remote import Mirror, Storage, Url, place
+from tb_dataplugin.remote.storage import _modified_ns
+from tests.tb_dataplugin.test_watchfile import RUN, interval
 from tests.trace_builder import TraceBuilder
 
 TRACE = TraceBuilder().step(0, 100).wait(10, 30).kernel(50, 40).json()
@@ -58,10 +63,53 @@ def test_a_folder_is_searched_as_a_local_one_is(capsys: pytest.CaptureFixture[st
     assert names == ["one/a", "two/b"]
 
 
-@pytest.mark.parametrize("words", [["compare", "memory://runs/one", "memory://runs/two"], ["report", "memory://runs"]])
+WORDS = [
+    ["compare", "memory://runs/one", "memory://runs/two"],
+    ["report", "memory://runs"],
+    ["report", "memory://runs", "--format", "html"],
+]
+
+
+@pytest.mark.parametrize("words", WORDS)
 def test_commands_take_urls(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 0
     assert capsys.readouterr().out
+
+
+def test_python_takes_urls() -> None:
+    assert [capture.name for capture in tb_dataplugin.read_report("memory://runs")] == ["one/a", "two/b"]
+    report = tb_dataplugin.read_report([f"memory://runs/one/{NAME}", "memory://runs/two"])
+    assert [capture.file for capture in report] == [f"memory://runs/one/{NAME}", "memory://runs/two/b.pt.trace.json"]
+    assert "memory://runs/two" in report._repr_html_()
+    with pytest.raises(UnreadableTrace, match="there is no such file or folder"):
+        tb_dataplugin.read_report("memory://nowhere")
+    with pytest.raises(NothingToReport):
+        tb_dataplugin.what_if("memory://runs/one")
+
+
+def test_a_report_begins_with_the_whole_runs_of_the_folder(
+    bucket: MemoryFileSystem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = "".join(json.dumps(line) + "\n" for line in (RUN, interval(0)))
+    bucket.pipe({"/runs/one/a.watch.jsonl": lines.encode(), "/runs/two/b.watch.jsonl": b"-"})
+    assert main(["report", "memory://runs", "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    assert [run["run"] for run in json.loads(out)["whole_runs"]] == ["one"]
+    assert len(err.splitlines()) == 1
+
+
+def test_a_time_is_known_in_whatever_way_a_storage_says_it(bucket: MemoryFileSystem) -> None:
+    (trace,) = Storage(Url(f"memory://runs/one/{NAME}")).traces()
+    assert abs(trace.modified_ns / 1e9 - time.time()) < 60
+    url = Url("s3://x/h_1.1700000000000000000.pt.trace.json")
+    times: list[tuple[dict[str, object], int]] = [
+        ({"LastModified": datetime(2026, 1, 1, tzinfo=timezone.utc)}, 1767225600),
+        ({"updated": "2026-01-01T00:00:00Z"}, 1767225600),
+        ({"mtime": 1767225600.0}, 1767225600),
+        ({"created": "yesterday"}, 1700000000),
+        ({}, 1700000000),
+    ]
+    assert [_modified_ns(info, url) // 10**9 for info, _ in times] == [seconds for _, seconds in times]
 
 
 def test_prune_writes_here_what_lies_there(tmp_path: Path) -> None:

@@ -380,12 +380,6 @@ def test_several_log_directories_keep_their_names(tmp_path: Path) -> None:
     assert {entry.id for entry in library.listing().entries} == {"one/run/h", "two/run/h"}
 
 
-def test_a_remote_log_directory_is_a_problem_that_is_said() -> None:
-    library = CaptureLibrary(logdirs_of(SimpleNamespace(logdir="gs://bucket/runs")))
-    library.scan()
-    assert "gs://bucket/runs is remote" in library.listing().problems[0]
-
-
 def test_the_entry_module_imports_the_standard_library_only() -> None:
     script = (
         "import sys; before = set(sys.modules); import tb_dataplugin.tb.entry\n"
