@@ -2,6 +2,8 @@
 
 export type Sort = { readonly column: string; readonly descending: boolean };
 
+const WORDS = new Intl.Collator("en", { numeric: true });
+
 /** Unknown values stand last, whichever way round. */
 export type ColumnValue = number | string | undefined;
 
@@ -18,6 +20,6 @@ function compared(a: ColumnValue, b: ColumnValue, descending: boolean): number {
   const order =
     typeof a === "number" && typeof b === "number"
       ? a - b
-      : String(a).localeCompare(String(b), "en", { numeric: true });
+      : WORDS.compare(String(a), String(b));
   return descending ? -order : order;
 }

@@ -29,7 +29,7 @@ const COLUMNS = {
 };
 
 /** Rows drawn at first: a log directory may have thousands. */
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 50;
 
 export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
   const { rows, head } = useSort(given, COLUMNS);

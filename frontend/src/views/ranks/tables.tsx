@@ -9,7 +9,7 @@ import {
   inUnit,
   type TimeUnit,
 } from "../../model/format";
-import { DataTable } from "../../ui/data-table";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { useSort } from "../../ui/use-sort";
@@ -114,24 +114,17 @@ export function Owners({ ranks }: { ranks: Ranks }) {
         <DataTable name="Owners of lost time" testId="owner-table">
           <thead>
             <tr>
-              <th scope="col" class="num">
-                Rank
-              </th>
-              <th scope="col">Cause</th>
-              <th scope="col" class="num">
-                Lost
-              </th>
-              <th scope="col" class="num">
-                of rank time
-              </th>
-              <th scope="col" class="num">
-                Span time, to others
-              </th>
-              <th scope="col">Pattern</th>
+              <Th column="rank" label="Rank" />
+              <Th column="cause" label="Cause" numeric={false} />
+              <Th column="lost" label="Lost" />
+              <Th column="share" label="of rank time" />
+              <Th column="times" label="Span time, to others" />
+              <Th column="pattern" label="Pattern" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {ranks.owners.slice(0, MOST_ROWS).map((owner) => (
+            <Rows>
+              {ranks.owners.slice(0, MOST_ROWS).map((owner) => (
               <tr key={`${owner.rank} ${owner.cause}`} data-testid="owner-row">
                 <th scope="row" class="num" data-value={owner.rank}>
                   {owner.rank}
@@ -149,6 +142,7 @@ export function Owners({ ranks }: { ranks: Ranks }) {
                 <td>{owner.pattern}</td>
               </tr>
             ))}
+            </Rows>
           </tbody>
         </DataTable>
       </div>
@@ -166,19 +160,14 @@ export function Clocks({ ranks }: { ranks: Ranks }) {
       <DataTable name="Clocks" testId="clock-table">
         <thead>
           <tr>
-            <th scope="col" class="num">
-              Rank
-            </th>
-            <th scope="col" class="num">
-              Ahead of rank {ranks.clocks[0]?.rank}
-            </th>
-            <th scope="col" class="num">
-              95% interval, ±
-            </th>
+            <Th column="rank" label="Rank" />
+            <Th column="ahead" label={`Ahead of rank ${ranks.clocks[0]?.rank}`} />
+            <Th column="error" label="95% interval, ±" />
           </tr>
         </thead>
         <tbody>
-          {applied.slice(0, MOST_ROWS).map((clock) => (
+          <Rows>
+            {applied.slice(0, MOST_ROWS).map((clock) => (
             <tr key={clock.rank}>
               <th scope="row" class="num" data-value={clock.rank}>
                 {exactNumber(clock.rank)}
@@ -192,6 +181,7 @@ export function Clocks({ ranks }: { ranks: Ranks }) {
               </td>
             </tr>
           ))}
+          </Rows>
         </tbody>
       </DataTable>
     </section>
