@@ -5,6 +5,7 @@ import { chosenRun, ranksError, ranksList, runs } from "../../state/atoms";
 import { loadRanks } from "../../state/run-views";
 import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
+import { RankChart } from "./rank-chart";
 import { Clocks, Owners, RankTable } from "./tables";
 
 /** All captured ranks of a run: who holds up the others, and why. */
@@ -69,6 +70,7 @@ function Shown({ ranks }: { ranks: Ranks }) {
           {waste.sentence}
         </p>
       ))}
+      <RankChart ranks={ranks} />
       <RankTable ranks={ranks} />
       <Owners ranks={ranks} />
       <Clocks ranks={ranks} />
