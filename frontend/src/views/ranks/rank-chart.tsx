@@ -93,7 +93,6 @@ function Bars({ row, index, scale, show }: BarsProps) {
   const left = LEFT_PX + index * slotPx;
   const bar = { x: left + 0.15 * slotPx, width: 0.7 * slotPx };
   const [up, down] = [row.owned_us * pxPerUs, row.inherited_us * pxPerUs];
-  const item = captureWithId(row.capture);
   return (
     <g data-testid="rank-bar" data-rank={row.rank}>
       <rect {...bar} y={zeroPx - up} height={up} style={{ fill: cssColor(OWNED.token) }} />
@@ -112,10 +111,15 @@ function Bars({ row, index, scale, show }: BarsProps) {
         height={TOP_PX + BARS_PX + LABELS_PX}
         onPointerMove={({ clientX: x, clientY: y }) => show({ row, x, y })}
         onPointerLeave={() => show(null)}
-        onClick={() => item !== undefined && openCapture(item.id)}
+        onClick={() => open(row.capture)}
       />
     </g>
   );
+}
+
+function open(capture: string): void {
+  const item = captureWithId(capture);
+  if (item !== undefined) openCapture(item.id);
 }
 
 function Readout({ row }: { row: RankRow }) {

@@ -33,7 +33,7 @@ export function RanksView() {
 }
 
 function Choice({ all, ranks }: { all: readonly Ranks[]; ranks: Ranks }) {
-  if (all.length < 2) return <h2>{nameOf(ranks)}</h2>;
+  if (all.length < 2) return <h2>Run: {nameOf(ranks)}</h2>;
   return (
     <label class="muted">
       Run{" "}

@@ -40,7 +40,7 @@ export function WholeRunView() {
 }
 
 function Choice({ all, run }: { all: readonly WholeRun[]; run: WholeRun }) {
-  if (all.length < 2) return <h2>{runName(run)}</h2>;
+  if (all.length < 2) return <h2>Run: {runName(run)}</h2>;
   return (
     <label class="muted">
       Run{" "}
