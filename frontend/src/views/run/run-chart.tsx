@@ -24,6 +24,7 @@ const PLOT_PX = 72;
 const GAP_PX = 22;
 const NAMES_PX = 16;
 const AXIS_PX = 22;
+const EPOCHS_PX = 8;
 /** Room for a time on the axis, with some around it. */
 const TICK_PX = 96;
 const MOST_TICKS = 6;
@@ -52,8 +53,6 @@ export function RunChart({ run }: { run: WholeRun }) {
   const rightPx = Math.max(LEFT_PX + 100, widthPx - RIGHT_PX);
   const endS = Math.max(run.seconds, 1e-9);
   const scale = { leftPx: LEFT_PX, rightPx, xOf: (s: number) => LEFT_PX + (s / endS) * (rightPx - LEFT_PX) };
-  const places = placed(panels, rightPx - LEFT_PX);
-  const heightPx = (places.at(-1)?.topPx ?? MARKS_PX) + PLOT_PX + GAP_PX + AXIS_PX;
   const choose = (index: number): void => {
     chosen.value = Math.min(run.points.length - 1, Math.max(0, index));
   };
@@ -85,31 +84,40 @@ export function RunChart({ run }: { run: WholeRun }) {
           const x = event.clientX - event.currentTarget.getBoundingClientRect().left;
           choose(pointAt(run.points, ((x - LEFT_PX) / (rightPx - LEFT_PX)) * endS));
         }}>
-        <svg width={widthPx} height={heightPx} viewBox={`0 0 ${widthPx} ${heightPx}`} aria-hidden="true">
-          <Phases run={run} scale={scale} heightPx={heightPx - AXIS_PX} />
-          {places.map((place) => (
-            <PanelOf key={place.panel.title} {...place} points={run.points} scale={scale} />
-          ))}
-          <Epochs points={run.points} scale={scale} yPx={heightPx - AXIS_PX} />
-          <TimeAxis endS={endS} scale={scale} yPx={heightPx - 6} />
-          {run.marks.map((mark) => (
-            <Mark key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} x={scale.xOf(mark.at_s)} />
-          ))}
-          {point !== undefined && (
-            <line
-              class="run-cursor"
-              x1={scale.xOf((point.from_s + point.to_s) / 2)}
-              x2={scale.xOf((point.from_s + point.to_s) / 2)}
-              y1={MARKS_PX}
-              y2={heightPx - AXIS_PX}
-            />
-          )}
-        </svg>
+        <Drawing run={run} places={placed(panels, rightPx - LEFT_PX)} scale={scale} widthPx={widthPx} point={point} />
       </div>
       <p class="tabular muted run-readout" data-testid="run-readout">
         {point === undefined ? "Point at a moment, or use the arrow keys." : readout(panels, point)}
       </p>
     </figure>
+  );
+}
+
+type DrawingProps = {
+  readonly run: WholeRun;
+  readonly places: readonly Placed[];
+  readonly scale: Scale;
+  readonly widthPx: number;
+  readonly point: RunPoint | undefined;
+};
+
+function Drawing({ run, places, scale, widthPx, point }: DrawingProps) {
+  const bottomPx = (places.at(-1)?.topPx ?? MARKS_PX) + PLOT_PX + EPOCHS_PX;
+  const heightPx = bottomPx + AXIS_PX;
+  const cursorPx = point === undefined ? 0 : scale.xOf((point.from_s + point.to_s) / 2);
+  return (
+    <svg width={widthPx} height={heightPx} viewBox={`0 0 ${widthPx} ${heightPx}`} aria-hidden="true">
+      <Phases run={run} scale={scale} heightPx={bottomPx} />
+      {places.map((place) => (
+        <PanelOf key={place.panel.title} {...place} points={run.points} scale={scale} />
+      ))}
+      <Epochs points={run.points} scale={scale} yPx={bottomPx} />
+      <TimeAxis endS={run.seconds} scale={scale} yPx={heightPx - 6} />
+      {run.marks.map((mark) => (
+        <Mark key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} x={scale.xOf(mark.at_s)} />
+      ))}
+      {point !== undefined && <line class="run-cursor" x1={cursorPx} x2={cursorPx} y1={MARKS_PX} y2={bottomPx} />}
+    </svg>
   );
 }
 
