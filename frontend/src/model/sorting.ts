@@ -17,9 +17,6 @@ export function sorted<Row>(
 
 function compared(a: ColumnValue, b: ColumnValue, descending: boolean): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-  const order =
-    typeof a === "number" && typeof b === "number"
-      ? a - b
-      : WORDS.compare(String(a), String(b));
+  const order = typeof a === "number" && typeof b === "number" ? a - b : WORDS.compare(String(a), String(b));
   return descending ? -order : order;
 }

@@ -2,7 +2,13 @@ import { expect, it } from "vitest";
 import { RunPoint } from "../../src/contract/report";
 import { lineNames, panelsOf } from "../../src/model/whole-run";
 
-const point = RunPoint.fromJSON({ to_s: 10, data_wait_share: 0.1, rss_bytes: 1e9, workers_rss_bytes: 2e9, shm_bytes: 1 });
+const point = RunPoint.fromJSON({
+  to_s: 10,
+  data_wait_share: 0.1,
+  rss_bytes: 1e9,
+  workers_rss_bytes: 2e9,
+  shm_bytes: 1,
+});
 const [wait, memory] = panelsOf([point]);
 
 it("names the lines of a panel, unless its title does", () => {

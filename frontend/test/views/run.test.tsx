@@ -153,12 +153,12 @@ it("shows who holds up the other ranks, and opens a rank's capture", () => {
   draw();
   expect(find("ranks-sentence").textContent).toContain("Rank 1 holds up the others");
   expect(all("rank-row").map((row) => row.dataset.rank)).toEqual(["0", "1"]);
-  expect(all("rank-bar").map((bar) => [...bar.querySelectorAll("rect")].map((rect) => rect.getAttribute("height")))).toEqual(
-    [
-      ["0", "70", "172"],
-      ["70", "0", "172"],
-    ],
-  );
+  expect(
+    all("rank-bar").map((bar) => [...bar.querySelectorAll("rect")].map((rect) => rect.getAttribute("height"))),
+  ).toEqual([
+    ["0", "70", "172"],
+    ["70", "0", "172"],
+  ]);
   expect(find("rank-waste").dataset.value).toBe("0.5");
   expect(plain(find("owner-row").textContent)).toContain("decode::jpeg");
   expect(plain(find("clock-table").textContent)).toContain("−2.00 s");

@@ -125,23 +125,23 @@ export function Owners({ ranks }: { ranks: Ranks }) {
           <tbody>
             <Rows>
               {ranks.owners.slice(0, MOST_ROWS).map((owner) => (
-              <tr key={`${owner.rank} ${owner.cause}`} data-testid="owner-row">
-                <th scope="row" class="num" data-value={owner.rank}>
-                  {owner.rank}
-                </th>
-                <td class="words">{owner.cause}</td>
-                <td class="num" data-value-us={owner.lost_us} title={exactUs(owner.lost_us)}>
-                  {formatDuration(owner.lost_us)}
-                </td>
-                <td class="num" data-value={owner.share}>
-                  {owner.share === undefined ? "–" : formatPercent(owner.share)}
-                </td>
-                <td class="num" data-value={owner.times_others}>
-                  {owner.times_others === undefined ? "–" : formatRatio(owner.times_others)}
-                </td>
-                <td>{owner.pattern}</td>
-              </tr>
-            ))}
+                <tr key={`${owner.rank} ${owner.cause}`} data-testid="owner-row">
+                  <th scope="row" class="num" data-value={owner.rank}>
+                    {owner.rank}
+                  </th>
+                  <td class="words">{owner.cause}</td>
+                  <td class="num" data-value-us={owner.lost_us} title={exactUs(owner.lost_us)}>
+                    {formatDuration(owner.lost_us)}
+                  </td>
+                  <td class="num" data-value={owner.share}>
+                    {owner.share === undefined ? "–" : formatPercent(owner.share)}
+                  </td>
+                  <td class="num" data-value={owner.times_others}>
+                    {owner.times_others === undefined ? "–" : formatRatio(owner.times_others)}
+                  </td>
+                  <td>{owner.pattern}</td>
+                </tr>
+              ))}
             </Rows>
           </tbody>
         </DataTable>
@@ -168,19 +168,19 @@ export function Clocks({ ranks }: { ranks: Ranks }) {
         <tbody>
           <Rows>
             {applied.slice(0, MOST_ROWS).map((clock) => (
-            <tr key={clock.rank}>
-              <th scope="row" class="num" data-value={clock.rank}>
-                {exactNumber(clock.rank)}
-              </th>
-              <td class="num" data-value-us={clock.ahead_us} title={exactUs(clock.ahead_us)}>
-                {clock.ahead_us < 0 ? "−" : ""}
-                {formatDuration(Math.abs(clock.ahead_us))}
-              </td>
-              <td class="num" data-value-us={clock.error_us} title={exactUs(clock.error_us)}>
-                {formatDuration(clock.error_us)}
-              </td>
-            </tr>
-          ))}
+              <tr key={clock.rank}>
+                <th scope="row" class="num" data-value={clock.rank}>
+                  {exactNumber(clock.rank)}
+                </th>
+                <td class="num" data-value-us={clock.ahead_us} title={exactUs(clock.ahead_us)}>
+                  {clock.ahead_us < 0 ? "−" : ""}
+                  {formatDuration(Math.abs(clock.ahead_us))}
+                </td>
+                <td class="num" data-value-us={clock.error_us} title={exactUs(clock.error_us)}>
+                  {formatDuration(clock.error_us)}
+                </td>
+              </tr>
+            ))}
           </Rows>
         </tbody>
       </DataTable>
