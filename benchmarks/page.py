@@ -184,15 +184,22 @@ def _paints(browser: Any, link: str, test_id: str, times: int) -> tuple[float, f
 
 def _zoomed(tab: Tab) -> list[float]:
     _over_the_plot(tab)
-    tab.page.keyboard.down("Control")
-    for number in range(FRAMES):
-        tab.page.mouse.wheel(0, -40 if number % 40 < 20 else 40)
-    tab.page.keyboard.up("Control")
+    _wheel(tab, [-40 if number % 40 < 20 else 40 for number in range(FRAMES)])
     return _frame_times(tab)
 
 
+def _wheel(tab: Tab, turns: list[int]) -> None:
+    tab.page.keyboard.down("Control")
+    for turn in turns:
+        tab.page.mouse.wheel(0, turn)
+    tab.page.keyboard.up("Control")
+
+
 def _panned(tab: Tab) -> list[float]:
+    """Inside of what is shown: a whole window cannot be moved."""
     x, y = _over_the_plot(tab)
+    _wheel(tab, [-40] * 15)
+    _frame_times(tab)
     tab.page.mouse.down()
     for number in range(FRAMES):
         tab.page.mouse.move(x + 3 * (number % 60), y)
@@ -255,6 +262,7 @@ def _many_captures(browser: Any, host: Host) -> None:
     _row(f"all captures, {count} of them: table since then", f"{paints:.2f} s", "1 s")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     tab = Tab(page, link)
+    tab.find("capture-row").first.wait_for()
     heads = tab.frame.locator('[data-testid="row-table"] thead button')
     clicks = [heads.nth(column).evaluate(TIMED_CLICK) for column in range(heads.count()) for _ in range(3)]
     _row("their table sorted, until it is drawn", f"median {statistics.median(clicks):.0f} ms", "100 ms")
