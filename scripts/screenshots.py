@@ -140,9 +140,11 @@ def every_view(given: argparse.Namespace) -> None:
 
 
 def readme(compared: Path | None, demo: Path | None, views: tuple[str, ...]) -> None:
-    device_and_workers([row for row in README if row[0] in views])
-    if demo is not None:
-        of_the_demo(demo, tuple(name for name in DEMO if name in views))
+    real, measured = [row for row in README if row[0] in views], tuple(name for name in DEMO if name in views)
+    if real:
+        device_and_workers(real)
+    if demo is not None and measured:
+        of_the_demo(demo, measured)
     if compared is not None and "compare" in views:
         two_versions(compared)
 
@@ -211,7 +213,11 @@ def served(logdir: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # its reloading thread reads to the end of a file first
+            process.kill()
+            process.wait()
 
 
 def is_ready(url: str) -> bool:

@@ -92,6 +92,11 @@ it("draws the trend of a run with two captures or more", () => {
   expect(all("trend")).toEqual([]);
 });
 
+it("shows the trend of the longest run where that in view has none", () => {
+  open({}, "captures");
+  expect(find("trend").closest("figure")?.querySelector("h2")?.textContent).toBe("Trend: a");
+});
+
 it("leads from a row to its capture", () => {
   open({}, "captures");
   click(all("capture-row")[2]?.querySelector("button"));

@@ -77,8 +77,13 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
         <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
           {breakable(`${start}${end}`)}
         </button>
+        {unixMs !== null && (
+          <span class="capture-note" aria-hidden="true">
+            {whenWords(unixMs, isStamped)}
+          </span>
+        )}
       </th>
-      <td class="muted nowrap">
+      <td class="muted nowrap row-when">
         {unixMs === null ? <Unknown reason="The page does not know when." /> : whenWords(unixMs, isStamped)}
       </td>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}

@@ -75,7 +75,7 @@ function Shown({ ranks }: { ranks: Ranks }) {
       <Owners ranks={ranks} />
       <Clocks ranks={ranks} />
       {notes.map((note) => (
-        <p key={note} class="muted" data-testid="rank-note">
+        <p key={note} class="muted run-note" data-testid="rank-note">
           {note}
         </p>
       ))}

@@ -199,7 +199,7 @@ function More({ run }: { run: WholeRun }) {
   return (
     <>
       {notes.map((note) => (
-        <p key={note} class="muted" data-testid="run-note">
+        <p key={note} class="muted run-note" data-testid="run-note">
           {note}
         </p>
       ))}
