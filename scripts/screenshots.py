@@ -233,7 +233,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readme", metavar="COMPARED", type=Path)
     parser.add_argument("--demo", metavar="DEMO", type=Path)
-    parser.add_argument("--only", metavar="PICTURE", choices=(*VIEWS, *DEMO), help="of the README's pictures")
+    help_only = "of the README's pictures"
+    parser.add_argument("--only", metavar="PICTURE", choices=(*VIEWS, *DEMO), nargs="+", help=help_only)
     parser.add_argument("--views", type=lambda text: text.split(","), default=VIEWS, help="default: all")
     parser.add_argument("--widths", type=lambda text: [int(width) for width in text.split(",")], default=WIDTHS)
     parser.add_argument("--height", type=int, default=HEIGHT)
@@ -244,7 +245,7 @@ def main() -> None:
     parser.add_argument("--after", metavar="SIDE")
     given = parser.parse_args()
     if given.readme is not None:
-        readme(given.readme, given.demo, (given.only,) if given.only else (*VIEWS, *DEMO))
+        readme(given.readme, given.demo, tuple(given.only or (*VIEWS, *DEMO)))
     elif given.folder is None:
         parser.error("give URL, CAPTURE and FOLDER, or --readme COMPARED")
     else:

@@ -98,7 +98,9 @@ def phases_of(run: Run, happenings: Sequence[Happening]) -> list[Phase]:
         if happening.event.change == "slow":
             ended = next((one.to_s for one in reversed(processes) if one.from_s <= happening.after_s), 0.0)
             until = ended if happening.until is None else happening.until - begin
-            found.append(Phase(happening.after_s, max(happening.after_s, until), "slow", f"slow {happening.event.what}"))
+            found.append(
+                Phase(happening.after_s, max(happening.after_s, until), "slow", f"slow {happening.event.what}")
+            )
     return sorted(found, key=lambda phase: (phase.from_s, phase.kind))
 
 
