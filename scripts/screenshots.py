@@ -6,8 +6,8 @@
 The first photographs the views of a capture, narrow and wide, light and dark, to judge the page by eye. A side of
 Compare is `run:<run>` or `capture:<id>`; without them the page's own suggestion is shown. The second makes the pictures
 of the README (`docs/images`) from the real traces in `tests/golden`, those of lines, predictions and headspace from
-DEMO, the log directory of `examples/demo.py --photos 600 --headspace 20`, and Compare from COMPARED: a folder in which
-`benchmarks/compare_power.py --keep` has left captures. What a terminal shows: `terminal_picture.py`.
+DEMO, the log directory of `examples/demo.py --photos 600 --batch-size 8 --headspace 20`, and Compare from COMPARED: a
+folder in which `benchmarks/compare_power.py --keep` has left captures. What a terminal shows: `terminal_picture.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VIEWS = (
 )  # fmt: skip
 WIDTHS = (390, 1440, 2560)
 HEIGHT = 900
-README_WIDTH = 1400
+README_WIDTH = 1440
 SETTLE_MS = 1500
 DRAWN_MS = 20_000  # Perfetto does not say when it has drawn all tracks
 HAS_TRACE = "() => location.hash.includes('local_cache_key=') && Boolean(window.app && window.app.trace)"
