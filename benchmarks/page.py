@@ -2,8 +2,8 @@
 
     python benchmarks/page.py [--events 1000000] [--captures 200] [--switches 200] [--piece frames|memory|captures]
 
-Times are of this machine; the targets stand beside them. Needs a quiet machine and Chromium. Other plugins of this
-environment share TensorBoard: torch_tb_profiler starts a process for every capture of its own.
+Times are of this machine; the targets stand beside them. Needs a quiet machine and Chromium. TensorBoard runs without
+torch_tb_profiler, which starts a process of its own for every capture.
 """
 
 from __future__ import annotations
@@ -37,6 +37,36 @@ FRAMES: Final = 120
 PIECES: Final = ("frames", "memory", "captures")
 SMALLER: Final = 100_000
 """Events of the large capture where only switching to it is measured."""
+
+ALONE: Final = """
+from absl import app
+from tensorboard import default, main_lib, program
+
+main_lib.global_init()
+others = [each for each in default.get_plugins() if not getattr(each, "__module__", "").startswith("torch_tb_profiler")]
+tensorboard = program.TensorBoard(plugins=others)
+app.run(tensorboard.main, flags_parser=tensorboard.configure)
+"""
+"""As tensorboard/main.py, without one plugin."""
+
+FIRST_DRAWN: Final = """
+new MutationObserver((_, observer) => {
+  if (document.querySelector('[data-testid="verdict"], [data-testid="capture-row"]') === null) return;
+  observer.disconnect();
+  requestAnimationFrame(() => { window.firstDrawn = performance.now(); });
+}).observe(document, { childList: true, subtree: true });
+"""
+"""When our frame first shows what was asked for, in milliseconds since TensorBoard began to load it."""
+
+TIMED_CLICK: Final = """
+async (element) => {
+  const began = performance.now();
+  element.click();
+  await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+  return performance.now() - began;
+}
+"""
+"""From a click to the end of the frame that shows what it did, in milliseconds."""
 
 TIMED_FRAMES: Final = """
 window.frameTimes = [];
@@ -110,7 +140,7 @@ def _grown(logdir: Path, events: int) -> int:
 @contextmanager
 def _served(logdir: Path) -> Iterator[Host]:
     """TensorBoard, once it has analysed everything."""
-    with contextmanager(serve)(logdir) as url:
+    with contextmanager(serve)(logdir, program=(sys.executable, "-c", ALONE)) as url:
         host = Host(url, logdir, {})
         began = time.monotonic()
         wait_until(host.is_ready, "all captures are analysed", seconds=600)
@@ -120,16 +150,9 @@ def _served(logdir: Path) -> Iterator[Host]:
 
 def _one_capture(browser: Any, host: Host, events: int) -> None:
     link = f"{host.url}/#data_pipeline&p.data_pipeline.view=overview&p.data_pipeline.capture={BIG.replace('/', '%2F')}"
-    paints = []
-    for _ in range(5):
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        tab = Tab(page, link)
-        tab.frame.locator("body").wait_for()
-        began = time.monotonic()
-        tab.find("verdict").first.wait_for()
-        paints.append(time.monotonic() - began)
-        page.close()
-    _row(f"verdict after the frame is there, {events:,} events, cached", f"{statistics.median(paints):.2f} s", "1 s")
+    paints, before = _paints(browser, link, "verdict", 5)
+    _row("TensorBoard's own page, until it loads our frame", f"{before:.2f} s", "")
+    _row(f"verdict since then, {events:,} events, cached", f"{paints:.2f} s", "1 s")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.add_init_script(TIMED_FRAMES)
     tab = Tab(page, link.replace("view=overview", "view=gaps"))
@@ -140,17 +163,43 @@ def _one_capture(browser: Any, host: Host, events: int) -> None:
     page.close()
 
 
+def _paints(browser: Any, link: str, test_id: str, times: int) -> tuple[float, float]:
+    """Seconds until our frame shows something, and until TensorBoard began to load that frame: medians, fresh pages."""
+    ours, before = [], []
+    for _ in range(times):
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.add_init_script(FIRST_DRAWN)
+        began = time.monotonic()
+        tab = Tab(page, link)
+        tab.find(test_id).first.wait_for()
+        drawn = tab.frame.locator("html").evaluate(
+            "async () => { while (!window.firstDrawn) "
+            "await new Promise(requestAnimationFrame); return window.firstDrawn; }"
+        )
+        ours.append(drawn / 1e3)
+        before.append(time.monotonic() - began - ours[-1])
+        page.close()
+    return statistics.median(ours), statistics.median(before)
+
+
 def _zoomed(tab: Tab) -> list[float]:
     _over_the_plot(tab)
-    tab.page.keyboard.down("Control")
-    for number in range(FRAMES):
-        tab.page.mouse.wheel(0, -40 if number % 40 < 20 else 40)
-    tab.page.keyboard.up("Control")
+    _wheel(tab, [-40 if number % 40 < 20 else 40 for number in range(FRAMES)])
     return _frame_times(tab)
 
 
+def _wheel(tab: Tab, turns: list[int]) -> None:
+    tab.page.keyboard.down("Control")
+    for turn in turns:
+        tab.page.mouse.wheel(0, turn)
+    tab.page.keyboard.up("Control")
+
+
 def _panned(tab: Tab) -> list[float]:
+    """Inside of what is shown: a whole window cannot be moved."""
     x, y = _over_the_plot(tab)
+    _wheel(tab, [-40] * 15)
+    _frame_times(tab)
     tab.page.mouse.down()
     for number in range(FRAMES):
         tab.page.mouse.move(x + 3 * (number % 60), y)
@@ -204,13 +253,30 @@ def _metrics(session: Any) -> Any:
 
 
 def _many_captures(browser: Any, host: Host) -> None:
+    for route in ("runs", "captures"):
+        _row(f"answer of `{route}`", f"{1e3 * _answering(host, route):.0f} ms", "")
     count = len(host.get("data/plugin/data_pipeline/runs")["captures"])
+    link = f"{host.url}/#data_pipeline&p.data_pipeline.view=captures"
+    paints, before = _paints(browser, link, "capture-row", 3)
+    _row("TensorBoard's own page, until it loads our frame", f"{before:.2f} s", "")
+    _row(f"all captures, {count} of them: table since then", f"{paints:.2f} s", "1 s")
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    began = time.monotonic()
-    tab = Tab(page, f"{host.url}/#data_pipeline&p.data_pipeline.view=captures")
-    tab.find("captures-table").or_(tab.frame.locator("table")).first.wait_for()
-    _row(f"all captures, {count} of them: table, from the address on", f"{time.monotonic() - began:.2f} s", "usable")
+    tab = Tab(page, link)
+    tab.find("capture-row").first.wait_for()
+    heads = tab.frame.locator('[data-testid="row-table"] thead button')
+    clicks = [heads.nth(column).evaluate(TIMED_CLICK) for column in range(heads.count()) for _ in range(3)]
+    _row("their table sorted, until it is drawn", f"median {statistics.median(clicks):.0f} ms", "100 ms")
     page.close()
+
+
+def _answering(host: Host, route: str) -> float:
+    """Seconds, of five answers the median."""
+    took = []
+    for _ in range(5):
+        began = time.monotonic()
+        host.get(f"data/plugin/data_pipeline/{route}")
+        took.append(time.monotonic() - began)
+    return statistics.median(took)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,13 +1,13 @@
 """Screenshots of the tab in real TensorBoard; needs Chromium.
 
-    python scripts/screenshots.py URL CAPTURE FOLDER [--before SIDE --after SIDE]
+    python scripts/screenshots.py URL CAPTURE FOLDER [--views run,ranks] [--widths 390,1440] [--before SIDE ...]
     python scripts/screenshots.py --readme COMPARED --demo DEMO
 
-The first photographs every view of a capture, narrow and wide, light and dark, to judge the page by eye. A side of
+The first photographs the views of a capture, narrow and wide, light and dark, to judge the page by eye. A side of
 Compare is `run:<run>` or `capture:<id>`; without them the page's own suggestion is shown. The second makes the pictures
 of the README (`docs/images`) from the real traces in `tests/golden`, those of lines, predictions and headspace from
-DEMO, the log directory of `examples/demo.py --photos 600 --headspace 20`, and Compare from COMPARED: a folder in which
-`benchmarks/compare_power.py --keep` has left captures.
+DEMO, the log directory of `examples/demo.py --photos 600 --batch-size 8 --headspace 20`, and Compare from COMPARED: a
+folder in which `benchmarks/compare_power.py --keep` has left captures. What a terminal shows: `terminal_picture.py`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,12 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-VIEWS = ("overview", "findings", "stages", "flame", "workers", "gaps", "compare", "trace")
-WIDTHS = (1400, 800)
+VIEWS = (
+    "overview", "findings", "stages", "flame", "workers", "gaps", "run", "ranks", "compare", "captures", "trace",
+)  # fmt: skip
+WIDTHS = (390, 1440, 2560)
+HEIGHT = 900
+README_WIDTH = 1440
 SETTLE_MS = 1500
 DRAWN_MS = 20_000  # Perfetto does not say when it has drawn all tracks
 HAS_TRACE = "() => location.hash.includes('local_cache_key=') && Boolean(window.app && window.app.trace)"
@@ -58,16 +62,18 @@ FOLDERS = {
 class Tab:
     """The tab in a window of one width."""
 
-    def __init__(self, browser: Any, url: str, width: int) -> None:
-        self.page = browser.new_page(viewport={"width": width, "height": 900})
+    def __init__(self, browser: Any, url: str, width: int, height: int = HEIGHT) -> None:
+        self.page = browser.new_page(viewport={"width": width, "height": height})
         self.page.goto(f"{url}/#data_pipeline")
         self.frame = self.page.frame_locator("iframe")
         self.frame.locator('[data-testid^="tab-"]').first.wait_for(timeout=30_000)
-        if width == min(WIDTHS):
-            self.frame.locator('[data-testid="captures-toggle"]').click()
 
     def choose(self, capture: str) -> None:
-        self.frame.locator(f'[data-testid="capture-option"][data-id="{capture}"]').click()
+        """By its id, or by how that begins."""
+        fold = self.frame.locator('[data-testid="captures-toggle"]')
+        if fold.is_visible():
+            fold.click()
+        self.frame.locator(f'[data-testid="capture-option"][data-id^="{capture}"]').first.click()
 
     def show(self, view: str, before: str | None = None, after: str | None = None) -> None:
         self.frame.locator(f'[data-testid="tab-{view}"]').click()
@@ -100,7 +106,7 @@ class Tab:
 
     def photograph_part(self, name: str, path: Path) -> None:
         """Of the overview: the numbers, with what the loop does without its loader, or the predictions."""
-        self.page.set_viewport_size({"width": max(WIDTHS), "height": 3200})
+        self.page.set_viewport_size({"width": README_WIDTH, "height": 3200})
         part = self.frame.locator(".numbers").first
         if name == "what-if":
             self.frame.locator('[data-testid="what-if-form"] button[type="submit"]').click()
@@ -117,14 +123,15 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def every_view(url: str, capture: str, folder: Path, before: str | None, after: str | None) -> None:
+def every_view(given: argparse.Namespace) -> None:
+    folder: Path = given.folder
     folder.mkdir(parents=True, exist_ok=True)
     with chromium() as browser:
-        for width in WIDTHS:
-            tab = Tab(browser, url, width)
-            tab.choose(capture)
-            for view in VIEWS:
-                tab.show(view, before, after)
+        for width in given.widths:
+            tab = Tab(browser, given.url, width, given.height)
+            tab.choose(given.capture)
+            for view in given.views:
+                tab.show(view, given.before, given.after)
                 for theme in ("light", "dark"):
                     tab.page.evaluate("dark => document.body.classList.toggle('dark-mode', dark)", theme == "dark")
                     tab.page.wait_for_timeout(SETTLE_MS)
@@ -133,9 +140,11 @@ def every_view(url: str, capture: str, folder: Path, before: str | None, after: 
 
 
 def readme(compared: Path | None, demo: Path | None, views: tuple[str, ...]) -> None:
-    device_and_workers([row for row in README if row[0] in views])
-    if demo is not None:
-        of_the_demo(demo, tuple(name for name in DEMO if name in views))
+    real, measured = [row for row in README if row[0] in views], tuple(name for name in DEMO if name in views)
+    if real:
+        device_and_workers(real)
+    if demo is not None and measured:
+        of_the_demo(demo, measured)
     if compared is not None and "compare" in views:
         two_versions(compared)
 
@@ -143,8 +152,8 @@ def readme(compared: Path | None, demo: Path | None, views: tuple[str, ...]) -> 
 def of_the_demo(demo: Path, pictures: tuple[str, ...]) -> None:
     with served(demo) as url, chromium() as browser:
         for name in pictures:
-            tab = Tab(browser, url, max(WIDTHS))
-            tab.frame.locator('[data-testid="capture-option"][data-id^="demo-train/"]').first.click()
+            tab = Tab(browser, url, README_WIDTH)
+            tab.choose("demo-train/")
             file = ROOT / "docs" / "images" / f"{name}.png"
             if name in VIEWS:
                 tab.show(name)
@@ -164,7 +173,7 @@ def device_and_workers(pictures: list[tuple[str, str]]) -> None:
             shutil.copy(ROOT / "tests" / "golden" / "traces" / file, logdir / folder / file)
         with served(logdir) as url, chromium() as browser:
             for view, capture in pictures:
-                tab = Tab(browser, url, max(WIDTHS))
+                tab = Tab(browser, url, README_WIDTH)
                 tab.choose(capture)
                 tab.show(view)
                 tab.photograph(ROOT / "docs" / "images" / f"{view}.png")
@@ -179,7 +188,7 @@ def two_versions(compared: Path) -> None:
             for trace in compared.glob(f"{side}*/*.pt.trace.json.gz"):
                 shutil.copy(trace, logdir / side / trace.name)
         with served(logdir) as url, chromium() as browser:
-            tab = Tab(browser, url, max(WIDTHS))
+            tab = Tab(browser, url, README_WIDTH)
             tab.show("compare", "run:before", "run:after")
             tab.photograph(ROOT / "docs" / "images" / "compare.png")
 
@@ -204,7 +213,11 @@ def served(logdir: Path) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # its reloading thread reads to the end of a file first
+            process.kill()
+            process.wait()
 
 
 def is_ready(url: str) -> bool:
@@ -220,7 +233,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readme", metavar="COMPARED", type=Path)
     parser.add_argument("--demo", metavar="DEMO", type=Path)
-    parser.add_argument("--only", metavar="PICTURE", choices=(*VIEWS, *DEMO), help="of the README's pictures")
+    help_only = "of the README's pictures"
+    parser.add_argument("--only", metavar="PICTURE", choices=(*VIEWS, *DEMO), nargs="+", help=help_only)
+    parser.add_argument("--views", type=lambda text: text.split(","), default=VIEWS, help="default: all")
+    parser.add_argument("--widths", type=lambda text: [int(width) for width in text.split(",")], default=WIDTHS)
+    parser.add_argument("--height", type=int, default=HEIGHT)
     parser.add_argument("url", nargs="?")
     parser.add_argument("capture", nargs="?")
     parser.add_argument("folder", nargs="?", type=Path)
@@ -228,11 +245,11 @@ def main() -> None:
     parser.add_argument("--after", metavar="SIDE")
     given = parser.parse_args()
     if given.readme is not None:
-        readme(given.readme, given.demo, (given.only,) if given.only else (*VIEWS, *DEMO))
+        readme(given.readme, given.demo, tuple(given.only or (*VIEWS, *DEMO)))
     elif given.folder is None:
         parser.error("give URL, CAPTURE and FOLDER, or --readme COMPARED")
     else:
-        every_view(given.url, given.capture, given.folder, given.before, given.after)
+        every_view(given)
 
 
 if __name__ == "__main__":

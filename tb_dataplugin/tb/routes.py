@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 from tensorboard.backend import http_util
@@ -80,7 +81,13 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 def captures_route(request: Request, library: CaptureLibrary) -> Response:
-    return respond(request, as_json(as_rows(map(_row, library.listing().entries))), JSON)
+    return respond(request, _rows(library.listing().entries), JSON)
+
+
+@lru_cache(maxsize=2)
+def _rows(entries: tuple[Entry, ...]) -> str:
+    """Kept until one of them changes: every page asks for it, and each line is turned into JSON field by field."""
+    return as_json(as_rows(map(_row, entries)))
 
 
 def _row(entry: Entry) -> CaptureRow:

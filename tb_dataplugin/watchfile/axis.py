@@ -90,14 +90,17 @@ def _means(intervals: Iterable[IntervalLine]) -> dict[str, float]:
 
 
 def phases_of(run: Run, happenings: Sequence[Happening]) -> list[Phase]:
-    """Processes where there are several, and times in which the loop was slow."""
+    """Processes where there are several, and times in which the loop was slow: with a process such a time ends."""
     begin = run.parts[0].head.t
-    end = max((interval.end for interval in run.intervals), default=begin) - begin
-    found = [_process(part, number, begin) for number, part in enumerate(run.parts)] if len(run.parts) > 1 else []
+    processes = [_process(part, number, begin) for number, part in enumerate(run.parts)]
+    found = processes.copy() if len(processes) > 1 else []
     for happening in happenings:
         if happening.event.change == "slow":
-            until = end if happening.until is None else max(happening.after_s, happening.until - begin)
-            found.append(Phase(happening.after_s, until, "slow", f"slow {happening.event.what}"))
+            ended = next((one.to_s for one in reversed(processes) if one.from_s <= happening.after_s), 0.0)
+            until = ended if happening.until is None else happening.until - begin
+            found.append(
+                Phase(happening.after_s, max(happening.after_s, until), "slow", f"slow {happening.event.what}")
+            )
     return sorted(found, key=lambda phase: (phase.from_s, phase.kind))
 
 

@@ -84,13 +84,13 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def serve(logdir: Path, *options: str) -> Iterator[str]:
-    """Runs TensorBoard on a free port until the caller is done."""
+def serve(logdir: Path, *options: str, program: tuple[str, ...] = ()) -> Iterator[str]:
+    """Runs TensorBoard, or a `program` with its options, on a free port until the caller is done."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [
-        str(Path(sys.executable).with_name("tensorboard")),
+        *(program or (str(Path(sys.executable).with_name("tensorboard")),)),
         "--logdir",
         str(logdir),
         "--port",

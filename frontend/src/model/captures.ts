@@ -61,13 +61,12 @@ export function entryWords(item: CaptureEntry): string {
   return modeLabel(item.mode) || "ready";
 }
 
+const TO_MINUTES = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" } as const;
+// Made once: a list of captures writes hundreds of times, and making a format takes longer than using it.
+const MINUTES = new Intl.DateTimeFormat(undefined, TO_MINUTES);
+const SECONDS = new Intl.DateTimeFormat(undefined, { ...TO_MINUTES, second: "2-digit" });
+
 /** In the reader's own time zone. */
 export function whenWords(unixMs: number, seconds: boolean): string {
-  return new Date(unixMs).toLocaleString(undefined, {
-    month: "short",
-    day: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    ...(seconds ? { second: "2-digit" } : {}),
-  });
+  return (seconds ? SECONDS : MINUTES).format(unixMs);
 }

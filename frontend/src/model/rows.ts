@@ -29,6 +29,13 @@ export function trendOf(rows: readonly CaptureRow[], run: string): CaptureRow[] 
     .toSorted((a, b) => timeOf(a) - timeOf(b));
 }
 
+/** Whose trend is shown where none was chosen: the run in view, unless it has none; then that with most captures. */
+export function runOfTrend(rows: readonly CaptureRow[], inView: string | null): string {
+  if (inView !== null && trendOf(rows, inView).length > 1) return inView;
+  const counts = runsOfRows(rows).map((run) => ({ run, count: trendOf(rows, run).length }));
+  return counts.reduce((best, one) => (one.count > best.count ? one : best), { run: ".", count: 0 }).run;
+}
+
 /** By the nanoseconds in the name that annotate gives, else when the file was changed. */
 function timeOf({ name, modified }: CaptureRow): number {
   const stamp = /\.(1\d{18})$/.exec(name)?.[1];

@@ -2,6 +2,8 @@
 
 export type Sort = { readonly column: string; readonly descending: boolean };
 
+const WORDS = new Intl.Collator("en", { numeric: true });
+
 /** Unknown values stand last, whichever way round. */
 export type ColumnValue = number | string | undefined;
 
@@ -15,9 +17,6 @@ export function sorted<Row>(
 
 function compared(a: ColumnValue, b: ColumnValue, descending: boolean): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-  const order =
-    typeof a === "number" && typeof b === "number"
-      ? a - b
-      : String(a).localeCompare(String(b), "en", { numeric: true });
+  const order = typeof a === "number" && typeof b === "number" ? a - b : WORDS.compare(String(a), String(b));
   return descending ? -order : order;
 }

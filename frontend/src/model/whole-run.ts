@@ -5,7 +5,7 @@ import { formatBytes, formatDuration, formatPercent, significant } from "./forma
 
 export type RunLine = {
   readonly label: string;
-  readonly token: string;
+  readonly stroke: "main" | "second" | "third";
   readonly of: (point: RunPoint) => number | undefined;
 };
 
@@ -20,39 +20,64 @@ export type Panel = {
 const PANELS: readonly Panel[] = [
   {
     title: "Data wait",
-    lines: [{ label: "data wait", token: "idle:data_wait", of: (point) => point.data_wait_share }],
+    lines: [{ label: "data wait", stroke: "main", of: (point) => point.data_wait_share }],
     text: formatPercent,
     top: 1,
   },
   {
     title: "Step time",
     lines: [
-      { label: "mean", token: "accent", of: (point) => point.step_us },
-      { label: "p95", token: "ink-muted", of: (point) => point.p95_us },
+      { label: "mean", stroke: "main", of: (point) => point.step_us },
+      { label: "p95", stroke: "second", of: (point) => point.p95_us },
     ],
     text: formatDuration,
   },
   {
     title: "Samples/s",
-    lines: [{ label: "samples/s", token: "accent", of: (point) => point.samples_per_s }],
+    lines: [{ label: "samples/s", stroke: "main", of: (point) => point.samples_per_s }],
     text: (value) => significant(value),
   },
   {
     title: "Memory",
     lines: [
-      { label: "training process", token: "accent", of: (point) => point.rss_bytes },
-      { label: "DataLoader workers", token: "idle:data_wait", of: (point) => point.workers_rss_bytes },
-      { label: "/dev/shm", token: "ink-muted", of: (point) => point.shm_bytes },
+      { label: "training process", stroke: "main", of: (point) => point.rss_bytes },
+      { label: "DataLoader workers", stroke: "second", of: (point) => point.workers_rss_bytes },
+      { label: "/dev/shm", stroke: "third", of: (point) => point.shm_bytes },
     ],
     text: formatBytes,
   },
   {
     title: "Device utilisation",
-    lines: [{ label: "device", token: "accent", of: (point) => point.device_percent }],
+    lines: [{ label: "device utilisation", stroke: "main", of: (point) => point.device_percent }],
     text: (value) => formatPercent(value / 100),
     top: 100,
   },
 ];
+
+export type LineName = { readonly line: RunLine; readonly row: number; readonly keyPx: number };
+
+const TITLE_LETTER_PX = 6.6;
+const LETTER_PX = 5.8;
+const KEY_PX = 24;
+const BETWEEN_PX = 16;
+
+/**
+ * The names of a panel's lines behind its title, in rows of `roomPx`, and where each begins: widths are estimated, since
+ * a picture that is not laid out yet knows none. None where the title says it all.
+ */
+export function lineNames({ title, lines }: Panel, roomPx: number): LineName[] {
+  if (lines.length === 1 && lines[0]?.label === title.toLowerCase()) return [];
+  let row = 0;
+  let endPx = title.length * TITLE_LETTER_PX;
+  return lines.map((line) => {
+    const longPx = KEY_PX + line.label.length * LETTER_PX;
+    const isNewRow = endPx + BETWEEN_PX + longPx > roomPx;
+    const keyPx = isNewRow ? 0 : endPx + BETWEEN_PX;
+    row += Number(isNewRow);
+    endPx = keyPx + longPx;
+    return { line, row, keyPx };
+  });
+}
 
 /** Panels and lines of which the run has something. */
 export function panelsOf(points: readonly RunPoint[]): Panel[] {

@@ -59,6 +59,14 @@ it("sorts by any column, what is unknown last, and goes back to the worst first"
   expect(ids()[0]).toBe("a/x");
 });
 
+it("sorts by the time of capture, the newest first", () => {
+  open({}, "captures");
+  click(document.querySelector<HTMLElement>('[data-head="when"] button'));
+  expect(ids().slice(0, 3)).toEqual(["a/x", "a/y", "b/z"]);
+  click(document.querySelector<HTMLElement>('[data-head="when"] button'));
+  expect(ids().slice(0, 3)).toEqual(["b/z", "a/y", "a/x"]);
+});
+
 it("narrows to a run and to words", () => {
   open({}, "captures");
   choose(find("run-choice"), "a");
@@ -76,10 +84,17 @@ it("draws the trend of a run with two captures or more", () => {
   chosenRun.value = "a";
   open({}, "captures");
   expect(plain(find("trend").getAttribute("aria-label"))).toContain("2 captures");
+  const strokes = [...find("trend").querySelectorAll("path")].map((line) => line.getAttribute("class"));
+  expect(strokes).toEqual(["trend-line line-main", "trend-line line-second"]);
   act(() => {
     chosenRun.value = "b";
   });
   expect(all("trend")).toEqual([]);
+});
+
+it("shows the trend of the longest run where that in view has none", () => {
+  open({}, "captures");
+  expect(find("trend").closest("figure")?.querySelector("h2")?.textContent).toBe("Trend: a");
 });
 
 it("leads from a row to its capture", () => {

@@ -109,6 +109,14 @@ it("opens the capture of a stall, by the table and by its mark", () => {
   expect(view.value).toBe("overview");
 });
 
+it("sorts the stalls by how long they took", () => {
+  open({}, "run");
+  const took = document.querySelector<HTMLElement>('[data-testid="run-marks"] [data-head="took"] button');
+  click(took);
+  click(took);
+  expect(all("run-mark").map((row) => row.querySelector("th")?.textContent)).toEqual(["slow", "stall"]);
+});
+
 it("reads out the moments of a run by arrow keys", () => {
   open({}, "run");
   key("ArrowRight");
@@ -145,6 +153,12 @@ it("shows who holds up the other ranks, and opens a rank's capture", () => {
   draw();
   expect(find("ranks-sentence").textContent).toContain("Rank 1 holds up the others");
   expect(all("rank-row").map((row) => row.dataset.rank)).toEqual(["0", "1"]);
+  expect(
+    all("rank-bar").map((bar) => [...bar.querySelectorAll("rect")].map((rect) => rect.getAttribute("height"))),
+  ).toEqual([
+    ["0", "70", "172"],
+    ["70", "0", "172"],
+  ]);
   expect(find("rank-waste").dataset.value).toBe("0.5");
   expect(plain(find("owner-row").textContent)).toContain("decode::jpeg");
   expect(plain(find("clock-table").textContent)).toContain("−2.00 s");

@@ -17,7 +17,7 @@ from werkzeug.test import Client
 
 from tb_dataplugin.cache import Store
 from tb_dataplugin.cli import main
-from tb_dataplugin.tb import runs
+from tb_dataplugin.tb import routes, runs
 from tb_dataplugin.tb.analyst import Answer, Request, answer_to
 from tb_dataplugin.tb.entry import _load
 from tb_dataplugin.tb.logdirs import LogDir, logdirs_of
@@ -511,4 +511,7 @@ def test_the_lines_of_captures_read_nothing(host: Host, monkeypatch: pytest.Monk
     training_run(4).write(host.logdir / "a.pt.trace.json.gz")
     host.work()
     monkeypatch.setattr(runs, "Store", None)
-    assert host.get("captures")[1]["rows"][0]["state"] == "ready"
+    lines = host.get("captures")[1]
+    assert lines["rows"][0]["state"] == "ready"
+    monkeypatch.setattr(routes, "as_rows", None)  # nothing has changed: no line is made again
+    assert host.get("captures")[1] == lines

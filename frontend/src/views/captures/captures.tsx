@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { plural } from "../../model/format";
-import { rowsShown, runsOfRows, trendOf } from "../../model/rows";
+import { rowsShown, runOfTrend, runsOfRows, trendOf } from "../../model/rows";
 import { captureRows, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
 import { SearchField } from "../../ui/search-field";
@@ -38,7 +38,7 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
   // A link may name a run that is gone.
   const run = names.find((name) => name === chosenRun.value) ?? null;
   const shown = rowsShown(rows, run, search.value);
-  const trendRun = run ?? entry.value?.run ?? names[0] ?? ".";
+  const trendRun = run ?? runOfTrend(rows, entry.value?.run ?? null);
   return (
     <>
       <Trend run={trendRun} rows={trendOf(rows, trendRun)} />

@@ -19,7 +19,7 @@ import { useSort } from "../../ui/use-sort";
 
 const COLUMNS = {
   capture: (row: CaptureRow) => `${row.run}/${row.name}`,
-  when: (row: CaptureRow) => row.modified,
+  when: (row: CaptureRow) => shortName(row).unixMs ?? undefined,
   idle: (row: CaptureRow) => row.idle_share,
   wait: (row: CaptureRow) => row.data_wait_share,
   step: (row: CaptureRow) => row.step_us,
@@ -29,7 +29,7 @@ const COLUMNS = {
 };
 
 /** Rows drawn at first: a log directory may have thousands. */
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 50;
 
 export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
   const { rows, head } = useSort(given, COLUMNS);
@@ -43,6 +43,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
           <thead>
             <tr>
               <SortHeader label="Capture" numeric={false} {...head("capture")} />
+              <SortHeader label="When" numeric={false} {...head("when")} />
               <SortHeader label="Device idle" unit="% of window" {...head("idle")} />
               <SortHeader label="Data wait" unit="% of window" {...head("wait")} />
               <SortHeader label="Mean step" unit={unit} {...head("step")} />
@@ -76,8 +77,15 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
         <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
           {breakable(`${start}${end}`)}
         </button>
-        {unixMs !== null && <span class="capture-note">{whenWords(unixMs, isStamped)}</span>}
+        {unixMs !== null && (
+          <span class="capture-note" aria-hidden="true">
+            {whenWords(unixMs, isStamped)}
+          </span>
+        )}
       </th>
+      <td class="muted nowrap row-when">
+        {unixMs === null ? <Unknown reason="The page does not know when." /> : whenWords(unixMs, isStamped)}
+      </td>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
     </tr>
   );

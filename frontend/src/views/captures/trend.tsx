@@ -2,9 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { CaptureRow } from "../../contract/report";
 import { formatPercent, plural } from "../../model/format";
 import { selectCapture, selectView } from "../../state/actions";
-import { cssColor } from "../../theme/tokens";
+import { LineKey, lineClass, type Stroke } from "../../ui/line-key";
 import { PictureMenu } from "../../ui/picture-menu";
-import { Legend } from "../../ui/swatch";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
@@ -13,11 +12,16 @@ const RIGHT_PX = 8;
 const TOP_PX = 8;
 const PLOT_PX = 120;
 
-type Line = { readonly label: string; readonly token: string; readonly of: (row: CaptureRow) => number | undefined };
+type Line = {
+  readonly label: string;
+  readonly stroke: Stroke;
+  readonly of: (row: CaptureRow) => number | undefined;
+};
 
+/** The data wait looks as it does above the steps of a capture. */
 const LINES: readonly Line[] = [
-  { label: "device idle", token: "ink-muted", of: (row) => row.idle_share },
-  { label: "data wait", token: "idle:data_wait", of: (row) => row.data_wait_share },
+  { label: "data wait", stroke: "main", of: (row) => row.data_wait_share },
+  { label: "device idle", stroke: "second", of: (row) => row.idle_share },
 ];
 
 /** The shares of a run's captures, oldest first. */
@@ -34,7 +38,7 @@ export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] 
     <figure class="step-chart trend" ref={ref}>
       <figcaption>
         <h2>Trend: {run === "." ? "log directory" : run}</h2>
-        <Legend items={lines} />
+        <LineNames lines={lines} />
         <span class="muted">{plural(rows.length, "capture")}, oldest first; share of the window</span>
         <PictureMenu name={`Trend ${run}`} />
       </figcaption>
@@ -80,6 +84,19 @@ export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] 
   );
 }
 
+function LineNames({ lines }: { lines: readonly Line[] }) {
+  return (
+    <ul class="legend">
+      {lines.map(({ label, stroke }) => (
+        <li key={label}>
+          <LineKey stroke={stroke} />
+          {label}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function Axis({ endPx, yOf }: { endPx: number; yOf: (share: number) => number }) {
   return (
     <g class="axis">
@@ -115,10 +132,10 @@ function LineOf({ line, rows, xOf, yOf, dots }: LineProps) {
     .join("");
   return (
     <g>
-      <path class="trend-line" d={path} style={{ stroke: cssColor(line.token) }} />
+      <path class={lineClass(line.stroke)} d={path} />
       {points.map(({ x, share }) =>
         share === undefined || !(dots || rows.length < 3) ? null : (
-          <circle key={x} cx={x} cy={yOf(share)} r={3} style={{ fill: cssColor(line.token) }} />
+          <circle key={x} class={`dot-${line.stroke}`} cx={x} cy={yOf(share)} r={3} />
         ),
       )}
     </g>
@@ -135,7 +152,10 @@ function Readout({ row }: { row: CaptureRow }) {
             const share = line.of(row);
             return (
               <tr key={line.label}>
-                <th scope="row">{line.label}</th>
+                <th scope="row">
+                  <LineKey stroke={line.stroke} />
+                  {line.label}
+                </th>
                 <td class="num">{share === undefined ? "–" : formatPercent(share)}</td>
               </tr>
             );

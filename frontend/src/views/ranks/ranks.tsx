@@ -5,6 +5,7 @@ import { chosenRun, ranksError, ranksList, runs } from "../../state/atoms";
 import { loadRanks } from "../../state/run-views";
 import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
+import { RankChart } from "./rank-chart";
 import { Clocks, Owners, RankTable } from "./tables";
 
 /** All captured ranks of a run: who holds up the others, and why. */
@@ -32,7 +33,7 @@ export function RanksView() {
 }
 
 function Choice({ all, ranks }: { all: readonly Ranks[]; ranks: Ranks }) {
-  if (all.length < 2) return <h2>{nameOf(ranks)}</h2>;
+  if (all.length < 2) return <h2>Run: {nameOf(ranks)}</h2>;
   return (
     <label class="muted">
       Run{" "}
@@ -69,11 +70,12 @@ function Shown({ ranks }: { ranks: Ranks }) {
           {waste.sentence}
         </p>
       ))}
+      <RankChart ranks={ranks} />
       <RankTable ranks={ranks} />
       <Owners ranks={ranks} />
       <Clocks ranks={ranks} />
       {notes.map((note) => (
-        <p key={note} class="muted" data-testid="rank-note">
+        <p key={note} class="muted run-note" data-testid="rank-note">
           {note}
         </p>
       ))}

@@ -9,7 +9,7 @@ import {
   inUnit,
   type TimeUnit,
 } from "../../model/format";
-import { DataTable } from "../../ui/data-table";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { useSort } from "../../ui/use-sort";
@@ -114,41 +114,35 @@ export function Owners({ ranks }: { ranks: Ranks }) {
         <DataTable name="Owners of lost time" testId="owner-table">
           <thead>
             <tr>
-              <th scope="col" class="num">
-                Rank
-              </th>
-              <th scope="col">Cause</th>
-              <th scope="col" class="num">
-                Lost
-              </th>
-              <th scope="col" class="num">
-                of rank time
-              </th>
-              <th scope="col" class="num">
-                Span time, to others
-              </th>
-              <th scope="col">Pattern</th>
+              <Th column="rank" label="Rank" />
+              <Th column="cause" label="Cause" numeric={false} />
+              <Th column="lost" label="Lost" />
+              <Th column="share" label="of rank time" />
+              <Th column="times" label="Span time, to others" />
+              <Th column="pattern" label="Pattern" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {ranks.owners.slice(0, MOST_ROWS).map((owner) => (
-              <tr key={`${owner.rank} ${owner.cause}`} data-testid="owner-row">
-                <th scope="row" class="num" data-value={owner.rank}>
-                  {owner.rank}
-                </th>
-                <td class="words">{owner.cause}</td>
-                <td class="num" data-value-us={owner.lost_us} title={exactUs(owner.lost_us)}>
-                  {formatDuration(owner.lost_us)}
-                </td>
-                <td class="num" data-value={owner.share}>
-                  {owner.share === undefined ? "–" : formatPercent(owner.share)}
-                </td>
-                <td class="num" data-value={owner.times_others}>
-                  {owner.times_others === undefined ? "–" : formatRatio(owner.times_others)}
-                </td>
-                <td>{owner.pattern}</td>
-              </tr>
-            ))}
+            <Rows>
+              {ranks.owners.slice(0, MOST_ROWS).map((owner) => (
+                <tr key={`${owner.rank} ${owner.cause}`} data-testid="owner-row">
+                  <th scope="row" class="num" data-value={owner.rank}>
+                    {owner.rank}
+                  </th>
+                  <td class="words">{owner.cause}</td>
+                  <td class="num" data-value-us={owner.lost_us} title={exactUs(owner.lost_us)}>
+                    {formatDuration(owner.lost_us)}
+                  </td>
+                  <td class="num" data-value={owner.share}>
+                    {owner.share === undefined ? "–" : formatPercent(owner.share)}
+                  </td>
+                  <td class="num" data-value={owner.times_others}>
+                    {owner.times_others === undefined ? "–" : formatRatio(owner.times_others)}
+                  </td>
+                  <td>{owner.pattern}</td>
+                </tr>
+              ))}
+            </Rows>
           </tbody>
         </DataTable>
       </div>
@@ -166,32 +160,28 @@ export function Clocks({ ranks }: { ranks: Ranks }) {
       <DataTable name="Clocks" testId="clock-table">
         <thead>
           <tr>
-            <th scope="col" class="num">
-              Rank
-            </th>
-            <th scope="col" class="num">
-              Ahead of rank {ranks.clocks[0]?.rank}
-            </th>
-            <th scope="col" class="num">
-              95% interval, ±
-            </th>
+            <Th column="rank" label="Rank" />
+            <Th column="ahead" label={`Ahead of rank ${ranks.clocks[0]?.rank}`} />
+            <Th column="error" label="95% interval, ±" />
           </tr>
         </thead>
         <tbody>
-          {applied.slice(0, MOST_ROWS).map((clock) => (
-            <tr key={clock.rank}>
-              <th scope="row" class="num" data-value={clock.rank}>
-                {exactNumber(clock.rank)}
-              </th>
-              <td class="num" data-value-us={clock.ahead_us} title={exactUs(clock.ahead_us)}>
-                {clock.ahead_us < 0 ? "−" : ""}
-                {formatDuration(Math.abs(clock.ahead_us))}
-              </td>
-              <td class="num" data-value-us={clock.error_us} title={exactUs(clock.error_us)}>
-                {formatDuration(clock.error_us)}
-              </td>
-            </tr>
-          ))}
+          <Rows>
+            {applied.slice(0, MOST_ROWS).map((clock) => (
+              <tr key={clock.rank}>
+                <th scope="row" class="num" data-value={clock.rank}>
+                  {exactNumber(clock.rank)}
+                </th>
+                <td class="num" data-value-us={clock.ahead_us} title={exactUs(clock.ahead_us)}>
+                  {clock.ahead_us < 0 ? "−" : ""}
+                  {formatDuration(Math.abs(clock.ahead_us))}
+                </td>
+                <td class="num" data-value-us={clock.error_us} title={exactUs(clock.error_us)}>
+                  {formatDuration(clock.error_us)}
+                </td>
+              </tr>
+            ))}
+          </Rows>
         </tbody>
       </DataTable>
     </section>

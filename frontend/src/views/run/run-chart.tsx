@@ -1,9 +1,18 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import type { RunMark, RunPoint, WholeRun } from "../../contract/report";
 import { formatCount, plural } from "../../model/format";
-import { clockOf, type Panel, panelsOf, pathOf, pointAt, runName, topOf } from "../../model/whole-run";
-import { cssColor } from "../../theme/tokens";
+import {
+  clockOf,
+  type LineName,
+  lineNames,
+  type Panel,
+  panelsOf,
+  pathOf,
+  pointAt,
+  runName,
+  topOf,
+} from "../../model/whole-run";
+import { lineClass } from "../../ui/line-key";
 import { PictureMenu } from "../../ui/picture-menu";
 import { useWidth } from "../../ui/use-width";
 import { captureCalled, openCapture } from "../shared/open-capture";
@@ -13,8 +22,25 @@ const RIGHT_PX = 8;
 const MARKS_PX = 22;
 const PLOT_PX = 72;
 const GAP_PX = 22;
+const NAMES_PX = 16;
 const AXIS_PX = 22;
-const TICKS = 6;
+const EPOCHS_PX = 8;
+/** Room for a time on the axis, with some around it. */
+const TICK_PX = 96;
+const MOST_TICKS = 6;
+
+type Placed = { readonly panel: Panel; readonly names: readonly LineName[]; readonly topPx: number };
+
+/** The panels below each other; one whose lines have long names gets more room above it. */
+function placed(panels: readonly Panel[], roomPx: number): Placed[] {
+  let bottomPx = MARKS_PX;
+  return panels.map((panel) => {
+    const names = lineNames(panel, roomPx);
+    const topPx = bottomPx + GAP_PX + (names.at(-1)?.row ?? 0) * NAMES_PX;
+    bottomPx = topPx + PLOT_PX;
+    return { panel, names, topPx };
+  });
+}
 
 type Scale = { readonly xOf: (seconds: number) => number; readonly leftPx: number; readonly rightPx: number };
 
@@ -27,7 +53,6 @@ export function RunChart({ run }: { run: WholeRun }) {
   const rightPx = Math.max(LEFT_PX + 100, widthPx - RIGHT_PX);
   const endS = Math.max(run.seconds, 1e-9);
   const scale = { leftPx: LEFT_PX, rightPx, xOf: (s: number) => LEFT_PX + (s / endS) * (rightPx - LEFT_PX) };
-  const heightPx = MARKS_PX + panels.length * (PLOT_PX + GAP_PX) + AXIS_PX;
   const choose = (index: number): void => {
     chosen.value = Math.min(run.points.length - 1, Math.max(0, index));
   };
@@ -59,32 +84,7 @@ export function RunChart({ run }: { run: WholeRun }) {
           const x = event.clientX - event.currentTarget.getBoundingClientRect().left;
           choose(pointAt(run.points, ((x - LEFT_PX) / (rightPx - LEFT_PX)) * endS));
         }}>
-        <svg width={widthPx} height={heightPx} viewBox={`0 0 ${widthPx} ${heightPx}`} aria-hidden="true">
-          <Phases run={run} scale={scale} heightPx={heightPx - AXIS_PX} />
-          {panels.map((panel, index) => (
-            <PanelOf
-              key={panel.title}
-              panel={panel}
-              points={run.points}
-              scale={scale}
-              topPx={MARKS_PX + GAP_PX + index * (PLOT_PX + GAP_PX)}
-            />
-          ))}
-          <Epochs points={run.points} scale={scale} yPx={heightPx - AXIS_PX} />
-          <TimeAxis endS={endS} scale={scale} yPx={heightPx - 6} />
-          {run.marks.map((mark) => (
-            <Mark key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} x={scale.xOf(mark.at_s)} />
-          ))}
-          {point !== undefined && (
-            <line
-              class="run-cursor"
-              x1={scale.xOf((point.from_s + point.to_s) / 2)}
-              x2={scale.xOf((point.from_s + point.to_s) / 2)}
-              y1={MARKS_PX}
-              y2={heightPx - AXIS_PX}
-            />
-          )}
-        </svg>
+        <Drawing run={run} places={placed(panels, rightPx - LEFT_PX)} scale={scale} widthPx={widthPx} point={point} />
       </div>
       <p class="tabular muted run-readout" data-testid="run-readout">
         {point === undefined ? "Point at a moment, or use the arrow keys." : readout(panels, point)}
@@ -93,11 +93,41 @@ export function RunChart({ run }: { run: WholeRun }) {
   );
 }
 
-function legendWords({ points, marks }: WholeRun): string {
+type DrawingProps = {
+  readonly run: WholeRun;
+  readonly places: readonly Placed[];
+  readonly scale: Scale;
+  readonly widthPx: number;
+  readonly point: RunPoint | undefined;
+};
+
+function Drawing({ run, places, scale, widthPx, point }: DrawingProps) {
+  const bottomPx = (places.at(-1)?.topPx ?? MARKS_PX) + PLOT_PX + EPOCHS_PX;
+  const heightPx = bottomPx + AXIS_PX;
+  const cursorPx = point === undefined ? 0 : scale.xOf((point.from_s + point.to_s) / 2);
+  return (
+    <svg width={widthPx} height={heightPx} viewBox={`0 0 ${widthPx} ${heightPx}`} aria-hidden="true">
+      <Phases run={run} scale={scale} heightPx={bottomPx} />
+      {places.map((place) => (
+        <PanelOf key={place.panel.title} {...place} points={run.points} scale={scale} />
+      ))}
+      <Epochs points={run.points} scale={scale} yPx={bottomPx} />
+      <TimeAxis endS={run.seconds} scale={scale} yPx={heightPx - 6} />
+      {run.marks.map((mark) => (
+        <Mark key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} x={scale.xOf(mark.at_s)} />
+      ))}
+      {point !== undefined && <line class="run-cursor" x1={cursorPx} x2={cursorPx} y1={MARKS_PX} y2={bottomPx} />}
+    </svg>
+  );
+}
+
+function legendWords({ points, marks, phases }: WholeRun): string {
   const epochs = points.reduce((sum, point) => sum + point.epochs, 0);
   const parts = [
     `${plural(points.length, "point")}`,
     ...(epochs > 0 ? ["ticks below: epochs begin"] : []),
+    ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
+    ...(phases.some(({ kind }) => kind === "process") ? ["frames: processes"] : []),
     ...(marks.length > 0 ? ["triangles: stalls and slow times, filled where a capture opens"] : []),
   ];
   return parts.join("; ");
@@ -126,22 +156,18 @@ function nameOf(panel: Panel, label: string): string {
   return panel.title === "Step time" ? `${label} step` : label;
 }
 
-type PanelProps = {
-  readonly panel: Panel;
-  readonly points: readonly RunPoint[];
-  readonly scale: Scale;
-  readonly topPx: number;
-};
+type PanelProps = Placed & { readonly points: readonly RunPoint[]; readonly scale: Scale };
 
-function PanelOf({ panel, points, scale, topPx }: PanelProps) {
+function PanelOf({ panel, names, points, scale, topPx }: PanelProps) {
+  const titlePx = topPx - 6 - (names.at(-1)?.row ?? 0) * NAMES_PX;
   const top = topOf(panel, points);
   const yOf = (value: number): number => topPx + PLOT_PX * (1 - Math.min(1, value / top));
   return (
     <g>
-      <text class="run-title" x={scale.leftPx} y={topPx - 6}>
+      <text class="run-title" x={scale.leftPx} y={titlePx}>
         {panel.title}
-        {panel.lines.length > 1 && <LineNames panel={panel} />}
       </text>
+      <LineNames names={names} leftPx={scale.leftPx} topPx={titlePx} />
       {[0, 1].map((share) => (
         <g key={share} class="axis">
           <line x1={scale.leftPx} x2={scale.rightPx} y1={yOf(share * top)} y2={yOf(share * top)} />
@@ -151,23 +177,27 @@ function PanelOf({ panel, points, scale, topPx }: PanelProps) {
         </g>
       ))}
       {panel.lines.map((line) => (
-        <path
-          key={line.label}
-          class="trend-line"
-          d={pathOf(points, line, scale.xOf, yOf)}
-          style={{ stroke: cssColor(line.token) }}
-        />
+        <path key={line.label} class={lineClass(line.stroke)} d={pathOf(points, line, scale.xOf, yOf)} />
       ))}
     </g>
   );
 }
 
-function LineNames({ panel }: { panel: Panel }): ComponentChildren {
-  return panel.lines.map((line) => (
-    <tspan key={line.label} dx={10} style={{ fill: cssColor(line.token) }}>
-      {line.label}
-    </tspan>
-  ));
+type NamesProps = { readonly names: readonly LineName[]; readonly leftPx: number; readonly topPx: number };
+
+function LineNames({ names, leftPx, topPx }: NamesProps) {
+  return (
+    <>
+      {names.map(({ line, row, keyPx }) => (
+        <g key={line.label} transform={`translate(${leftPx + keyPx} ${topPx + row * NAMES_PX})`}>
+          <path class={lineClass(line.stroke)} d="M0 -4H20" />
+          <text x={24} y={0}>
+            {line.label}
+          </text>
+        </g>
+      ))}
+    </>
+  );
 }
 
 function Phases({ run, scale, heightPx }: { run: WholeRun; scale: Scale; heightPx: number }) {
@@ -201,14 +231,15 @@ function Epochs({ points, scale, yPx }: { points: readonly RunPoint[]; scale: Sc
 }
 
 function TimeAxis({ endS, scale, yPx }: { endS: number; scale: Scale; yPx: number }) {
+  const ticks = Math.min(MOST_TICKS, Math.max(1, Math.floor((scale.rightPx - scale.leftPx) / TICK_PX)));
   return (
     <g class="axis">
-      {Array.from({ length: TICKS + 1 }, (_, tick) => (endS * tick) / TICKS).map((seconds, tick) => (
+      {Array.from({ length: ticks + 1 }, (_, tick) => (endS * tick) / ticks).map((seconds, tick) => (
         <text
           key={seconds}
           x={scale.xOf(seconds)}
           y={yPx}
-          text-anchor={tick === 0 ? "start" : tick === TICKS ? "end" : "middle"}>
+          text-anchor={tick === 0 ? "start" : tick === ticks ? "end" : "middle"}>
           {clockOf(seconds)}
         </text>
       ))}

@@ -5,7 +5,7 @@ import { exactUs, formatCount, formatDuration, formatPercent, plural, significan
 import { clockOf, runName } from "../../model/whole-run";
 import { chosenRank, chosenRun, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
-import { DataTable } from "../../ui/data-table";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { captureCalled, openCapture } from "../shared/open-capture";
@@ -40,7 +40,7 @@ export function WholeRunView() {
 }
 
 function Choice({ all, run }: { all: readonly WholeRun[]; run: WholeRun }) {
-  if (all.length < 2) return <h2>{runName(run)}</h2>;
+  if (all.length < 2) return <h2>Run: {runName(run)}</h2>;
   return (
     <label class="muted">
       Run{" "}
@@ -141,19 +141,19 @@ function Marks({ run }: { run: WholeRun }) {
         <DataTable name="Stalls and slow times" testId="run-marks">
           <thead>
             <tr>
-              <th scope="col">After, h:min:s</th>
-              <th scope="col">What</th>
-              <th scope="col" class="num">
-                Took
-              </th>
-              <th scope="col">Where</th>
-              <th scope="col">Capture</th>
+              <Th column="after" label="After" unit="h:min:s" />
+              <Th column="what" label="What" numeric={false} />
+              <Th column="took" label="Took" />
+              <Th column="where" label="What happened" numeric={false} />
+              <Th column="capture" label="Capture" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {run.marks.map((mark) => (
-              <MarkRow key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} />
-            ))}
+            <Rows>
+              {run.marks.map((mark) => (
+                <MarkRow key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} />
+              ))}
+            </Rows>
           </tbody>
         </DataTable>
       </div>
@@ -164,7 +164,7 @@ function Marks({ run }: { run: WholeRun }) {
 function MarkRow({ mark, run }: { mark: RunMark; run: string }) {
   return (
     <tr data-testid="run-mark">
-      <td class="tabular" data-value={mark.at_s}>
+      <td class="num" data-value={mark.at_s}>
         {clockOf(mark.at_s)}
       </td>
       <th scope="row">{mark.change}</th>
@@ -199,7 +199,7 @@ function More({ run }: { run: WholeRun }) {
   return (
     <>
       {notes.map((note) => (
-        <p key={note} class="muted" data-testid="run-note">
+        <p key={note} class="muted run-note" data-testid="run-note">
           {note}
         </p>
       ))}
@@ -209,21 +209,21 @@ function More({ run }: { run: WholeRun }) {
           <DataTable name="Stages of the run" testId="run-stages">
             <thead>
               <tr>
-                <th scope="col">Stage</th>
-                <th scope="col" class="num">
-                  Self time per batch
-                </th>
+                <Th column="stage" label="Stage" numeric={false} />
+                <Th column="self" label="Self time per batch" />
               </tr>
             </thead>
             <tbody>
-              {run.stages.map((stage) => (
-                <tr key={stage.name}>
-                  <th scope="row">{stage.name}</th>
-                  <td class="num" data-value-us={stage.self_us} title={exactUs(stage.self_us)}>
-                    {formatDuration(stage.self_us)}
-                  </td>
-                </tr>
-              ))}
+              <Rows>
+                {run.stages.map((stage) => (
+                  <tr key={stage.name}>
+                    <th scope="row">{stage.name}</th>
+                    <td class="num" data-value-us={stage.self_us} title={exactUs(stage.self_us)}>
+                      {formatDuration(stage.self_us)}
+                    </td>
+                  </tr>
+                ))}
+              </Rows>
             </tbody>
           </DataTable>
         </section>

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { RunPoint } from "../../src/contract/report";
+import { lineNames, panelsOf } from "../../src/model/whole-run";
+
+const point = RunPoint.fromJSON({
+  to_s: 10,
+  data_wait_share: 0.1,
+  rss_bytes: 1e9,
+  workers_rss_bytes: 2e9,
+  shm_bytes: 1,
+});
+const [wait, memory] = panelsOf([point]);
+
+it("names the lines of a panel, unless its title does", () => {
+  expect(wait && lineNames(wait, 900)).toEqual([]);
+  const names = memory === undefined ? [] : lineNames(memory, 900);
+  expect(names.map(({ line, row }) => [line.label, row])).toEqual([
+    ["training process", 0],
+    ["DataLoader workers", 0],
+    ["/dev/shm", 0],
+  ]);
+});
+
+it("goes on in the next row where names have no room, none of them beyond it", () => {
+  const names = memory === undefined ? [] : lineNames(memory, 310);
+  expect(names.map(({ row }) => row)).toEqual([0, 1, 1]);
+  expect(names[1]?.keyPx).toBe(0);
+});
