@@ -21,6 +21,7 @@ import pytest
 from tests.browser.tab import Tab
 from tests.conftest import GOLDEN
 from tests.gpu_run import sawtooth_run
+from tests.support import warm
 
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM = shutil.which("chromium")
@@ -77,7 +78,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for logdir, workers, steps in ((root, "0", "4"), (root / "two", "2", "9")):
         counts = ["--workers", workers, "--steps", steps]
         command = [sys.executable, "examples/demo.py", "--logdir", str(logdir), *sizes, *counts]
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        warm.run(command, cwd=ROOT).check_returncode()
     (root / "gpu").mkdir()
     shutil.copy(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz", root / "gpu")
     sawtooth_run().write(root / f"{SAWTOOTH}.pt.trace.json.gz")
