@@ -28,7 +28,7 @@ import atexit, sys, threading, time
 atexit.register(print, "at exit")
 threading.Thread(target=lambda: (time.sleep(0.05), print("thread"))).start()
 sys.exit(3)""",
-    "its own excepthook": "import sys; sys.excepthook = lambda kind, error, frames: print(kind, frames.tb_lineno)\n1 / 0",
+    "its own excepthook": "import sys; sys.excepthook = lambda kind, _, frames: print(kind, frames.tb_lineno)\n1 / 0",
     "ctrl-c": "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); signal.raise_signal(2)",
     "a signal": "import os, signal; print('before', flush=True); os.kill(os.getpid(), signal.SIGTERM)",
     "a session": "import os; print(os.getsid(0) == os.getpgid(0) == os.getpid())",
