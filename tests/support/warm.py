@@ -34,6 +34,7 @@ MODULES: Final = ("torch", "torch.utils.data", "torch.profiler", "torch._dynamo"
 """The last two are what the first optimizer and the first profiler of a program import."""
 FIXED: Final = ("PYTHON", "OMP_", "MKL_", "KMP_", "LC_", "LANG", "LD_", "TORCH", "PYTORCH", "CUDA_")
 """How variables begin that are read at the start of Python or torch: there is a server for each set of values."""
+ROOT: Final = Path(__file__).parents[2]
 _SERVER: Final = Path(__file__).with_name("warm_server.py")
 _START_S: Final = 60.0
 
@@ -111,10 +112,22 @@ class Program:
         self.wait(None if deadline is None else max(0.1, deadline - time.monotonic()))
         return found[0], found[1]
 
-    def kill(self) -> None:
-        if self.returncode is None:
+    def poll(self) -> int | None:
+        """How it ended; None as long as it goes on."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
     def close(self) -> None:
         for stream in (self.stdout, self.stderr):

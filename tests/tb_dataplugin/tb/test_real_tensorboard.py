@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -19,17 +17,10 @@ from typing import Any
 
 import pytest
 
+from tests.support import tensorboard
 from tests.trace_builder import training_run
 
 PLUGIN = "data/plugin/data_pipeline"
-START = """
-from tb_dataplugin.tb import entry
-from tensorboard import default
-from tensorboard.main import run_main
-default.get_dynamic_plugins = lambda: [entry.DataPipelineLoader]
-run_main()
-"""
-"""Without torch_tb_profiler, which starts a process for each of 200 runs, all at once."""
 
 
 class Served:
@@ -40,11 +31,8 @@ class Served:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://localhost:{port}"
-        command = [sys.executable, "-c", f"{before}\n{START}", "--logdir", str(logdir), "--port", str(port)]
         environment = {**os.environ, "TB_DATAPLUGIN_CACHE": str(cache)}
-        self.process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        self.process = tensorboard.start("--logdir", logdir, "--port", port, before=before, env=environment)
         until(lambda: self.get("data/environment") is not None, "TensorBoard answers", 60)
 
     def get(self, path: str, timeout_s: float = 10) -> Any:
