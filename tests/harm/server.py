@@ -31,7 +31,7 @@ from tests.harm.drive import Job
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _PATIENCE_S: Final = 30.0
 """For processes that outlive the run: spawned workers look every 5 seconds whether their parent is there."""
-_LOOK_EACH_S: Final = 0.25
+_LOOK_EACH_S: Final = 0.05
 
 
 def encode(number: int, job: Job) -> str:
