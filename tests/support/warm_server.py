@@ -142,6 +142,7 @@ def program(order: Order) -> Callable[[], Any]:
         code = compile(name, "<string>", "exec")
     else:
         sys.path.insert(0, os.path.dirname(os.path.realpath(name)))  # noqa: PTH120
+        name = os.path.abspath(name)  # noqa: PTH100
         vars(main).update(__file__=name, __cached__=None, __loader__=SourceFileLoader("__main__", name))
         with open(name, "rb") as file:
             code = compile(file.read(), name, "exec")
