@@ -171,7 +171,7 @@ def prepare(with_us: bool) -> None:
     for name in ("numpy.random", "numpy.ma", "torch.profiler._cupti_monitor", "isal.igzip"):
         with suppress(ImportError):
             import_module(name)
-    worker.MP_STATUS_CHECK_INTERVAL = 0.5
+    vars(worker)["MP_STATUS_CHECK_INTERVAL"] = 0.5
     PIL.Image.preinit()
     if with_us:
         import annotate

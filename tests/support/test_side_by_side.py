@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from tests.side_by_side import FIRST, longest_first
 
@@ -24,5 +24,6 @@ def test_what_takes_longest_comes_first_and_then_what_has_many_tests() -> None:
         "tests/harm/b.py::x",
         "tests/harm/a.py::x",
     ]
-    ordered = longest_first(cast("list[Any]", [SimpleNamespace(nodeid=name) for name in ids]))
+    items: list[Any] = [SimpleNamespace(nodeid=name) for name in ids]
+    ordered = longest_first(items)
     assert [item.nodeid for item in ordered] == [ids[4], ids[5], ids[3], ids[1], ids[2], ids[0]]

@@ -64,8 +64,9 @@ def receive(connection: socket.socket) -> tuple[Order, list[int]] | None:
 
 def serve(listener: socket.socket) -> Order | None:
     """An order, in a process made for it; None when there are no more."""
+    watched: list[Any] = [listener, 0]
     while True:
-        readable, _, _ = select.select([listener, 0], [], [])
+        readable, _, _ = select.select(watched, [], [])
         if listener not in readable:
             return None
         connection, _ = listener.accept()
