@@ -44,8 +44,7 @@ class Server:
 
     def __init__(self, modules: tuple[str, ...], environment: dict[str, str]) -> None:
         self._owner = os.getpid()
-        self._folder = tempfile.TemporaryDirectory(prefix="warm-", dir="/tmp")
-        self._path = str(Path(self._folder.name, "socket"))
+        self._path = str(Path(tempfile.mkdtemp(prefix="warm-", dir="/tmp"), "socket"))
         self._process = subprocess.Popen(
             [sys.executable, str(_SERVER), self._path, *modules],
             env=environment,
@@ -77,7 +76,6 @@ class Server:
             return
         self._process.stdin.close()
         self._process.wait(30)
-        self._folder.cleanup()
 
 
 class Program:

@@ -2,8 +2,9 @@
 
     python tests/support/warm_server.py SOCKET MODULE...
 
-Serves until its stdin is closed. `warm` asks it, and says what is like a new interpreter and what is not. A program's
-process leaves `serve` with its order, so that what happens at its end is what happens at the end of any program.
+Serves until its stdin is closed, and takes the socket's folder away. `warm` asks it, and says what is like a new
+interpreter and what is not. A program's process leaves `serve` with its order, so that what happens at its end is what
+happens at the end of any program.
 """
 
 from __future__ import annotations
@@ -188,6 +189,9 @@ def main(path: str, *modules: str) -> None:
     if order is not None:
         become(order)
         run(order)
+    else:
+        os.unlink(path)  # noqa: PTH108
+        os.rmdir(os.path.dirname(path))  # noqa: PTH106, PTH120
 
 
 if __name__ == "__main__":
