@@ -69,6 +69,7 @@ def serve(listener: socket.socket) -> Order | None:
     while True:
         readable, _, _ = select.select(watched, [], [])
         if listener not in readable:
+            reap()
             return None
         connection, _ = listener.accept()
         if os.fork() == 0:
