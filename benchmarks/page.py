@@ -38,17 +38,6 @@ PIECES: Final = ("frames", "memory", "captures")
 SMALLER: Final = 100_000
 """Events of the large capture where only switching to it is measured."""
 
-ALONE: Final = """
-from absl import app
-from tensorboard import default, main_lib, program
-
-main_lib.global_init()
-others = [each for each in default.get_plugins() if not getattr(each, "__module__", "").startswith("torch_tb_profiler")]
-tensorboard = program.TensorBoard(plugins=others)
-app.run(tensorboard.main, flags_parser=tensorboard.configure)
-"""
-"""As tensorboard/main.py, without one plugin."""
-
 FIRST_DRAWN: Final = """
 new MutationObserver((_, observer) => {
   if (document.querySelector('[data-testid="verdict"], [data-testid="capture-row"]') === null) return;
@@ -139,8 +128,8 @@ def _grown(logdir: Path, events: int) -> int:
 
 @contextmanager
 def _served(logdir: Path) -> Iterator[Host]:
-    """TensorBoard, once it has analysed everything."""
-    with contextmanager(serve)(logdir, program=(sys.executable, "-c", ALONE)) as url:
+    """TensorBoard with our plugin alone, once it has analysed everything."""
+    with contextmanager(serve)(logdir) as url:
         host = Host(url, logdir, {})
         began = time.monotonic()
         wait_until(host.is_ready, "all captures are analysed", seconds=600)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import tb_dataplugin
+from tests.support import warm
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SCRIPTS: Final = ROOT / "tests" / "ecosystem" / "scripts"
@@ -76,11 +77,14 @@ def run(script: Script, data: Path, folder: Path, logdir: Path | None = None) ->
     folder.mkdir()
     (folder / "data").symlink_to(data / "data")
     command = _command(script)
-    if logdir is not None:
-        command = [sys.executable, "-m", "tb_dataplugin", "run", "--logdir", str(logdir), "--", *command]
-    done = subprocess.run(
-        command, cwd=folder, env=_environment(), capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
+    if logdir is None and not script.launcher:
+        done = warm.run(command, cwd=folder, env=_environment(), timeout=_SECONDS)
+    else:
+        ours = [sys.executable, "-m", "tb_dataplugin", "run", "--logdir", str(logdir), "--"]
+        command = command if logdir is None else [*ours, *command]
+        done = subprocess.run(
+            command, cwd=folder, env=_environment(), capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
     return Ended(done.returncode, _CLOCK.sub("", done.stdout), done.stderr)
 
 

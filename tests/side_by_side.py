@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import tempfile
 from collections.abc import Generator, Iterator
@@ -14,6 +15,15 @@ import pytest
 
 TOGETHER = ("harm", "browser", "packaging")
 """Folders whose tests share servers that are slow to start: one process runs all of a folder. Else it is by file."""
+
+FIRST = (
+    *("tests/harm/", "tests/browser/", "tests/annotate/test_launch.py", "tests/packaging/"),
+    *("tests/tb_dataplugin/compare/test_power.py", "tests/annotate/test_monitor.py"),
+    *("tests/tb_dataplugin/tb/test_real_tensorboard.py", "tests/annotate/test_public_scripts.py"),
+    *("tests/benchmarks/test_on_device.py", "tests/annotate/test_worker_capture.py"),
+    *("tests/annotate/test_worker_matrix.py", "tests/annotate/test_worker_losses.py"),
+)
+"""What takes longest: begun first, so that no process is left with it at the end. Then files with many tests."""
 
 FOLDER = "TESTS_SIDE_BY_SIDE"
 """Environment variable: where the processes of one run have their locks and temporary files."""
@@ -30,10 +40,39 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
     class ByFileOrFolder(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
-            path = nodeid.partition("::")[0]
-            return next((f"tests/{folder}/" for folder in TOGETHER if path.startswith(f"tests/{folder}/")), path)
+            return scope(nodeid)
 
+    config.option.loadscopereorder = False  # the order is ours
     return ByFileOrFolder(config, log)
+
+
+def scope(nodeid: str) -> str:
+    """The file or folder whose tests stay together."""
+    path = nodeid.partition("::")[0]
+    return next((f"tests/{folder}/" for folder in TOGETHER if path.startswith(f"tests/{folder}/")), path)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The order in which files and folders are handed to the processes."""
+    if is_one_of_several(config):
+        items[:] = longest_first(items)
+
+
+def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
+    """By `FIRST`, then by the number of tests. Within a file or folder they stay in their order."""
+    scopes: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        scopes.setdefault(scope(item.nodeid), []).append(item)
+    rank = {name: number for number, name in enumerate(FIRST)}
+    names = sorted(scopes, key=lambda name: (rank.get(name, len(FIRST)), -len(scopes[name])))
+    return [item for name in names for item in scopes[name]]
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What has been imported stays: the garbage collector need not look at it again, in no process that is forked."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

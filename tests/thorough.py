@@ -11,6 +11,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="all cases, also those that `make test` leaves out")
 
 
+@pytest.fixture
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """For a test that tries many alike by itself: whether it is to try all of them."""
+    return bool(request.config.getoption("--thorough"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marked `thorough`: a case that is left out. Marked `one_of(n)`: of each n cases in their order the first is run.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import io
+import multiprocessing
 import os
 import random
 import sys
@@ -35,6 +36,8 @@ from annotate.hooks.stand_ins import READER_HOOK
 from annotate.recording import switch
 from annotate.saying import forget_reported
 from annotate.workers import following
+
+multiprocessing.set_forkserver_preload(["__main__", "torch"])  # once, not in each worker
 
 
 def pytest_configure(config: pytest.Config) -> None:

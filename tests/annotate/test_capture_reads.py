@@ -5,7 +5,6 @@ import contextlib
 import io
 import json
 import pickle
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from capture_helpers import load, names, record, spans_of, trees
 from torchvision.transforms import v2
 
 import annotate
+from tests.support import warm
 
 
 class Files:
@@ -246,6 +246,6 @@ from torch.utils.data import DataLoader
 annotate.replay(DataLoader(Photos()), {str(tmp_path)!r}, 2, progress=False)
 """
     root = str(Path(annotate.__file__).parents[1])
-    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, capture_output=True)
+    warm.run([sys.executable, "-c", code], cwd=root).check_returncode()
     (path,) = tmp_path.iterdir()
     assert names(spans_of(load(path)))["decode::PIL.Image"] == 2

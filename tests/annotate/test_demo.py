@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import tb_dataplugin
+from tests.support import warm
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo.py"
 
@@ -14,7 +14,7 @@ DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo.py"
 def test_the_demo_leaves_captures_with_workers_idle_gaps_and_files_to_look_at(tmp_path: Path) -> None:
     few = ("--photos", "40", "--batch-size", "4", "--steps", "6", "--batches", "2")
     command = (sys.executable, DEMO, "--logdir", tmp_path, *few)
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm.run(command)
     assert done.returncode == 0, done.stderr
     train, gpu = tb_dataplugin.read_report(tmp_path / "demo-train")[0], tb_dataplugin.read_report(tmp_path / "gpu")
     assert len(train.workers) == 2

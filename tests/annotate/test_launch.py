@@ -23,7 +23,7 @@ from annotate.launch.order import Order, read_order
 from annotate.launch.recording import settled
 from annotate.launch.site import _annotate_watch as watch
 from annotate.launch.waiting import LEAD, Taken, Waiting
-from tests.tb_dataplugin.drive.launched import environment, launched, plain, tool
+from tests.tb_dataplugin.drive.launched import environment, forked, launched, plain, tool
 
 METHODS = ("__iter__", "_get_iterator", "__init_subclass__")
 
@@ -240,6 +240,7 @@ def test_a_program_whose_environment_lacks_annotate_gets_ours(monkeypatch: pytes
 COMMON = """
 import hashlib, random, sys, time
 import numpy, torch
+import tests.support.without_compiler
 from torch.utils.data import DataLoader, Dataset
 
 class Photos(Dataset):
@@ -320,7 +321,7 @@ def without_torchs_own(err: str) -> list[str]:
 def test_a_program_is_what_it_is_without_us_and_is_recorded(name: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(COMMON + PROGRAMS[name] + END)
-    alone = plain([sys.executable, str(file)], cwd=tmp_path)
+    alone = forked([sys.executable, str(file)], cwd=tmp_path)
     ours = launched([sys.executable, str(file)], cwd=tmp_path, logdir=tmp_path / "runs")
     assert (ours.status, sorted(ours.out.splitlines())) == (alone.status, sorted(alone.out.splitlines()))
     assert without_torchs_own(ours.err) == without_torchs_own(alone.err)
@@ -341,7 +342,7 @@ def test_modules_and_scripts_with_a_shebang_are_recorded(way: str, tmp_path: Pat
     file.write_text(f"#!{sys.executable}\n" + COMMON + WORKERS + END)
     file.chmod(0o755)
     command = [str(file)] if way == "shebang" else [sys.executable, "-m", "program"]
-    alone = plain(command, cwd=tmp_path)
+    alone = forked([sys.executable, "-m", "program"], cwd=tmp_path)
     ours = launched(command, "--wait", "4", cwd=tmp_path, logdir=tmp_path / "runs")
     assert (ours.status, ours.out) == (0, alone.out)
     [capture] = tb_dataplugin.read_report(tmp_path / "runs")
@@ -377,7 +378,7 @@ THREADED = {
 def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(COMMON + THREADED[name] + FEEDING + END)
-    alone = plain([sys.executable, str(file)], cwd=tmp_path)
+    alone = forked([sys.executable, str(file)], cwd=tmp_path)
     ours = launched(
         [sys.executable, str(file)], "--wait", "4", "--active", "10", cwd=tmp_path, logdir=tmp_path / "runs"
     )
@@ -394,7 +395,7 @@ def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: st
 def test_the_environment_does_where_the_program_imports_annotate(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text("import annotate\n" + COMMON + WORKERS + END)
-    ours = plain([sys.executable, str(file)], cwd=tmp_path, env=environment(ANNOTATE="runs/exp1"))
+    ours = forked([sys.executable, str(file)], cwd=tmp_path, env=environment(ANNOTATE="runs/exp1"))
     assert ours.status == 0
     assert f"annotate: recorded; `tb-dataplugin report {tmp_path}/runs/exp1`" in ours.err
     assert len(os.listdir(tmp_path / "runs" / "exp1")) == 1  # noqa: PTH208

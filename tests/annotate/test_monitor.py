@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from annotate.monitoring import lines
 from annotate.monitoring import monitor as watching
 from annotate.recording import switch
 from annotate.workers import following
+from tests.support import warm
 
 READ, DECODE, TRANSFORM, COLLATE, OTHER = 0.002, 0.003, 0.004, 0.010, 0.001
 """Seconds: of a sample, `COLLATE` of a batch."""
@@ -506,7 +506,7 @@ SCRIPT = """
 import annotate
 from torch.utils.data import DataLoader
 if __name__ == "__main__":
-    for _ in annotate.loader(DataLoader(range(64), batch_size=2, num_workers=2, multiprocessing_context="spawn")):
+    for _ in annotate.loader(DataLoader(range(64), batch_size=2, num_workers=1, multiprocessing_context="spawn")):
         pass
 """
 
@@ -515,9 +515,7 @@ def test_a_program_with_the_variable(tmp_path: Path) -> None:
     """Nothing but the lines is printed, and the program ends as it would."""
     path = tmp_path / "program.py"
     path.write_text(SCRIPT)
-    found = subprocess.run(
-        [sys.executable, str(path)], env={**os.environ, "ANNOTATE_MONITOR": "8"}, capture_output=True, text=True
-    )
+    found = warm.run([sys.executable, str(path)], env={**os.environ, "ANNOTATE_MONITOR": "8"})
     assert (found.returncode, found.stdout) == (0, "")
     ours = [line for line in found.stderr.splitlines() if "resource_tracker" not in line]  # CPython's, with spawn
     assert len(parse("\n".join(ours))) == 4

@@ -21,6 +21,7 @@ from worker_helpers import Books, as_tensor, batches_of, check_nesting, check_or
 import annotate
 from annotate.options import WorkerLimits
 from annotate.workers import spool
+from tests.support import warm
 
 HERE = Path(__file__).parent
 
@@ -197,11 +198,13 @@ SCRIPT = """
 import os, signal, sys
 sys.path.insert(0, {here!r})
 from torch.utils.data import DataLoader
+from torch.utils.data._utils import worker
 from worker_helpers import Books, as_tensor
 from capture_helpers import record_all
 import annotate
 
 if __name__ == "__main__":
+    worker.MP_STATUS_CHECK_INTERVAL = 0.5  # how often workers look whether they are alone
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     loader = annotate.loader(
         DataLoader(Books(), batch_size=2, num_workers=2, collate_fn=as_tensor, persistent_workers={persistent})
@@ -227,16 +230,14 @@ BODIES = {
 }  # fmt: skip
 
 
-def start(body: str, tmp_path: Path, temporary: Path, *, persistent: bool) -> subprocess.Popen[str]:
+def start(body: str, tmp_path: Path, temporary: Path, *, persistent: bool) -> warm.Program:
     script = tmp_path / "script.py"
     folder = str(tmp_path / "run")
     script.write_text(SCRIPT.format(here=str(HERE), body=body, folder=folder, persistent=persistent))
-    return subprocess.Popen(
+    return warm.start(
         [sys.executable, "-W", "error", str(script)],
         env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(HERE.parents[1])},
         stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
     )
 
 
@@ -247,6 +248,7 @@ def test_a_program_that_ends_early(body: str, persistent: bool, tmp_path: Path, 
     code, status = BODIES[body]
     process = start(code, tmp_path, temporary, persistent=persistent)
     _, errors = process.communicate(timeout=60)
+    process.close()
     assert process.returncode == status, errors
     trace = last_trace(tmp_path / "run")
     check_order(trace)

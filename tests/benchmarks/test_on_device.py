@@ -21,6 +21,7 @@ from benchmarks.on_device_checks.rows import at_most, close, row_of, same
 from benchmarks.on_device_checks.runner import run_parts
 from benchmarks.on_device_checks.setting import Setting
 from benchmarks.on_device_checks.truth import Span, gaps, overlap
+from tests.support import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -175,10 +176,8 @@ def test_a_kept_capture_names_no_machine() -> None:
 def test_checks_of_a_device_run_on_a_simulated_one() -> None:
     """That they come to values; times are left alone, as they depend on what else the machine does."""
     parts = ("planted:item", "copies:pinned non_blocking", "clocks:device", "utilisation:NVML")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.simulated_device", *parts],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    command = [sys.executable, "-m", "tests.benchmarks.simulated_device", *parts]
+    done = warm.run(command, cwd=ROOT, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     rows = {(row := row_of(json.loads(line))).check: row for line in done.stdout.splitlines() if line.startswith("{")}
     for check, ours in {

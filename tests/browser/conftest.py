@@ -21,6 +21,7 @@ import pytest
 from tests.browser.tab import Tab
 from tests.conftest import GOLDEN
 from tests.gpu_run import sawtooth_run
+from tests.support import tensorboard, warm
 
 ROOT = Path(__file__).parent.parent.parent
 CHROMIUM = shutil.which("chromium")
@@ -77,27 +78,25 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for logdir, workers, steps in ((root, "0", "4"), (root / "two", "2", "9")):
         counts = ["--workers", workers, "--steps", steps]
         command = [sys.executable, "examples/demo.py", "--logdir", str(logdir), *sizes, *counts]
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        warm.run(command, cwd=ROOT).check_returncode()
     (root / "gpu").mkdir()
     shutil.copy(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz", root / "gpu")
     sawtooth_run().write(root / f"{SAWTOOTH}.pt.trace.json.gz")
     return root
 
 
-def serve(logdir: Path, *options: str, program: tuple[str, ...] = ()) -> Iterator[str]:
-    """Runs TensorBoard, or a `program` with its options, on a free port until the caller is done."""
+def serve(logdir: Path, *options: str, all_plugins: bool = False) -> Iterator[str]:
+    """Runs TensorBoard on a free port until the caller is done; `all_plugins`: by its own command, as users do."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [
-        *(program or (str(Path(sys.executable).with_name("tensorboard")),)),
-        "--logdir",
-        str(logdir),
-        "--port",
-        str(port),
-        *options,
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    arguments = ["--logdir", str(logdir), "--port", str(port), *options]
+    process: subprocess.Popen[bytes] | warm.Program
+    if all_plugins:
+        command = [str(Path(sys.executable).with_name("tensorboard")), *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    else:
+        process = tensorboard.start(*arguments)
     try:
         url = f"http://localhost:{port}"
         wait_until(lambda: bool(fetch(f"{url}/data/environment")), "TensorBoard answers")

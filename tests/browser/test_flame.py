@@ -138,18 +138,18 @@ def test_a_slow_call_leads_to_the_timeline_and_back_leads_to_the_stages(page: Ta
 
 
 def test_nothing_is_wider_than_the_screen_in_light_and_dark(browser: Any, lined: Host) -> None:
-    for width, dark in ((390, True), (1440, False)):
-        context = browser.new_context(viewport={"width": width, "height": 900})
-        for fields in ({"view": "flame"}, {"view": "stages", "stage": MASK}):
-            tab = Tab(context.new_page(), link(lined, capture=BEFORE, **fields))
-            if dark:
-                tab.page.evaluate("document.body.classList.add('dark-mode')")
+    for fields in ({"view": "flame"}, {"view": "stages", "stage": MASK}):
+        page = browser.new_page(viewport={"width": 390, "height": 900})
+        tab = Tab(page, link(lined, capture=BEFORE, **fields))
+        for width, theme in ((390, "dark"), (1440, "light")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.evaluate("dark => document.body.classList.toggle('dark-mode', dark)", theme == "dark")
+            tab.frame.locator(f'html[data-theme="{theme}"]').wait_for(timeout=TIMEOUT_MS, state="attached")
             tab.find("icicle").wait_for(timeout=TIMEOUT_MS)
             html = tab.frame.locator("html")
             assert html.evaluate("page => page.scrollWidth <= window.innerWidth"), f"{fields} at {width} px"
-            assert tab.errors == []
-            tab.page.close()
-        context.close()
+        assert tab.errors == []
+        page.close()
 
 
 def test_a_comparison_shows_which_function_takes_less_time(page: Tab, lined: Host) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -239,10 +241,15 @@ def test_an_empty_log_directory_shows_what_to_type(browser: Any, tmp_path: Path)
         assert tab.errors == []
 
 
-def test_the_old_profiler_tab_lists_the_same_run(host: Host) -> None:
+def test_the_old_profiler_tab_lists_the_same_run(host: Host, tmp_path: Path) -> None:
     pytest.importorskip("torch_tb_profiler")
-    name, _ = live(host, "train")
-    wait_until(
-        lambda: name.split("/")[0] in host.get("data/plugin/pytorch_profiler/runs")["runs"],
-        "torch_tb_profiler lists the run",
-    )
+    name, report = live(host, "train")
+    run = name.split("/")[0]
+    (tmp_path / run).mkdir()
+    shutil.copy(report["file"], tmp_path / run)
+    for url in serve(tmp_path, all_plugins=True):
+        both = Host(url, tmp_path, {})
+        theirs = functools.partial(both.get, "data/plugin/pytorch_profiler/runs")
+        wait_until(lambda theirs=theirs: run in theirs()["runs"], "torch_tb_profiler lists the run")
+        assert [one["id"] for one in both.get("data/plugin/data_pipeline/runs")["captures"]] == [name]
+        assert both.get("data/plugins_listing")["data_pipeline"]["tab_name"] == "Data Pipeline"

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(900)]
 
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 ENDS = {
     "oldest": ["tensorboard==2.20.0", "protobuf==3.19.6", "setuptools<82"],
     "newest": ["tensorboard==2.21.0", "protobuf<8"],
@@ -38,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if name.split("/")[0] in ("annotate", "tb_dataplugin") or "/" not in name:
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, source / name)
-    run(sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(source))
+    run(*PIP, "wheel", "-q", "--no-deps", "--wheel-dir", str(out), str(source))
     return next(out.glob("*.whl"))
 
 
@@ -53,8 +54,9 @@ def run(*command: str, **environment: str) -> str:
 def bin_dir(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that holds the wheel and what it asks for, and nothing else."""
     home = tmp_path_factory.mktemp(request.param)
-    venv.create(home, with_pip=True)
-    run(str(home / "bin" / "python"), "-m", "pip", "install", "-q", str(wheel), *ENDS[request.param])
+    venv.create(home)
+    python = str(home / "bin" / "python")
+    run(*PIP, "--python", python, "install", "-q", "--no-compile", str(wheel), *ENDS[request.param])
     return home / "bin"
 
 

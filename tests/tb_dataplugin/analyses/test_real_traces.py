@@ -99,7 +99,7 @@ def test_alexnet_busy_time_agrees_with_hta_without_its_sync_records() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # the peer's own
-@pytest.mark.parametrize("workers", [0, 4])
+@pytest.mark.parametrize("workers", [0, pytest.param(4, marks=pytest.mark.thorough)])
 def test_exposed_wait_agrees_with_torch_tb_profiler(workers: int) -> None:
     """Its `DataLoader` part of a step is loader time without device activity or runtime calls: our exposed wait."""
     data = pytest.importorskip("torch_tb_profiler.profiler.data")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.support import warm
+
 ROOT: Final = Path(__file__).parents[3]
 LIMIT_S: Final = 100.0
 OURS: Final = "tb-dataplugin: "
@@ -34,6 +36,12 @@ def environment(**more: str) -> dict[str, str]:
 
 def plain(command: Sequence[str], **keywords: Any) -> Seen:
     return _seen(list(command), **keywords)
+
+
+def forked(command: Sequence[str], *, cwd: Path, env: dict[str, str] | None = None) -> Seen:
+    """`plain` for a program that needs torch, in a fork of a Python that has imported it."""
+    done = warm.run(command, cwd=cwd, env=env or environment(), timeout=LIMIT_S)
+    return Seen(done.returncode, done.stdout, *split(done.stderr))
 
 
 def launched(command: Sequence[str], *options: str, logdir: Path, **keywords: Any) -> Seen:

@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -19,17 +17,10 @@ from typing import Any
 
 import pytest
 
+from tests.support import tensorboard
 from tests.trace_builder import training_run
 
 PLUGIN = "data/plugin/data_pipeline"
-START = """
-from tb_dataplugin.tb import entry
-from tensorboard import default
-from tensorboard.main import run_main
-default.get_dynamic_plugins = lambda: [entry.DataPipelineLoader]
-run_main()
-"""
-"""Without torch_tb_profiler, which starts a process for each of 200 runs, all at once."""
 
 
 class Served:
@@ -40,11 +31,8 @@ class Served:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://localhost:{port}"
-        command = [sys.executable, "-c", f"{before}\n{START}", "--logdir", str(logdir), "--port", str(port)]
         environment = {**os.environ, "TB_DATAPLUGIN_CACHE": str(cache)}
-        self.process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        self.process = tensorboard.start("--logdir", logdir, "--port", port, before=before, env=environment)
         until(lambda: self.get("data/environment") is not None, "TensorBoard answers", 60)
 
     def get(self, path: str, timeout_s: float = 10) -> Any:
@@ -176,15 +164,15 @@ io.open = builtins.open = slow(io.open, {open})
 
 @pytest.mark.alone
 def test_a_slow_disk_keeps_nobody_waiting(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """Looking at the log directory takes 3 s, and 50 ms more per trace; a pipe that nobody fills lies among them."""
+    """Looking at the log directory takes 2 s, and 50 ms more per trace; a pipe that nobody fills lies among them."""
     logdir = many(tmp_path / "logdir", 40)
     os.mkfifo(logdir / "pipe.pt.trace.json")
-    before = SLOW.format(where=str(logdir), scan=3, stat=0.05, open=3)
+    before = SLOW.format(where=str(logdir), scan=2, stat=0.05, open=2)
     served = serve(logdir, before=before)
     assert served.get(f"{PLUGIN}/runs")["scanning"] is True
     begun = time.monotonic()
     worst = 0.0
-    while time.monotonic() - begun < 8 or "ready" not in served.states():
+    while time.monotonic() - begun < 5 or "ready" not in served.states():
         assert time.monotonic() - begun < 60
         for path in (f"{PLUGIN}/runs", "data/plugins_listing", "data/environment", "data/plugin/scalars/tags"):
             worst = max(worst, served.timed(path))
