@@ -122,18 +122,3 @@ def is_too_wide(low: float, high: float) -> bool:
 def interval(low: float, high: float) -> str:
     """Ends of a 95% interval of a relative change: ``"−5.0% to +12%"``."""
     return TOO_WIDE if is_too_wide(low, high) else f"{change(low)} to {change(high)}"
-
-
-def parse_percentage(text: str) -> float:
-    """``"5%" -> 0.05``.
-
-    Raises:
-        ValueError: it is no percentage of 0 or more.
-    """
-    try:
-        value = float(text.removesuffix("%")) / 100
-    except ValueError:
-        value = -1.0
-    if not text.endswith("%") or not 0 <= value < 1000:
-        raise ValueError(f"{text!r} is not a percentage; write it like 5%")
-    return value

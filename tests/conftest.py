@@ -14,7 +14,7 @@ settings.register_profile(
 settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-pytest_plugins = ["pytester", "tests.side_by_side", "tests.thorough"]
+pytest_plugins = ["tests.side_by_side", "tests.thorough"]
 
 GOLDEN = Path(__file__).parent / "golden" / "traces"
 
