@@ -22,6 +22,7 @@ from tb_dataplugin.cli.inputs import (
 )
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.limit import judge_limit, share_of
 from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_markdown import compare_markdown
@@ -29,7 +30,6 @@ from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.remote import Place, place
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
-from tb_dataplugin.units import magnitude
 
 FINE, TOO_SLOW, INCONCLUSIVE = 0, 1, 4
 
@@ -98,12 +98,9 @@ _INSTEAD: Final = {"pass": FINE, "fail": TOO_SLOW}
 def _share(text: str) -> float:
     """``"5%" -> 0.05``."""
     try:
-        value = float(text.removesuffix("%")) / 100
-    except ValueError:
-        value = -1.0
-    if not text.endswith("%") or not 0 <= value < 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage; write it like 5%")
-    return value
+        return share_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _side(path: Place, stores: Sequence[Store], follow_links: bool) -> tuple[list[Capture], int]:
@@ -122,23 +119,11 @@ def _side(path: Place, stores: Sequence[Store], follow_links: bool) -> tuple[lis
 
 def _judge(comparison: Comparison, arguments: argparse.Namespace) -> int:
     """The exit status; a line says why, where it is not "fine"."""
-    if arguments.fail_if_slower is None or comparison.outcome == "identical":
+    if arguments.fail_if_slower is None:
         return FINE
-    allowed, time = float(arguments.fail_if_slower), comparison.time
-    limit = magnitude(allowed)
-    if comparison.outcome == "slower" and time.change > allowed:
-        complain(f"slower by {magnitude(time.change)} per {comparison.unit}, more than the {limit} allowed")
-        return TOO_SLOW
-    why = _why_inconclusive(comparison, allowed)
-    if why:
-        complain(f"slower by more than {limit}? Inconclusive: {why}")
-    return _INSTEAD.get(arguments.inconclusive, INCONCLUSIVE) if why else FINE
-
-
-def _why_inconclusive(comparison: Comparison, allowed: float) -> str:
-    time = comparison.time
-    if comparison.outcome in ("unknown", "not_comparable", "too_short"):
-        return comparison.sentence
-    if time.HasField("high") and time.high <= allowed:
-        return ""
-    return f"the 95% interval is {time.interval_text}; capture more runs on each side, or longer ones"
+    judgement = judge_limit(comparison, arguments.fail_if_slower)
+    if judgement.sentence:
+        complain(judgement.sentence)
+    if judgement.outcome == "inconclusive":
+        return _INSTEAD.get(arguments.inconclusive, INCONCLUSIVE)
+    return TOO_SLOW if judgement.outcome == "slower" else FINE
