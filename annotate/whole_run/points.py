@@ -26,6 +26,7 @@ _OF_THE_MACHINE: Final = {
 
 def values_of(tally: Tally, seconds: float, prefix: str = _PREFIX) -> list[bytes]:
     """Of one loader."""
+    tally.fold()
     found: dict[str, float] = {}
     if tally.steps and tally.step_ns:
         found["data_wait_share"] = tally.wait_ns / tally.step_ns
