@@ -204,6 +204,19 @@ def test_batches_are_as_without_it_and_the_file_tells_of_them(tmp_path: Path, wo
     assert not following._followers and not list(next_calls._calls)
 
 
+def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    loader = DataLoader(Numbers(), batch_size=4)
+    for prints in (False, True):
+        annotate.watch(loader, logdir=tmp_path / str(prints), prints=prints)
+        assert sum(len(batch) for batch in loader) == 24
+        annotate.off()
+        lines = capfd.readouterr().err.splitlines()
+        assert len(lines) == prints, "an interval ends with the run"
+    assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "read::table" in lines[0]
+
+
 def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     loader = DataLoader(Numbers(), batch_size=4)
