@@ -26,6 +26,7 @@ def watch(
     *,
     interval_s: float = INTERVAL_S,
     captures: int = MOST,
+    prints: bool = False,
 ) -> L | None:
     """Record the whole run, cheaply: step time, data wait, stages, DataLoader workers, memory, into `logdir`.
 
@@ -45,6 +46,7 @@ def watch(
         logdir: folder of the run; created when it does not exist. None: what ``ANNOTATE_WATCH`` says.
         interval_s: seconds that one line sums up.
         captures: windows to record at most; at least five minutes lie between two.
+        prints: also write a line of each interval to stderr.
 
     Returns:
         `loader`, the very same object.
@@ -70,15 +72,15 @@ def watch(
         marks.auto()
     else:
         marks.loader(loader)
-    record(absolute(folder), float(interval_s), captures)
+    record(absolute(folder), float(interval_s), captures, prints=bool(prints))
     return loader
 
 
-def record(logdir: Path, interval_s: float = INTERVAL_S, captures: int = MOST) -> None:
+def record(logdir: Path, interval_s: float = INTERVAL_S, captures: int = MOST, prints: bool = False) -> None:
     """Begin to record the loaders that are iterated from now on; what fails is one warning."""
     with guard("annotate.watch does not record the run"):
         standing.stand()
-        recorder = Recorder(logdir, interval_s)
+        recorder = Recorder(logdir, interval_s, prints)
         if captures:
             recorder.windows = AlarmWindows(recorder, captures)
         current.begin(recorder)

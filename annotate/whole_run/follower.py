@@ -106,11 +106,11 @@ class RunFollower:
     def missed(self, loader: Any, why: Missed) -> None:
         """Its steps and data wait are known all the same."""
 
-    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> RunEpoch:
+    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> RunEpoch | None:
         if not iteration.has_workers and iteration.iterable:
             hooks.enter_context(measuring(loader.dataset))
         self._epoch = RunEpoch(self._series_of(loader), iteration)
-        return self._epoch
+        return self._epoch if iteration.has_workers else None  # without workers `RunIterator` sees it all
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
         epoch, self._epoch = self._epoch, None

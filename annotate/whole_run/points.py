@@ -1,4 +1,4 @@
-"""What of an interval TensorBoard's Scalars and Histograms show: tags, and their values."""
+"""What of an interval is shown: tags and values for TensorBoard's Scalars and Histograms, a line for the terminal."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _OF_THE_MACHINE: Final = {
 """Name in the file -> tag, and what it is divided by."""
 
 
-def values_of(tally: Tally, seconds: float, prefix: str = _PREFIX) -> list[bytes]:
-    """Of one loader."""
+def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
+    """Of one loader, by tag; what is not known is left out."""
+    tally.fold()
     found: dict[str, float] = {}
     if tally.steps and tally.step_ns:
         found["data_wait_share"] = tally.wait_ns / tally.step_ns
@@ -45,6 +46,34 @@ def values_of(tally: Tally, seconds: float, prefix: str = _PREFIX) -> list[bytes
         found["serialise_ms"] = tally.serialise_ns / tally.serialised / 1e6
     for name, time in sorted(tally.stage_ns.items(), key=lambda item: -item[1])[:_STAGES]:
         found[f"stage_ms/{name}"] = time / tally.measured / 1e6
+    return found
+
+
+def line_of(tally: Tally, seconds: float) -> str:
+    """The same for the terminal; "" for an interval without a whole step."""
+    numbers = numbers_of(tally, seconds)
+    if "step_time_ms" not in numbers:
+        return ""
+    parts = [
+        f"{tally.steps:,} steps",
+        f"step {numbers['step_time_ms']:.3g} ms",
+        f"data wait {numbers['data_wait_ms']:.3g} ms ({numbers['data_wait_share']:.0%})",
+    ]
+    if "samples_per_s" in numbers:
+        parts.append(f"{numbers['samples_per_s']:,.0f} samples/s")
+    if "ready_batches" in numbers:
+        parts.append(f"{numbers['ready_batches']:.1f} batches ready")
+    if "worker_busy_share" in numbers:
+        parts.append(f"DataLoader workers busy {numbers['worker_busy_share']:.0%}")
+    stage = next((name for name in numbers if name.startswith("stage_ms/")), None)
+    if stage is not None:
+        parts.append(f"{stage.removeprefix('stage_ms/')} {numbers[stage]:.3g} ms per batch")
+    return ", ".join(parts)
+
+
+def values_of(tally: Tally, seconds: float, prefix: str = _PREFIX) -> list[bytes]:
+    """The points of one loader."""
+    found = numbers_of(tally, seconds)
     points = [scalar(f"{prefix}/{name}", value) for name, value in found.items()]
     if tally.steps:
         points.append(histogram(f"{prefix}/step_times_ms", tally.step_times))

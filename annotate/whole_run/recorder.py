@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from annotate.host.facts import describe_host, describe_versions, host_name
+from annotate.monitoring.lines import print_line
 from annotate.saying import guard, one_line
 from annotate.whole_run.follower import RunFollower
 from annotate.whole_run.machine import Machine
-from annotate.whole_run.points import machine_values, prefix_of, values_of
+from annotate.whole_run.points import line_of, machine_values, prefix_of, values_of
 from annotate.whole_run.run_file import SUFFIX, VERSION, RunFile
 from annotate.whole_run.scalars import EventFile
 from annotate.whole_run.series import Event, Series
@@ -41,8 +42,10 @@ class Windows(Protocol):
 class Recorder:
     """One run of this process, into one folder."""
 
-    def __init__(self, logdir: Path, interval_s: float = INTERVAL_S) -> None:
+    def __init__(self, logdir: Path, interval_s: float = INTERVAL_S, prints: bool = False) -> None:
+        """`prints`: also a line on stderr for each loader and interval."""
         self.logdir: Final = logdir
+        self.prints: Final = prints
         self.interval_s: Final = interval_s
         self.windows: Windows | None = None
         self.loaders: Final = RunFollower(self._happened)
@@ -185,6 +188,8 @@ class Recorder:
         span = {"from": round(self._from, 3), "to": round(now, 3)}
         self._add({"kind": "interval", **span, "loaders": facts, "machine": machine})
         self._write_scalars(now, taken, machine)
+        if self.prints:
+            self._print(now, taken)
         self._from = now
 
     def _look_at_workers(self, used: list[Series]) -> None:
@@ -193,6 +198,12 @@ class Recorder:
             self._pids.update(dict.fromkeys(sorted(pids)))
         there = [pid for pid in self._pids if Path(f"/proc/{pid}").exists()][-_MOST_PIDS:]
         self._pids = dict.fromkeys(there)
+
+    def _print(self, now: float, taken: list[tuple[Series, Tally]]) -> None:
+        for series, tally in taken:
+            line = line_of(tally, now - self._from)
+            if line:
+                print_line(None, f"annotate.watch: DataLoader {series.number}: {line}")
 
     def _write_scalars(self, now: float, taken: list[tuple[Series, Tally]], machine: Facts) -> None:
         main = max(self.loaders.all, key=lambda series: series.batches, default=None)

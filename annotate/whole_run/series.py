@@ -18,6 +18,8 @@ from annotate.workers.standing import StandingWorkers
 from annotate.workers.transport import UNKNOWN, Facts, Payload
 
 _LOST: Final = "annotate.watch does not follow a DataLoader"
+_AT_ONCE: Final = 25
+"""Steps that are learnt together, while none is above the usual range."""
 _EVERY: Final = 10
 """Of so many batches of a loader with workers, one has its stages measured."""
 _GOLDEN: Final = 0.6180339887498949
@@ -79,24 +81,45 @@ class Series:
         """Workers that sent a batch since they were last taken."""
         self._wait: Final = Usual()
         self._step: Final = Usual()
+        self._calm_steps: Final[list[int]] = []
+        self._calm_waits: Final[list[int]] = []
+        """Of the latest steps that nothing is to be said of, until they are learnt."""
         self._finished: Final[dict[int, int]] = {}
         """pid -> when that worker finished its latest batch."""
 
     def take(self) -> Tally:
         """What has come together since this was last called."""
         taken, self.tally = self.tally, Tally()
+        taken.fold()
         return taken
 
     def stepped(self, epoch: int, batch: int, step: int, wait: int) -> None:
         """A step has ended that nothing disturbed."""
         self.tally.add_step(step, wait)
-        usual_step = self._step.range
-        change = self._wait.add(wait, 0.0 if usual_step is None else usual_step.usual)
+        if step <= self._step.calm_until and wait <= self._wait.calm_until:
+            self._calm_steps.append(step)
+            self._calm_waits.append(wait)
+            if len(self._calm_steps) >= _AT_ONCE:
+                self._learn_calm()
+            return
+        if self._calm_steps:
+            self._learn_calm()
+        change = self._wait.add(wait, self._usual_step())
         change_of_step = self._step.add(step)
         if change is not None:
             self._happened(change, "data wait", epoch, batch, wait, self._wait)
         elif change_of_step is not None and not self._wait.is_slow:
             self._happened(change_of_step, "step time", epoch, batch, step, self._step)
+
+    def _learn_calm(self) -> None:
+        self._wait.add_calm(self._calm_waits, self._usual_step())
+        self._step.add_calm(self._calm_steps)
+        self._calm_waits.clear()
+        self._calm_steps.clear()
+
+    def _usual_step(self) -> float:
+        known = self._step.range
+        return 0.0 if known is None else known.usual
 
     def first_came(self, epoch: int, wait: int) -> None:
         """The first batch of an epoch."""
@@ -132,28 +155,31 @@ class Series:
 
 
 class RunEpoch:
-    """One epoch of a series, as it listens to its batches; a `batches.Listener`."""
+    """One epoch of a series, as it listens to its batches; a `batches.Listener` where there are workers."""
 
     def __init__(self, series: Series, iteration: Iteration) -> None:
         self.iteration: Final = iteration
         self.is_measured = False
         """Without workers: this moment."""
         self.size = 0
-        """Of the batch that was handed out last, in samples."""
+        """Of the batch that a worker made and that was handed out last, in samples."""
         self.ready = 0
         """Batches that have arrived, or whose worker finished them, and that were not handed out."""
         self._series: Final = series
         self._sizes: Final[dict[int, int]] = {}
 
     def drawn(self, batch: Batch, indices: object) -> str | None:
-        size = len(indices) if isinstance(indices, (list, tuple)) else self._series.batch_size
-        if not self.iteration.has_workers:
-            self.size = size
-            return None
-        self._sizes[batch.batch] = size
+        self._sizes[batch.batch] = self._size_of(indices)
         period, place = divmod(self._series.drawn, _EVERY)
         self._series.drawn += 1
         return sums_content.NAME if place == int((period + 1) * _GOLDEN % 1 * _EVERY) else None
+
+    def size_of_latest(self) -> int:
+        """Of the batch that was handed out last, in samples."""
+        return self.size if self.iteration.has_workers else self._size_of(self.iteration.latest)
+
+    def _size_of(self, indices: object) -> int:
+        return len(indices) if isinstance(indices, (list, tuple)) else self._series.batch_size
 
     def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
         self.ready += 1
@@ -213,7 +239,7 @@ class RunIterator:
         tally, previous = series.tally, self._previous
         series.batches += 1
         self._batches += 1
-        tally.samples += series.batch_size if self.epoch is None else self.epoch.size
+        tally.samples += series.batch_size if self.epoch is None else self.epoch.size_of_latest()
         if ready >= 0:
             tally.asked += 1
             tally.ready += ready

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Final, Literal, NamedTuple
 
 KEPT: Final = 200
 """Steps that the range is made of."""
 FEWEST: Final = 50
 _EACH: Final = 50
-"""Steps between two looks at the range: the two medians of 200 take some 20 us."""
+"""Steps between two looks at the range, twice as many once it is made of `KEPT`: the two medians take some 20 us."""
 _RECENT: Final = 20
 _SLOW_FROM, _SLOW_UNTIL = 14, 6
 """Of `_RECENT` steps that are above the range: from so many on the loop is slow, until so few."""
@@ -44,6 +45,8 @@ class Usual:
     def __init__(self) -> None:
         self.range: Range | None = None
         """None: not known yet."""
+        self.calm_until = -1
+        """Values up to this are usual, and nothing else was of late: they may be told together, by `add_calm`."""
         self.is_slow = False
         self._values: Final[deque[int]] = deque(maxlen=KEPT)
         self._above: Final[deque[bool]] = deque(maxlen=_RECENT)
@@ -69,9 +72,21 @@ class Usual:
         if not self.is_slow and not is_above:
             self._learn(value, scale)
         change = self._change()
+        self._look_for_calm()
         if change is None and value > known.stall and not self.is_slow:
             return "stall"
         return change
+
+    def add_calm(self, values: Sequence[int], scale: float = 0.0) -> None:
+        """As `add` for each of some values, none of which is above `calm_until`."""
+        self._above.extend(repeat(False, len(values)))
+        self._values.extend(values)
+        self._since_look += len(values)
+        self._look(scale)
+
+    def _look_for_calm(self) -> None:
+        known = self.range
+        self.calm_until = -1 if known is None or self.is_slow or self._count else int(known.slow)
 
     def _change(self) -> Change | None:
         above = self._count
@@ -97,9 +112,14 @@ class Usual:
     def _learn(self, value: int, scale: float) -> None:
         self._values.append(value)
         self._since_look += 1
-        if self._since_look >= _EACH and len(self._values) >= FEWEST:
+        self._look(scale)
+
+    def _look(self, scale: float) -> None:
+        count = len(self._values)
+        if self._since_look >= (_EACH if count < KEPT else 2 * _EACH) and count >= FEWEST:
             self._since_look = 0
             self.range = range_of(list(self._values), scale)
+            self._look_for_calm()
 
 
 def range_of(values: list[int], scale: float = 0.0) -> Range:

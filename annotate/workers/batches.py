@@ -82,6 +82,8 @@ class Iteration:
         """When nobody listens, the epoch's iterators are plain ones."""
         self.is_starting = True
         """Until ``iter(loader)`` returns: what is drawn by then fills the queues."""
+        self.latest: object = None
+        """The indices that were drawn last."""
         self.outstanding: Final[dict[int, Batch]] = {}
         """Drawn and not consumed."""
         self._arrived: Final[dict[int, Batch]] = {}
@@ -191,7 +193,8 @@ class TaggingIterator:
         iteration = self._iteration
         callers.saw_batch()
         if iteration.asleep is None and not iteration.listeners:
-            return timed_next(self._name, self._iterator)
+            iteration.latest = indices = timed_next(self._name, self._iterator)
+            return indices
         try:  # a fault of ours costs a record, never a batch
             if not iteration.has_workers or iteration.is_starting:
                 pass
@@ -201,7 +204,7 @@ class TaggingIterator:
                 iteration.consume(perf_counter_ns())
         except Exception as error:
             report_error(_LOST, error)
-        indices = timed_next(self._name, self._iterator)
+        indices = iteration.latest = timed_next(self._name, self._iterator)
         try:
             if iteration.asleep is not None:
                 iteration.draw_asleep()

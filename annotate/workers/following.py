@@ -53,8 +53,8 @@ class Follower(Protocol):
     def missed(self, loader: Any, why: Missed) -> None:
         """The batches of a loader that was wanted cannot be followed."""
 
-    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> Listener:
-        """Who listens to an epoch that begins. `hooks` is closed when its iterator has been made."""
+    def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> Listener | None:
+        """Who listens to an epoch that begins, if anybody has to. `hooks` is closed when its iterator has been made."""
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
         """An iterator has been made; its making began at `began`."""
@@ -257,7 +257,8 @@ def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iterati
     if has_workers:
         _miss(loader, [follower for follower in followers if follower not in accepting], "late")
     iteration = _new_iteration(loader, has_workers)
-    iteration.listeners.extend(follower.listener(loader, iteration, hooks) for follower in accepting)
+    listeners = [follower.listener(loader, iteration, hooks) for follower in accepting]
+    iteration.listeners.extend(listener for listener in listeners if listener is not None)
     _arm(proxy, iteration, hooks)
     if running is None:
         _hook(loader, proxy, hooks)

@@ -21,7 +21,7 @@ from tb_dataplugin.cli.inputs import (
 )
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.compare import compare
-from tb_dataplugin.compare.limit import judge_limit
+from tb_dataplugin.compare.limit import judge_limit, share_of
 from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.compare_markdown import compare_markdown
@@ -30,7 +30,6 @@ from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import open_found
 from tb_dataplugin.remote import Place, place
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
-from tb_dataplugin.units import parse_percentage
 
 FINE, TOO_SLOW, INCONCLUSIVE = 0, 1, 4
 
@@ -99,7 +98,7 @@ _INSTEAD: Final = {"pass": FINE, "fail": TOO_SLOW}
 def _share(text: str) -> float:
     """``"5%" -> 0.05``."""
     try:
-        return parse_percentage(text)
+        return share_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -24,7 +24,7 @@ from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.run_file import RunFile
 from annotate.whole_run.scalars import EventFile, crc32c
 from annotate.whole_run.series import Event
-from annotate.whole_run.tally import Tally, merged
+from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
 from annotate.whole_run.usual import Usual
 from annotate.workers import following
 
@@ -113,6 +113,37 @@ def test_slow_for_very_long_is_what_is_usual_then() -> None:
     assert usual.range is not None and usual.range.usual > 59 * MS
 
 
+def test_calm_steps_told_together_leave_the_range_as_each_by_itself() -> None:
+    numbers = random.Random(1)
+    values = [20 * MS + numbers.randrange(MS) for _ in range(600)]
+    each, together = Usual(), Usual()
+    for value in values:
+        each.add(value)
+    for value in values[:50]:
+        together.add(value)
+    assert together.calm_until >= max(values), "none of them is unusual"
+    for first in range(50, 600, 25):
+        together.add_calm(values[first : first + 25])
+    assert each.range == together.range
+
+
+def test_steps_are_calm_only_while_none_of_the_latest_was_unusual() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    assert usual.calm_until > 0
+    usual.add(60 * MS)
+    assert usual.calm_until == -1
+    steady(usual, 20)
+    assert usual.calm_until > 0
+
+
+def test_a_time_is_in_the_bucket_whose_upper_edge_is_next() -> None:
+    for time in (0, 1, 1000, 1001, 1189, 1190, 10**6, 25 * 10**9):
+        bucket = bucket_of(time)
+        assert time <= upper_edge_us(bucket) * 1000
+        assert not bucket or time > upper_edge_us(bucket - 1) * 1000
+
+
 def test_the_file_of_a_long_run_stays_small_and_loses_no_step(tmp_path: Path) -> None:
     file = RunFile(tmp_path / "run.watch.jsonl", limit=40_000)
     file.add({"kind": "run", "t": 0, "version": 1})
@@ -171,6 +202,19 @@ def test_batches_are_as_without_it_and_the_file_tells_of_them(tmp_path: Path, wo
     assert lines[2]["machine"]["rss_bytes"] > 1e7
     assert list(tmp_path.glob("data_pipeline/events.out.tfevents.*"))
     assert not following._followers and not list(next_calls._calls)
+
+
+def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    loader = DataLoader(Numbers(), batch_size=4)
+    for prints in (False, True):
+        annotate.watch(loader, logdir=tmp_path / str(prints), prints=prints)
+        assert sum(len(batch) for batch in loader) == 24
+        annotate.off()
+        lines = capfd.readouterr().err.splitlines()
+        assert len(lines) == prints, "an interval ends with the run"
+    assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "read::table" in lines[0]
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:

@@ -9,8 +9,11 @@ import sys
 _here = os.path.dirname(os.path.abspath(__file__))
 if sys.version_info >= (3, 10):
     try:
+        _had_future = "__future__" in sys.modules
         import _annotate_watch  # type: ignore[import-not-found]
 
+        if not _had_future:  # the program's modules are those that it imports
+            sys.modules.pop("__future__", None)
         _annotate_watch.install()
     except Exception:
         pass

@@ -1,0 +1,1 @@
+"""Captures of a test against budgets and a stored baseline. Imports neither pytest nor annotate."""

@@ -1,0 +1,50 @@
+"""Whether a comparison stays within the slowdown that is allowed."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import magnitude
+
+
+class Judgement(NamedTuple):
+    """`sentence` says why, where it is not "fine"; "" there."""
+
+    outcome: Literal["fine", "slower", "inconclusive"]
+    sentence: str
+
+
+FINE = Judgement("fine", "")
+
+
+def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
+    """`allowed`: the largest relative growth of the time per sample or step, 0.05 for 5%."""
+    if comparison.outcome == "identical":
+        return FINE
+    limit, time = magnitude(allowed), comparison.time
+    if comparison.outcome == "slower" and time.change > allowed:
+        by = magnitude(time.change)
+        return Judgement("slower", f"slower by {by} per {comparison.unit}, more than the {limit} allowed")
+    why = _why_inconclusive(comparison, allowed)
+    return Judgement("inconclusive", f"slower by more than {limit}? Inconclusive: {why}") if why else FINE
+
+
+def _why_inconclusive(comparison: pb.Comparison, allowed: float) -> str:
+    time = comparison.time
+    if comparison.outcome in ("unknown", "not_comparable", "too_short"):
+        return comparison.sentence
+    if time.HasField("high") and time.high <= allowed:
+        return ""
+    return f"the 95% interval is {time.interval_text}; capture more runs on each side, or longer ones"
+
+
+def share_of(text: str) -> float:
+    """``"5%" -> 0.05``. Raises ValueError, whose message says how to write it."""
+    try:
+        value = float(text.removesuffix("%")) / 100
+    except ValueError:
+        value = -1.0
+    if not text.endswith("%") or not 0 <= value < 1000:
+        raise ValueError(f"{text!r} is not a percentage; write it like 5%")
+    return value
