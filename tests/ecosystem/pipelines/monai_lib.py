@@ -9,7 +9,9 @@ import numpy as np
 from monai.data import CacheDataset, DataLoader, Dataset, ThreadDataLoader
 from monai.transforms import Compose, EnsureChannelFirstd, Lambdad, RandFlipd, ScaleIntensityd
 
-from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, slow
+from tests.ecosystem.pipeline import BATCH, PROFILED, SIZE, Pipeline, slow
+
+THREADS = "run --: batches of workers that are threads are not followed"
 
 
 def samples() -> list[dict[str, Any]]:
@@ -49,5 +51,12 @@ PIPELINES = (
     Pipeline("monai", "DataLoader, dictionary transforms", workers, "transform::Lambdad"),
     Pipeline("monai", "CacheDataset", cached, "transform::Lambdad"),
     Pipeline("monai", "ThreadDataLoader, a buffer thread", buffered, "transform::Lambdad"),
-    Pipeline("monai", "ThreadDataLoader, workers that are threads", thread_workers, "transform::Lambdad"),
+    Pipeline(
+        "monai",
+        "ThreadDataLoader, workers that are threads",
+        thread_workers,
+        "transform::Lambdad",
+        ways=PROFILED,
+        unseen=THREADS,
+    ),
 )
