@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 from typing import Any, Final, Protocol
 
+from annotate.hooks.stand_ins import Resumable, is_resumable
 from annotate.hooks.wrappers import timed_next
 from annotate.recording import callers, switch
 from annotate.saying import guard, report_error
@@ -19,6 +20,8 @@ from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
 _COUNTING: Final = ("SequentialSampler", "_InfiniteConstantSampler", "count")
+_CUTTING: Final = ("torch", "torchdata")
+"""Packages whose batch samplers only cut batches from the sampler inside."""
 _LOST: Final = "annotate cannot follow the batches of a DataLoader"
 _LATEST: Final = 1024
 """Batches whose drawing is remembered while an iteration is asleep."""
@@ -218,6 +221,12 @@ class TaggingIterator:
         return getattr(self._iterator, name)
 
 
+class ResumableTagging(TaggingIterator, Resumable):
+    """One with a state_dict."""
+
+    __slots__ = ()
+
+
 class SamplerProxy:
     """Stands for a loader's index sampler in its iterators; plain unless one for a followed epoch is being made."""
 
@@ -232,7 +241,8 @@ class SamplerProxy:
         iterator: Iterator[Any] = iter(self.target)
         if self.iteration is not None:
             with guard(_LOST):
-                return TaggingIterator(iterator, self.iteration, self.name)
+                kind = ResumableTagging if is_resumable(iterator) else TaggingIterator
+                return kind(iterator, self.iteration, self.name)
         return iterator
 
     def __len__(self) -> int:
@@ -248,17 +258,26 @@ class SamplerProxy:
         return _itself, (self.target,)
 
 
+class ResumableProxy(SamplerProxy, Resumable):
+    """One with a state_dict."""
+
+
+def stand_in_for(sampler: Any, place: Place | None) -> SamplerProxy:
+    """What stands for a loader's index sampler while an iterator is made."""
+    return (ResumableProxy if is_resumable(sampler) else SamplerProxy)(sampler, place)
+
+
 def _itself(sampler: Any) -> Any:
     return sampler
 
 
 def _span_name(index_sampler: Any) -> str | None:
     """The marker name of drawing indices: by the class of a batch sampler, and where that only cuts batches, as torch's
-    own does, of the sampler inside. None for those that count, which take no time worth a span.
+    and torchdata's do, of the sampler inside. None for those that count, which take no time worth a span.
     """
     inner = getattr(index_sampler, "sampler", None)
-    is_torchs = type(index_sampler).__module__.partition(".")[0] == "torch"
-    cls = type(inner if is_torchs and inner is not None else index_sampler)
+    only_cuts = type(index_sampler).__module__.partition(".")[0] in _CUTTING
+    cls = type(inner if only_cuts and inner is not None else index_sampler)
     return None if cls.__qualname__ in _COUNTING else switch.hand_out("sampler", cls.__name__)
 
 

@@ -27,7 +27,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import waited_for
 from annotate.saying import guard
 from annotate.workers import transport
-from annotate.workers.batches import Iteration, Listener, SamplerProxy
+from annotate.workers.batches import Iteration, Listener, SamplerProxy, stand_in_for
 from annotate.workers.content import Place
 from annotate.workers.transport import Facts, Payload
 from annotate.workers.worker_side import WorkerCollate, WorkerInit
@@ -246,7 +246,7 @@ def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iterati
             if not places:
                 return None
             place = max(places, key=lambda each: bool(each.folder))
-        proxy = SamplerProxy(getattr(loader, _sampler_name(loader)), place)
+        proxy = stand_in_for(getattr(loader, _sampler_name(loader)), place)
     else:
         found = getattr(running, "_index_sampler", None)
         if not isinstance(found, SamplerProxy):
