@@ -77,10 +77,17 @@ class Listener(Protocol):
 class Iteration:
     """One ``iter(loader)``: an epoch of a loader, and who listens to it."""
 
-    def __init__(self, number: int, *, in_order: bool, iterable: bool, has_workers: bool) -> None:
+    def __init__(
+        self, number: int, *, in_order: bool, iterable: bool, has_workers: bool, in_threads: bool = False
+    ) -> None:
+        """
+        Args:
+            in_threads: its workers are threads. Nothing travels to them or back, so the batches are only counted.
+        """
         self.number: Final = number
-        self.iterable: Final = iterable
+        self.iterable: Final = iterable and not in_threads
         self.has_workers: Final = has_workers
+        self.in_threads: Final = in_threads
         self.listeners: Final[list[Listener]] = []
         """When nobody listens, the epoch's iterators are plain ones."""
         self.is_starting = True
@@ -89,7 +96,7 @@ class Iteration:
         """Drawn and not consumed."""
         self._arrived: Final[dict[int, Batch]] = {}
         """Arrived and not consumed, in order of arrival."""
-        self.in_order: Final = in_order
+        self.in_order: Final = in_order or in_threads
         self.asleep: Callable[[], None] | None = None
         """Called for each batch that is handed out, or with zero workers about to be made, while that is all that
         anybody wants to know: nothing travels with the batches then. None: awake."""
@@ -210,7 +217,7 @@ class TaggingIterator:
                 iteration.draw_asleep()
                 return indices
             tag = iteration.draw(indices, perf_counter_ns())
-            return Tagged(indices, tag) if iteration.has_workers else indices
+            return Tagged(indices, tag) if iteration.has_workers and not iteration.in_threads else indices
         except Exception as error:
             report_error(_LOST, error)
         return indices

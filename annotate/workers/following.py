@@ -19,7 +19,7 @@ from inspect import isfunction, isgeneratorfunction
 from itertools import count
 from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
-from typing import Any, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 from annotate.hooks import fastai_loaders, marked
 from annotate.hooks.collating import Collate
@@ -40,6 +40,9 @@ _MISSING: Final = object()
 
 class Follower(Protocol):
     """Somebody who wants to know the batches of loaders."""
+
+    counts_threads: ClassVar[bool]
+    """Told of batches that are handed out where the workers are threads, too: nothing else can be known of those."""
 
     def wants(self, loader: Any) -> bool:
         """Whether to follow a loader that is about to be iterated; asked once for each ``iter(loader)``."""
@@ -235,13 +238,16 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
 def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iteration | None:
     """Put hooks into `loader`, to be taken out by `hooks`; None when its batches cannot be followed."""
     has_workers = bool(getattr(loader, "num_workers", 0))
-    if has_workers and workers_are_threads(loader):
+    in_threads = has_workers and workers_are_threads(loader)
+    if in_threads:
         _miss(loader, followers, "threads")
-        return None
+        followers = [follower for follower in followers if follower.counts_threads]
+        if not followers:
+            return None
     running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None
     if running is None:
         place: Place | None = None
-        if has_workers:
+        if has_workers and not in_threads:
             places = [place for follower in followers if (place := follower.place(loader)) is not None]
             if not places:
                 return None
@@ -250,13 +256,13 @@ def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iterati
     else:
         found = getattr(running, "_index_sampler", None)
         if not isinstance(found, SamplerProxy):
-            _miss(loader, followers, "late")
+            _miss(loader, followers, "threads" if in_threads else "late")
             return None
         proxy = found
     accepting = [follower for follower in followers if follower.accepts(loader, proxy.place)]
-    if has_workers:
+    if has_workers and not in_threads:
         _miss(loader, [follower for follower in followers if follower not in accepting], "late")
-    iteration = _new_iteration(loader, has_workers)
+    iteration = _new_iteration(loader, has_workers, in_threads)
     iteration.listeners.extend(follower.listener(loader, iteration, hooks) for follower in accepting)
     _arm(proxy, iteration, hooks)
     if running is None:
@@ -269,7 +275,7 @@ def _miss(loader: Any, followers: list[Follower], why: Missed) -> None:
         follower.missed(loader, why)
 
 
-def _new_iteration(loader: Any, has_workers: bool) -> Iteration:
+def _new_iteration(loader: Any, has_workers: bool, in_threads: bool) -> Iteration:
     from torch.utils.data import IterableDataset
 
     iteration = Iteration(
@@ -277,6 +283,7 @@ def _new_iteration(loader: Any, has_workers: bool) -> Iteration:
         in_order=bool(getattr(loader, "in_order", True)),
         iterable=isinstance(loader.dataset, IterableDataset) or fastai_loaders.is_stand_in(loader),
         has_workers=has_workers,
+        in_threads=in_threads,
     )
     _iterations[iteration.number] = iteration
     return iteration

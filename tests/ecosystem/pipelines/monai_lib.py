@@ -9,9 +9,7 @@ import numpy as np
 from monai.data import CacheDataset, DataLoader, Dataset, ThreadDataLoader
 from monai.transforms import Compose, EnsureChannelFirstd, Lambdad, RandFlipd, ScaleIntensityd
 
-from tests.ecosystem.pipeline import BATCH, PROFILED, SIZE, Pipeline, slow
-
-THREADS = "run --: batches of workers that are threads are not followed"
+from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, slow
 
 
 def samples() -> list[dict[str, Any]]:
@@ -51,12 +49,5 @@ PIPELINES = (
     Pipeline("monai", "DataLoader, dictionary transforms", workers, "transform::Lambdad"),
     Pipeline("monai", "CacheDataset", cached, "transform::Lambdad"),
     Pipeline("monai", "ThreadDataLoader, a buffer thread", buffered, "transform::Lambdad"),
-    Pipeline(
-        "monai",
-        "ThreadDataLoader, workers that are threads",
-        thread_workers,
-        "transform::Lambdad",
-        ways=PROFILED,
-        unseen=THREADS,
-    ),
+    Pipeline("monai", "ThreadDataLoader, workers that are threads", thread_workers, "transform::Lambdad"),
 )
