@@ -46,7 +46,7 @@ class Counting:
 
 
 def stand_ins(target: Any) -> list[Any]:
-    proxy = stand_in_for(target, None)
+    proxy: Any = stand_in_for(target, None)
     proxy.iteration = Iteration(0, in_order=True, iterable=False, has_workers=False)
     return [proxy, iter(proxy), timed_iterator(iter(target), "sample::Counting")]
 
