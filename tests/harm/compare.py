@@ -63,10 +63,13 @@ def _has_a_spool_without_workers(cell: Cell) -> bool:
     """Workers remove the spool of a program that is killed; where it has none then, the next program does.
 
     A loader with an ``__iter__`` of its own has its spool before its workers. A window that waits for its export may
-    be left by an annotate.profile whose workers have a spool of their own.
+    be left by an annotate.profile whose workers have a spool of their own; so may the spool of the standing hooks be,
+    by one that is entered in the first epoch: the workers of the second are its own.
     """
     waits = cell.profilers == "ours_in_user" and cell.phase == "after" and cell.export == "late"
-    return cell.loader == "own_iter" or waits
+    kind, enters_late = KINDS[cell.loader], ("ours_in_user", "ours_outlasts_user", "two_users_and_ours")
+    has_other_workers = cell.profilers in enters_late and cell.phase == "after" and kind.workers and kind.epochs > 1
+    return cell.loader == "own_iter" or waits or bool(has_other_workers)
 
 
 def _may_differ(cell: Cell, name: str) -> bool:
