@@ -55,7 +55,8 @@ def stand_ins(target: Any) -> list[Any]:
 def test_a_stand_in_for_what_has_a_state_has_it_in_its_class(which: int) -> None:
     stand_in = stand_ins(Counting())[which]
     inspect.getattr_static(stand_in, "state_dict")
-    assert isinstance(stand_in, Stateful)
+    is_stateful = isinstance(stand_in, Stateful)
+    assert is_stateful
     next(iter(stand_in))
     assert stand_in.state_dict() == {"at": 1}
     stand_in.load_state_dict({"at": 7})
