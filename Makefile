@@ -64,9 +64,11 @@ test-thorough: check-generated
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 	cd frontend && ../scripts/npm run --silent test
 
-# Real libraries beside annotate, in an environment of their own: `make test` neither runs it nor needs it.
+# Real libraries beside annotate, in an environment of their own: `make test` neither runs it nor needs it. What it saw
+# is in build/ecosystem.jsonl, from which `python -m tests.ecosystem.table` writes docs/ecosystem.md.
 test-ecosystem: $(VENV)-ecosystem/.installed
-	$(VENV)-ecosystem/bin/python -m pytest tests/ecosystem --timeout 120
+	@mkdir -p build && rm -f build/ecosystem.jsonl
+	ECOSYSTEM_RUN=build/ecosystem.jsonl $(VENV)-ecosystem/bin/python -m pytest tests/ecosystem --timeout 120
 
 $(VENV)-ecosystem/.installed: requirements/ecosystem.txt requirements/constraints.txt
 	$(PYTHON) -m venv $(VENV)-ecosystem

@@ -34,7 +34,11 @@ FUNCTIONS: Final[dict[str, tuple[str, ...]]] = {
         "_TimedConnect.__call__",
         "_through_a_cursor",
     ),
-    "hooks.readers.files": ("_TimedOpen.__call__",),
+    "hooks.readers.files": (
+        "_TimedOpen.__call__",
+        "_opened",
+        "_wrap",
+    ),
     "hooks.readers.hdf5": ("_timed",),
     "hooks.readers.pil": (
         "_timed_load",

@@ -15,7 +15,7 @@ from typing import Any, Final
 from annotate.hooks.fastai_loaders import is_stand_in
 from annotate.hooks.held import time_functions
 from annotate.hooks.patching import Patches, Timing
-from annotate.hooks.stand_ins import Followed, Method, TimedIterator, original_of
+from annotate.hooks.stand_ins import Followed, Method, original_of, timed_iterator
 from annotate.hooks.transforms import attribute, time_held
 from annotate.recording import switch
 
@@ -178,7 +178,7 @@ def _timed_iter(method: Method, followed: Followed) -> Method:
     def __iter__(self: object) -> Iterator[Any]:  # noqa: N807
         name = followed.get(id(self))
         iterator = method(self)
-        return iterator if name is None else TimedIterator(iterator, name)
+        return iterator if name is None else timed_iterator(iterator, name)
 
     return __iter__
 

@@ -205,6 +205,31 @@ def callable_label(target: Method) -> str:
     return name if isinstance(name, str) else type(target).__name__
 
 
+class Resumable:
+    """A stand-in for what has a state_dict, with that in its class.
+
+    From Python 3.12 on isinstance() of a protocol asks no `__getattr__`: torchdata's StatefulDataLoader would find its
+    sampler without a state, and leave it out of its checkpoint.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__getattr__("state_dict")(*args, **kwargs)
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__getattr__("load_state_dict")(*args, **kwargs)
+
+
+def is_resumable(target: object) -> bool:
+    """Whether its class has what `Resumable` stands for. Runs no code of the user's."""
+    known = {name for cls in type(target).__mro__ for name in vars(cls)}
+    return {"state_dict", "load_state_dict"} <= known
+
+
 class TimedIterator:
     """The iterator of an iterable dataset with each ``next()`` in a `sample` span.
 
@@ -239,3 +264,14 @@ class TimedIterator:
         if name in TimedIterator.__slots__:  # only while unpickling or copying: not there yet
             raise AttributeError(name)
         return getattr(self._iterator, name)
+
+
+class ResumableIterator(TimedIterator, Resumable):
+    """One with a state_dict."""
+
+    __slots__ = ()
+
+
+def timed_iterator(iterator: Iterator[Any], name: str) -> TimedIterator:
+    """What stands for the iterator of an iterable dataset."""
+    return (ResumableIterator if is_resumable(iterator) else TimedIterator)(iterator, name)

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Generator
 from functools import partial
 from itertools import count
-from typing import IO, Any, Final, TypeVar
+from typing import IO, Any, ClassVar, Final, TypeVar
 
 from annotate.hooks import marked, readers
 from annotate.hooks.collating import Collate
@@ -134,6 +134,8 @@ class Monitor(Lines):
         return True
 
     # As a follower of loaders:
+
+    counts_threads: ClassVar[bool] = False
 
     def wants(self, loader: Any) -> bool:
         self._epoch = None

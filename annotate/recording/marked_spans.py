@@ -125,18 +125,28 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
         ahead = spans.ahead_ns
         number = index if type(index) is int and 0 <= index <= spans.MOST_INDEX else spans.as_number(index)
         try:
-            return function(*args)
-        finally:
-            end = clock()
-            if end > spans.next_reading:
-                end = spans.read_cpu()
-            now, state = spans.ahead_ns, spans.states[name]
-            cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
-            spans.extend((cost, start, end, EXTRA, number, 0))
-            if files:
-                file_names.ended(files, start, end)
-            if len(spans.rows) > spans.row_limit:
-                spans.flush_rows()
+            value = function(*args)
+        except BaseException:
+            _close_sample(name, start, ahead, number, files)
+            raise
+        end = clock()
+        if end > spans.next_reading:
+            end = spans.read_cpu()
+    now, state = spans.ahead_ns, spans.states[name]  # what follows is no part of the sample
+    cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
+    spans.extend((cost, start, end, EXTRA, number, 0))
+    if files:
+        file_names.ended(files, start, end)
+    if len(spans.rows) > spans.row_limit:
+        spans.flush_rows()
+    return value
+
+
+def _close_sample(name: str, start: int, ahead: int, number: int, files: list[Any]) -> None:
+    """Of a sample that raised."""
+    end = spans.close_span(name, start, ahead, number)
+    if files:
+        file_names.ended(files, start, end)
 
 
 class SpanInMarker:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from annotate.hooks import marked
 from annotate.hooks.loaders import describe
@@ -89,6 +89,8 @@ class RunFollower:
         return None
 
     # As a follower of loaders:
+
+    counts_threads: ClassVar[bool] = False
 
     def wants(self, loader: Any) -> bool:
         self._epoch = None

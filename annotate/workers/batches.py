@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 from typing import Any, Final, Protocol
 
+from annotate.hooks.stand_ins import Resumable, is_resumable
 from annotate.hooks.wrappers import timed_next
 from annotate.recording import callers, switch
 from annotate.saying import guard, report_error
@@ -19,6 +20,8 @@ from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
 
 _COUNTING: Final = ("SequentialSampler", "_InfiniteConstantSampler", "count")
+_CUTTING: Final = ("torch", "torchdata")
+"""Packages whose batch samplers only cut batches from the sampler inside."""
 _LOST: Final = "annotate cannot follow the batches of a DataLoader"
 _LATEST: Final = 1024
 """Batches whose drawing is remembered while an iteration is asleep."""
@@ -74,10 +77,17 @@ class Listener(Protocol):
 class Iteration:
     """One ``iter(loader)``: an epoch of a loader, and who listens to it."""
 
-    def __init__(self, number: int, *, in_order: bool, iterable: bool, has_workers: bool) -> None:
+    def __init__(
+        self, number: int, *, in_order: bool, iterable: bool, has_workers: bool, in_threads: bool = False
+    ) -> None:
+        """
+        Args:
+            in_threads: its workers are threads. Nothing travels to them or back, so the batches are only counted.
+        """
         self.number: Final = number
-        self.iterable: Final = iterable
+        self.iterable: Final = iterable and not in_threads
         self.has_workers: Final = has_workers
+        self.in_threads: Final = in_threads
         self.listeners: Final[list[Listener]] = []
         """When nobody listens, the epoch's iterators are plain ones."""
         self.is_starting = True
@@ -88,7 +98,7 @@ class Iteration:
         """Drawn and not consumed."""
         self._arrived: Final[dict[int, Batch]] = {}
         """Arrived and not consumed, in order of arrival."""
-        self.in_order: Final = in_order
+        self.in_order: Final = in_order or in_threads
         self.asleep: Callable[[], None] | None = None
         """Called for each batch that is handed out, or with zero workers about to be made, while that is all that
         anybody wants to know: nothing travels with the batches then. None: awake."""
@@ -210,7 +220,7 @@ class TaggingIterator:
                 iteration.draw_asleep()
                 return indices
             tag = iteration.draw(indices, perf_counter_ns())
-            return Tagged(indices, tag) if iteration.has_workers else indices
+            return Tagged(indices, tag) if iteration.has_workers and not iteration.in_threads else indices
         except Exception as error:
             report_error(_LOST, error)
         return indices
@@ -219,6 +229,12 @@ class TaggingIterator:
         if name in TaggingIterator.__slots__:
             raise AttributeError(name)
         return getattr(self._iterator, name)
+
+
+class ResumableTagging(TaggingIterator, Resumable):
+    """One with a state_dict."""
+
+    __slots__ = ()
 
 
 class SamplerProxy:
@@ -235,7 +251,8 @@ class SamplerProxy:
         iterator: Iterator[Any] = iter(self.target)
         if self.iteration is not None:
             with guard(_LOST):
-                return TaggingIterator(iterator, self.iteration, self.name)
+                kind = ResumableTagging if is_resumable(iterator) else TaggingIterator
+                return kind(iterator, self.iteration, self.name)
         return iterator
 
     def __len__(self) -> int:
@@ -251,17 +268,26 @@ class SamplerProxy:
         return _itself, (self.target,)
 
 
+class ResumableProxy(SamplerProxy, Resumable):
+    """One with a state_dict."""
+
+
+def stand_in_for(sampler: Any, place: Place | None) -> SamplerProxy:
+    """What stands for a loader's index sampler while an iterator is made."""
+    return (ResumableProxy if is_resumable(sampler) else SamplerProxy)(sampler, place)
+
+
 def _itself(sampler: Any) -> Any:
     return sampler
 
 
 def _span_name(index_sampler: Any) -> str | None:
     """The marker name of drawing indices: by the class of a batch sampler, and where that only cuts batches, as torch's
-    own does, of the sampler inside. None for those that count, which take no time worth a span.
+    and torchdata's do, of the sampler inside. None for those that count, which take no time worth a span.
     """
     inner = getattr(index_sampler, "sampler", None)
-    is_torchs = type(index_sampler).__module__.partition(".")[0] == "torch"
-    cls = type(inner if is_torchs and inner is not None else index_sampler)
+    only_cuts = type(index_sampler).__module__.partition(".")[0] in _CUTTING
+    cls = type(inner if only_cuts and inner is not None else index_sampler)
     return None if cls.__qualname__ in _COUNTING else switch.hand_out("sampler", cls.__name__)
 
 

@@ -179,6 +179,7 @@ class WorkerCapture:
 
     why: ClassVar[dict[Missed, str]] = _WHY
     nothing_came: ClassVar[str] = _NOTHING_CAME
+    counts_threads: ClassVar[bool] = False
 
     def __init__(self, number_of: Callable[[object], int | None], patches: Patches, limits: WorkerLimits) -> None:
         """

@@ -19,7 +19,7 @@ from inspect import isfunction, isgeneratorfunction
 from itertools import count
 from multiprocessing.process import BaseProcess
 from time import perf_counter_ns
-from typing import Any, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 from annotate.hooks import fastai_loaders, marked
 from annotate.hooks.collating import Collate
@@ -27,7 +27,7 @@ from annotate.hooks.patching import Patches
 from annotate.hooks.wrappers import waited_for
 from annotate.saying import guard
 from annotate.workers import transport
-from annotate.workers.batches import Iteration, Listener, SamplerProxy
+from annotate.workers.batches import Iteration, Listener, SamplerProxy, stand_in_for
 from annotate.workers.content import Place
 from annotate.workers.transport import Facts, Payload
 from annotate.workers.worker_side import WorkerCollate, WorkerInit
@@ -40,6 +40,9 @@ _MISSING: Final = object()
 
 class Follower(Protocol):
     """Somebody who wants to know the batches of loaders."""
+
+    counts_threads: ClassVar[bool]
+    """Told of batches that are handed out where the workers are threads, too: nothing else can be known of those."""
 
     def wants(self, loader: Any) -> bool:
         """Whether to follow a loader that is about to be iterated; asked once for each ``iter(loader)``."""
@@ -235,28 +238,31 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
 def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iteration | None:
     """Put hooks into `loader`, to be taken out by `hooks`; None when its batches cannot be followed."""
     has_workers = bool(getattr(loader, "num_workers", 0))
-    if has_workers and workers_are_threads(loader):
+    in_threads = has_workers and workers_are_threads(loader)
+    if in_threads:
         _miss(loader, followers, "threads")
-        return None
+        followers = [follower for follower in followers if follower.counts_threads]
+        if not followers:
+            return None
     running = getattr(loader, "_iterator", None) if getattr(loader, "persistent_workers", False) else None
     if running is None:
         place: Place | None = None
-        if has_workers:
+        if has_workers and not in_threads:
             places = [place for follower in followers if (place := follower.place(loader)) is not None]
             if not places:
                 return None
             place = max(places, key=lambda each: bool(each.folder))
-        proxy = SamplerProxy(getattr(loader, _sampler_name(loader)), place)
+        proxy = stand_in_for(getattr(loader, _sampler_name(loader)), place)
     else:
         found = getattr(running, "_index_sampler", None)
         if not isinstance(found, SamplerProxy):
-            _miss(loader, followers, "late")
+            _miss(loader, followers, "threads" if in_threads else "late")
             return None
         proxy = found
     accepting = [follower for follower in followers if follower.accepts(loader, proxy.place)]
-    if has_workers:
+    if has_workers and not in_threads:
         _miss(loader, [follower for follower in followers if follower not in accepting], "late")
-    iteration = _new_iteration(loader, has_workers)
+    iteration = _new_iteration(loader, has_workers, in_threads)
     listeners = [follower.listener(loader, iteration, hooks) for follower in accepting]
     iteration.listeners.extend(listener for listener in listeners if listener is not None)
     _arm(proxy, iteration, hooks)
@@ -270,7 +276,7 @@ def _miss(loader: Any, followers: list[Follower], why: Missed) -> None:
         follower.missed(loader, why)
 
 
-def _new_iteration(loader: Any, has_workers: bool) -> Iteration:
+def _new_iteration(loader: Any, has_workers: bool, in_threads: bool) -> Iteration:
     from torch.utils.data import IterableDataset
 
     iteration = Iteration(
@@ -278,6 +284,7 @@ def _new_iteration(loader: Any, has_workers: bool) -> Iteration:
         in_order=bool(getattr(loader, "in_order", True)),
         iterable=isinstance(loader.dataset, IterableDataset) or fastai_loaders.is_stand_in(loader),
         has_workers=has_workers,
+        in_threads=in_threads,
     )
     _iterations[iteration.number] = iteration
     return iteration

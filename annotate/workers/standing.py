@@ -156,6 +156,8 @@ class StandingEpoch(Epoch):
         iteration = self.iteration
         if len(iteration.listeners) != 1:
             return False
+        if iteration.in_threads:
+            return False
         if iteration.has_workers:
             self._workers_taking_turns = naps.workers_taking_turns(iterator)
             return iteration.in_order and not iteration.iterable and self._workers_taking_turns > 0
@@ -188,11 +190,11 @@ class StandingEpoch(Epoch):
             naps.note(batch, finished, self._woken, self._workers_taking_turns)
 
     def drawn(self, batch: Batch, indices: object) -> None:
-        if self.iteration.has_workers:
+        if not self.iteration.has_workers:
+            self._handed_out(batch.drawn or 0)
+        elif not self.iteration.in_threads:
             batch.loader, batch.epoch = self.loader, self.epoch
             self._batches.kept.append(batch)
-        else:
-            self._handed_out(batch.drawn or 0)
 
     def consumed(self, batch: Batch) -> None:
         self._handed_out(batch.consumed or 0)
@@ -219,6 +221,7 @@ class StandingWorkers(WorkerCapture):
 
     why: ClassVar[dict[Missed, str]] = _WHY
     nothing_came: ClassVar[str] = _NOTHING_CAME
+    counts_threads: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.loaders: Final = Loaders()

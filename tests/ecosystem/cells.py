@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -30,7 +32,7 @@ class Cell(NamedTuple):
     count: int
     said: Said
     ours: list[str]
-    """Our warnings."""
+    """Our warnings; of a program under the launcher its last line."""
     others: list[str]
 
 
@@ -56,6 +58,19 @@ def run(module: str, title: str, way: str, folder: str) -> Cell:
         ours=[text for text in texts if text.startswith("annotate")],
         others=sorted({text.replace(folder, "") for text in texts if not text.startswith("annotate")}),
     )
+
+
+def run_under_the_launcher(module: str, title: str, folder: str) -> Cell:
+    """The same for `tb-dataplugin run`: what the program printed, and what the report says of its capture."""
+    files, traces = Path(folder) / "files", Path(folder) / "traces"
+    files.mkdir(parents=True)
+    command = [sys.executable, "-m", "tb_dataplugin", "run", "--logdir", str(traces), "--wait", "8", "--active", "24"]
+    command += ["--", sys.executable, "-W", "ignore", "-m", "tests.ecosystem.loop", module, title, str(files)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    words = next((line.split() for line in done.stdout.splitlines() if line.startswith("batches ")), [])
+    assert done.returncode == 0 and len(words) == 3, f"exit status {done.returncode}: {done.stderr[-2000:]}"
+    last = [line for line in done.stderr.splitlines() if line.startswith("tb-dataplugin: ")]
+    return Cell(batches=words[2], count=int(words[1]), said=said(traces), ours=last, others=[])
 
 
 def train_plainly(pipeline: Pipeline, files: Path) -> tuple[str, int]:

@@ -7,10 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-WAYS = ("steps", "auto", "own profiler")
+RUN = "run --"
+"""`tb-dataplugin run`, of a program without a word of us."""
+PROFILED = ("steps", "auto", "own profiler")
 """``annotate.profile`` with ``prof.steps(loader)``, with ``annotate.auto()``; the user's own profiler with that."""
+WAYS = (*PROFILED, RUN)
 INSIDE = ("steps", "auto")
 """Where the loop begins when the capture is on."""
+ASLEEP = "run --: no DataLoader of torch's is iterated"
 SIZE, BATCH = 192, 4
 SECONDS = 0.015
 """What the planted stage takes per sample: several times as much as the rest of each pipeline."""

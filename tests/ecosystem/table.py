@@ -1,127 +1,110 @@
-"""Writes docs/ecosystem.md from a run of every pipeline in every way.
+"""Writes docs/ecosystem.md from what one run of the tests saw.
 
-python -m tests.ecosystem.table [MODULE...]     (15 minutes on two cores; rows of other modules stay)
+python -m tests.ecosystem.table FILE...     files of `ECOSYSTEM_RUN` (`ledger`)
+
+Nothing in the tables is written by hand. A cell that the run has not is "not run"; runs of several commits are refused.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-import tests.ecosystem  # noqa: F401  (before the libraries)
-from tests.ecosystem import cells
-from tests.ecosystem.children import in_child
-from tests.ecosystem.pipeline import WAYS, Pipeline
-from tests.ecosystem.pipelines import MODULES, pipelines
-from tests.ecosystem.planted import Said, said
+from tests.ecosystem import ledger
+from tests.ecosystem.ledger import Run, Tried
+from tests.ecosystem.pipeline import WAYS
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "ecosystem.md"
-RUN: Final = "run --"
 ROWS: Final = "<!-- rows -->"
-"""Stands in the page before and after what is written here."""
+SCRIPTS: Final = "<!-- scripts -->"
+"""Stand in the page before and after what is written here."""
 
 
-class Row(NamedTuple):
-    library: str
-    version: str
-    title: str
-    same: bool
-    """The batches, in every way."""
-    named: tuple[str, ...]
-    """Stages, without waits."""
-    first: dict[str, bool]
-    """By way: the planted stage has most of the data wait."""
-    unseen: str
+def main() -> int:
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    run = ledger.read([Path(name) for name in sys.argv[1:]])
+    commits = sorted({made.commit for made in run.made})
+    if len(commits) != 1:
+        sys.exit(f"These are results of {len(commits)} commits ({', '.join(commits)}): run all of it again at one.")
+    from tests.ecosystem.pipelines import MODULES, pipelines
+
+    keys = [(module, pipeline.title) for module in MODULES for pipeline in pipelines(module)]
+    text = put_in(put_in(PAGE.read_text(), ROWS, rows(run, keys)), SCRIPTS, scripts(run))
+    PAGE.write_text(text)
+    left = missing(run, keys)
+    print(*(f"not run: {' / '.join(key)}" for key in left), sep="\n")
+    return 1 if left else 0
 
 
-def main() -> None:
-    wanted = sys.argv[1:] or MODULES
-    with tempfile.TemporaryDirectory() as folder:
-        for module in wanted:
-            _put_in(list(_rows_of(module, Path(folder))))
+def put_in(page: str, marker: str, text: str) -> str:
+    """The page with `text` between its two markers."""
+    before, _, after = page.split(marker)
+    return f"{before}{marker}\n{text}{marker}{after}"
 
 
-def _put_in(rows: list[Row]) -> None:
-    """The rows into the page, in the place of those of the same pipelines; new ones stand at the end."""
-    before, old, after = PAGE.read_text().split(ROWS)
-    head, lines = written(rows).splitlines()[:2], {_key(line): line for line in old.splitlines()[3:]}
-    lines |= {_key(line): line for line in written(rows).splitlines()[2:]}
-    PAGE.write_text("\n".join([f"{before}{ROWS}", *head, *lines.values(), f"{ROWS}{after}"]))
+def missing(run: Run, keys: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """The cells that were not run."""
+    return [(*key, way) for key in keys for way in WAYS if (*key, way) not in run.tried]
 
 
-def _key(line: str) -> tuple[str, str]:
-    """Library and pipeline of a row."""
-    library, _, title, *_ = line.strip("| ").split(" | ")
-    return library, title
-
-
-def _rows_of(module: str, folder: Path) -> Iterator[Row]:
-    for number, pipeline in enumerate(pipelines(module)):
-        yield _row(module, pipeline, folder / f"{module}{number}")
-
-
-def _row(module: str, pipeline: Pipeline, folder: Path) -> Row:
-    plain = in_child(cells.run, module, pipeline.title, "plain", str(folder / "plain"))
-    batches: set[str] = {plain.batches}
-    seen: dict[str, Said] = {}
-    for way in WAYS:
-        cell = in_child(cells.run, module, pipeline.title, way, str(folder / way))
-        batches.add(cell.batches)
-        seen[way] = cell.said
-    printed, seen[RUN] = run_under_the_launcher(module, pipeline.title, folder / RUN)
-    batches.add(printed)
-    stages = {stage for each in seen.values() for stage in each.stages if not stage.startswith(("wait::", "user::"))}
-    row = Row(
-        library=pipeline.library,
-        version=_version(pipeline.library),
-        title=pipeline.title,
-        same=len(batches) == 1,
-        named=tuple(sorted(stages)),
-        first={way: each.leading == pipeline.planted for way, each in seen.items()},
-        unseen=pipeline.unseen,
-    )
-    print(json.dumps(row._asdict()), {way: each.leading for way, each in seen.items()}, flush=True)
-    return row
-
-
-def run_under_the_launcher(module: str, title: str, folder: Path) -> tuple[str, Said]:
-    """The hash that the program printed, and what the report says of its capture."""
-    files, traces = folder / "files", folder / "traces"
-    files.mkdir(parents=True)
-    command = [sys.executable, "-m", "tb_dataplugin", "run", "--logdir", str(traces), "--wait", "8", "--active", "24"]
-    command += ["--", sys.executable, "-W", "ignore", "-m", "tests.ecosystem.loop", module, title, str(files)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    words = [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("batches ")]
-    return (words[0] if words else f"exit status {done.returncode}"), said(traces)
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library).partition("+")[0]
-    except PackageNotFoundError:
-        return "no build for CPUs"
-
-
-def written(rows: list[Row]) -> str:
-    """The table."""
-    ways = (*WAYS, RUN)
+def rows(run: Run, keys: Iterable[tuple[str, str]]) -> str:
+    """The table of all pipelines that were run in any way, and a line that says when."""
+    found = [[run.tried.get((*key, way)) for way in WAYS] for key in keys]
     lines = [
-        f"| library | version | pipeline | same batches | {' | '.join(f'`{way}`' for way in ways)} | stages | unseen |",
-        "|" + "---|" * (6 + len(ways)),
+        f"| library | version | pipeline | same batches | {' | '.join(f'`{way}`' for way in WAYS)} | stages | unseen |",
+        "|" + "---|" * (6 + len(WAYS)),
+        *(_row(tried) for tried in found if any(tried)),
     ]
-    for row in rows:
-        first = " | ".join("yes" if row.first[way] else "no" for way in ways)
-        stages = ", ".join(f"`{stage}`" for stage in row.named)
-        same = "yes" if row.same else "**no**"
-        lines.append(f"| {row.library} | {row.version} | {row.title} | {same} | {first} | {stages} | {row.unseen} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([made(run), "", *lines]) + "\n"
+
+
+def made(run: Run) -> str:
+    """When, of what, on how busy a machine."""
+    cells = [len(each.first) for each in run.tried.values()]
+    days = sorted({made.day for made in run.made})
+    load = max((made.load for made in run.made), default=0.0)
+    return (
+        f"One run of `{', '.join(sorted({made.commit for made in run.made}))}` on {' and '.join(days)}: {len(cells)} "
+        f"cells, {sum(count > 1 for count in cells)} of them tried again; load average up to {load:.1f}."
+    )
+
+
+def _row(ways: Sequence[Tried | None]) -> str:
+    tried = [each for each in ways if each is not None]
+    same = "yes" if all(each.same for each in tried) else "**no**"
+    stages = ", ".join(f"`{stage}`" for stage in sorted({stage for each in tried for stage in each.stages}))
+    first = " | ".join(map(_cell, ways))
+    one = tried[0]
+    return f"| {one.library} | {one.version} | {one.title} | {same} | {first} | {stages} | {one.unseen} |"
+
+
+def _cell(tried: Tried | None) -> str:
+    if tried is None:
+        return "not run"
+    count = sum(tried.first)
+    if not tried.first:
+        return "**failed**"
+    if count in (0, len(tried.first)):
+        return "yes" if count else "no"
+    return f"{count} of {len(tried.first)}"
+
+
+def scripts(run: Run) -> str:
+    """What became of the training scripts; those without a stage table by name."""
+    if not run.ran:
+        return "Not run.\n"
+    fine = [ran for ran in run.ran.values() if ran.is_fine]
+    tables = [ran for ran in fine if ran.outcome == ledger.STAGE_TABLE]
+    others = [f"`{ran.script}` ({ran.outcome})" for ran in run.ran.values() if ran not in tables]
+    text = (
+        f"What a script prints is the same to the last bit in **{len(fine)} of {len(run.ran)}**, and there is a stage "
+        f"table in **{len(tables)} of {len(run.ran)}**."
+    )
+    return text + (f" Without: {', '.join(others)}.\n" if others else "\n")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from itertools import combinations, product
 from typing import Final
 
@@ -292,6 +292,11 @@ def every() -> Iterator[Cell]:
         if is_possible(cell.values()) and is_its_turn and _has_phase(cell):
             yield cell
     yield from (cell for cell in covering(DIMENSIONS) if KINDS[cell.loader].slow)
+
+
+def under_run(cells: Iterable[Cell]) -> list[Cell]:
+    """The same programs under `tb-dataplugin run`, which marks nothing in them."""
+    return list(dict.fromkeys(replace(cell, marks="run") for cell in cells))
 
 
 def _has_phase(cell: Cell) -> bool:

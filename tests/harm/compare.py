@@ -24,6 +24,10 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
 }
 """By field of an observation: what may differ. Each with the reason."""
 
+OPEN: Final = "instances"
+"""A window that is open when a loop ends early stays open until the process ends, and a proxy stands for each plain
+function among the transforms as long (ARCHITECTURE.md): so it is under `tb-dataplugin run`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -40,7 +44,7 @@ class Difference:
 def differences(cell: Cell, without: Observation, ours: Observation) -> list[Difference]:
     """Nothing, where no harm was done."""
     found = []
-    fields = [name for name in THE_USERS if name != "worker_warnings" or _all_workers_were_heard(cell)]
+    fields = [name for name in THE_USERS if not _may_differ(cell, name)]
     for name in fields:
         one, other = getattr(without, name), getattr(ours, name)
         if isinstance(one, dict):
@@ -59,10 +63,19 @@ def _has_a_spool_without_workers(cell: Cell) -> bool:
     """Workers remove the spool of a program that is killed; where it has none then, the next program does.
 
     A loader with an ``__iter__`` of its own has its spool before its workers. A window that waits for its export may
-    be left by an annotate.profile whose workers have a spool of their own.
+    be left by an annotate.profile whose workers have a spool of their own; so may the spool of the standing hooks be,
+    by one that is entered in the first epoch: the workers of the second are its own.
     """
     waits = cell.profilers == "ours_in_user" and cell.phase == "after" and cell.export == "late"
-    return cell.loader == "own_iter" or waits
+    kind, enters_late = KINDS[cell.loader], ("ours_in_user", "ours_outlasts_user", "two_users_and_ours")
+    has_other_workers = cell.profilers in enters_late and cell.phase == "after" and kind.workers and kind.epochs > 1
+    return cell.loader == "own_iter" or waits or bool(has_other_workers)
+
+
+def _may_differ(cell: Cell, name: str) -> bool:
+    if name == OPEN:
+        return cell.marks == "run" and cell.ending != "normal"
+    return name == "worker_warnings" and not _all_workers_were_heard(cell)
 
 
 def _all_workers_were_heard(cell: Cell) -> bool:

@@ -99,14 +99,27 @@ class _TimedOpen(TimedGlobal):
             return read("read", _OPEN, original, arguments, {})
         if "b" in mode and (encoding is not None or errors is not None or newline is not None):
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)  # raises
-        raw = read("read", _OPEN, original, (file, "rb", 0), {"closefd": closefd})
-        try:
-            return _wrap(raw, mode, encoding, errors, newline)
-        except Exception as error:
-            raw.close()
-            plain = original(file, mode, buffering, encoding, errors, newline, closefd)  # the user's error raises here
-            report_fault(f"annotate does not time the reading of files. Internal error: {one_line(error)}")
-            return plain
+        return read("read", _OPEN, _opened, (original, file, mode, encoding, errors, newline, closefd), {})
+
+
+def _opened(
+    original: Callable[..., Any],
+    file: Any,
+    mode: str,
+    encoding: str | None,
+    errors: str | None,
+    newline: str | None,
+    closefd: bool,
+) -> Any:
+    """``open(...)`` for reading, with a reader that times itself."""
+    raw = original(file, "rb", 0, closefd=closefd)
+    try:
+        return _wrap(raw, mode, encoding, errors, newline)
+    except Exception as error:
+        raw.close()
+        plain = original(file, mode, -1, encoding, errors, newline, closefd)  # the user's error raises here
+        report_fault(f"annotate does not time the reading of files. Internal error: {one_line(error)}")
+        return plain
 
 
 def _wrap(raw: Any, mode: str, encoding: str | None, errors: str | None, newline: str | None) -> Any:

@@ -25,7 +25,13 @@ def _system(module: str, cls: str) -> Reader:
 READERS: Final = (
     Reader("fsspec", (Hook("fsspec", "open", "read", "fsspec.open", in_sample),)),
     *(_system(module, cls) for module, cls in _SYSTEMS.items()),
-    Reader("fsspec.core", (Hook("fsspec.core", "OpenFile.__enter__", "read", "fsspec.open", in_sample),)),
+    Reader(
+        "fsspec.core",
+        (
+            Hook("fsspec.core", "OpenFile.__enter__", "read", "fsspec.open", in_sample),
+            Hook("fsspec.core", "OpenFile.__exit__", "read", "fsspec.close", in_sample),
+        ),
+    ),
     Reader("fsspec.asyn", (Hook("fsspec.asyn", "sync", "read", "fsspec.remote", in_sample),)),
     Reader("botocore.response", (Hook("botocore.response", "StreamingBody.read", "read", "boto3.read", in_sample),)),
     Reader(

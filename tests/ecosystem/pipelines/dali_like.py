@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tests.ecosystem.pipeline import BATCH, SIZE, Pipeline, slow
+from tests.ecosystem.pipeline import ASLEEP, BATCH, PROFILED, SIZE, Pipeline, slow
 
 
 class DALIPipeline:
@@ -69,4 +69,13 @@ def iterator(folder: Path) -> Any:
     return DALIClassificationIterator([DALIPipeline()])
 
 
-PIPELINES = (Pipeline("DALI's interface", "DALIClassificationIterator", iterator, "transform::DALI.Pipeline"),)
+PIPELINES = (
+    Pipeline(
+        "DALI's interface",
+        "DALIClassificationIterator",
+        iterator,
+        "transform::DALI.Pipeline",
+        ways=PROFILED,
+        unseen=ASLEEP,
+    ),
+)

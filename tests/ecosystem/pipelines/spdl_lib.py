@@ -11,9 +11,9 @@ import torch
 from spdl.dataloader import DataLoader, get_pytorch_dataloader
 from spdl.pipeline import PipelineBuilder
 
-from tests.ecosystem.pipeline import BATCH, INSIDE, SIZE, Pipeline, Slow, slow
+from tests.ecosystem.pipeline import ASLEEP, BATCH, INSIDE, SIZE, Pipeline, Slow, slow
 
-STARTED = "own profiler: a pipeline that was built when the profiler began"
+STARTED = f"own profiler: a pipeline that was built when the profiler began; {ASLEEP}"
 PROCESSES = "what its processes do: they are no DataLoader workers"
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 import torchio
 
-from tests.ecosystem.pipeline import Pipeline, slow
+from tests.ecosystem.pipeline import RUN, Pipeline, slow
 
 SUBJECTS = 96
 
-OWN = ("own profiler",)
+OWN = ("own profiler", RUN)
 LATE = "annotate.profile: workers that the Queue starts when it is made; make it inside the with block"
 
 

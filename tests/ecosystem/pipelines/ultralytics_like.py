@@ -8,10 +8,10 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
-from tests.ecosystem.pipeline import BATCH, Pipeline
+from tests.ecosystem.pipeline import BATCH, RUN, Pipeline
 from tests.ecosystem.pipelines.torch_own import Images
 
-OWN = ("own profiler",)
+OWN = ("own profiler", RUN)
 LATE = "annotate.profile: workers that start when the loader is made; make it inside the with block"
 
 

@@ -11,7 +11,7 @@ import webdataset as wds
 from tests.ecosystem.pipeline import BATCH, INSIDE, SIZE, Pipeline, slow
 
 SHARDS = 4
-BEGUN = "own profiler: the functions of an epoch that had begun when the profiler did, and that no worker runs"
+BEGUN = "own profiler, run --: the functions of an epoch that had begun when the profiler did, and that no worker runs"
 
 
 def shards(folder: Path) -> str:
