@@ -84,10 +84,10 @@ def find_fed_waits(trace: Trace) -> dict[str, Intervals]:
 
 
 def threads_beside(trace: Trace) -> list[int]:
-    """Rows of the trace with stages of other threads of the training process."""
-    if trace.training_track is None:
+    """Rows of the trace with stages of other threads of the training process; none where processes are unknown."""
+    pid = "" if trace.training_track is None else trace.tracks[trace.training_track].pid
+    if not pid:
         return []
-    pid = trace.tracks[trace.training_track].pid
     with_stages = np.unique(trace.events.track[trace.stage_spans.row]).tolist()
     return [track for track in with_stages if track != trace.training_track and trace.tracks[track].pid == pid]
 
