@@ -64,7 +64,8 @@ def test_the_planted_transform_comes_first(tmp_path: Path, workers: int) -> None
     assert not any(doubt.code != "short_window" for doubt in capture.doubts)
     if workers:
         assert len(capture.workers) == 2
-        assert sum(worker.batches for worker in capture.workers) >= 8
+        prefetched = 2 * 2  # as many of the ten may have been finished before the window
+        assert sum(worker.batches for worker in capture.workers) >= 10 - prefetched
 
 
 @pytest.mark.parametrize("workers", [0, 2])
