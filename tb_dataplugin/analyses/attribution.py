@@ -19,6 +19,7 @@ from tb_dataplugin.analyses.idle_causes import Cause, IdleCauses, find_idle_caus
 from tb_dataplugin.analyses.launches import NONE, GapEnds
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.wait_parts import SHUTDOWN
 from tb_dataplugin.analyses.wait_shares import share_out
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
@@ -58,7 +59,8 @@ class Attribution:
     """`wait_by_stage_ns` is None when the stages that built the batches are not in the trace; `why_not` says so.
 
     `wait_by_span_ns`: per stage span, the data wait that it caused, without the spans inside it; None as above.
-    `wrapped`: by its label, the data wait in the own code of an iterator that has no spans.
+    `wrapped`: by its label, the data wait in the own code of an iterator that has no spans. `shutdown`: the part in
+    which a loader ended its workers.
     """
 
     wait_by_stage_ns: dict[str, int] | None
@@ -66,6 +68,7 @@ class Attribution:
     wait_by_span_ns: Int64Array | None
     devices: tuple[DeviceAttribution, ...]
     wrapped: Mapping[str, Intervals] = field(default_factory=dict)
+    shutdown: Intervals = EMPTY
 
 
 def attribute(
@@ -86,6 +89,7 @@ def attribute(
         wait_by_span_ns=known.by_span_ns if known else None,
         devices=tuple(_attribute_device(device, idle, by_stage) for device, idle in zip(devices, causes, strict=True)),
         wrapped=known.wrapped if known else {},
+        shutdown=by_stage.get(SHUTDOWN, EMPTY),
     )
 
 

@@ -118,7 +118,9 @@ def run_analyses(
         worker_summaries=summarise_workers(workers, loader) if workers else (),
         worker_costs=costs,
         flow=flow,
-        steady=find_steady_state(table, workers, flow, window, find_fed_queue(trace, window, workers)),
+        steady=find_steady_state(
+            table, workers, flow, window, find_fed_queue(trace, window, workers), attribution.shutdown
+        ),
         slow_samples=find_slow_samples(trace, tree, window),
         throughput=reasons.known("throughput", rates),
         load=load,

@@ -9,6 +9,9 @@ worker's batches over its busy time, summed over the workers by their lifetimes)
 takes `own` per step: so the data wait per step is ``max(0, batches per step / capacity - own)``. A queue that drains
 hides data wait and one that fills adds some, so the estimate is at least, or at most, what was measured.
 
+Where an epoch starts in the window, each epoch's first wait (``iter(loader)`` to the first batch) and the end of its
+workers are left out, as they are reported apart: what the other steps wait is the estimate.
+
 A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one.
 The data wait has the waits for its batches as they were measured: to the first loader's queue they are the step's own
 time.
@@ -32,7 +35,7 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, with_resamples
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers
-from tb_dataplugin.model.intervals import Intervals, Window
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window, int64
 from tb_dataplugin.model.trace import BatchTable
 
 State = Literal["steady", "draining", "filling", "epoch_start"]
@@ -96,9 +99,17 @@ class _Supply:
 
 
 def find_steady_state(
-    steps: StepTable | None, workers: Workers | None, flow: Flow, window: Window, fed: FedQueue | None = None
+    steps: StepTable | None,
+    workers: Workers | None,
+    flow: Flow,
+    window: Window,
+    fed: FedQueue | None = None,
+    shutdown: Intervals = EMPTY,
 ) -> SteadyState | None:
-    """Of the loader with most batches; None without steps, data wait, or records of who makes batches."""
+    """Of the loader with most batches; None without steps, data wait, or records of who makes batches.
+
+    `shutdown`: waits in which a loader ended its workers.
+    """
     if steps is None or not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
         return None
     supply = _supply(workers, flow, window, fed)
@@ -109,7 +120,11 @@ def find_steady_state(
     waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64)
     measured, whole = float(waited.mean()), float(duration.mean())
     enough = len(duration) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES
-    found = _estimate(state, duration, waited, supply) if enough and state != "epoch_start" else None
+    found: tuple[Estimate, Estimate] | None = None
+    if enough and state == "epoch_start":
+        found = _between_starts(duration, waited, _ends_of_epochs(steps, flow, shutdown), len(flow.epoch_starts))
+    elif enough:
+        found = _estimate(state, duration, waited, supply)
     return SteadyState(
         state=state,
         measured_ns=measured,
@@ -203,6 +218,26 @@ def _capacity(means: list[Floats], alive: Floats) -> Floats:
     seen = float(alive.sum()) - unseen
     total: Floats = np.sum(rates, axis=0)
     return total * (1 + unseen / seen) if seen else total
+
+
+def _ends_of_epochs(steps: StepTable, flow: Flow, shutdown: Intervals) -> Floats:
+    """Per step, how long it waited for an epoch's first batch, and for workers to end."""
+    starts = Intervals.union_of((shutdown, *(start.wait for start in flow.epoch_starts)))
+    begin = int64([row.start_ns for row in steps.rows])
+    return starts.overlap(begin, begin + int64([row.duration_ns for row in steps.rows])).astype(np.float64)
+
+
+def _between_starts(duration: Floats, waited: Floats, ends: Floats, epochs: int) -> tuple[Estimate, Estimate] | None:
+    """Data wait per step and its share, without the waits at the ends of epochs. Blocks are about an epoch long. None
+    where the other steps are too few.
+    """
+    if (ends == 0).sum() < LEAST_STEPS:
+        return None
+    own, waited = _thinned(duration - waited), _thinned(np.maximum(waited - ends, 0))
+    steps = blocks(np.random.default_rng(0), len(own), period=len(own) // max(1, epochs))
+    wait, rest = with_resamples(waited, steps), with_resamples(own, steps)
+    wait = np.maximum(wait, 0)
+    return interval(wait), interval(wait / np.maximum(wait + rest, 1))
 
 
 def _estimate(state: State, duration: Floats, waited: Floats, supply: _Supply) -> tuple[Estimate, Estimate]:

@@ -13,7 +13,8 @@ from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, percent, plural
 from tb_dataplugin.words import MODES, label_of
 
-NAME = 26
+NAME, NAMES_SHARE = 26, 0.36
+"""Columns that names get at least, and up to which share of the width where they are longer."""
 _TIME: Final = re.compile(r"\.\d{12,}$")
 """Ends the names of our traces: nanoseconds."""
 ROWS = 40
@@ -21,41 +22,53 @@ ROWS = 40
 
 def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     """A heading, a table, and what its columns mean."""
-    names = _names(captures)
+    names, modes = _names(captures), {capture.mode for capture in captures}
+    wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
     yield f"{plural(len(captures), 'capture')}, worst first"
-    yield f"  {'':<{NAME}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
+    yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
         idle = numbers.idle_share if numbers.HasField("idle_share") else None
         shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
-        row = f"  {_cut(names[id(capture)], NAME):<{NAME}}{shares}{findings:>10}  "
-        yield row + _cut(_verdict(capture), columns() - len(row))
+        row = f"  {_cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
+        yield row + _cut(_verdict(capture, len(modes) > 1), columns() - len(row))
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     yield "  data wait, idle: shares of the window; idle: the mean over the devices"
 
 
 def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
-    """By identity: the run's folder, the file where a folder has several, and its time where a process has several."""
+    """By identity: the run's folder; the file where all are in one folder; both where folders have several; the time
+    too where a process has several.
+    """
     folders = {id(capture): PurePath(capture.file).parent.name or "." for capture in captures}
     stems = {id(capture): PurePath(capture.name).name for capture in captures}
-    for name_of in (folders.__getitem__, lambda key: f"{folders[key]}/{_TIME.sub('', stems[key])}"):
+    place = {key: "" if len({*folders.values()}) == 1 else f"{folder}/" for key, folder in folders.items()}
+    for name_of in (folders.__getitem__, lambda key: f"{place[key]}{_TIME.sub('', stems[key])}"):
         names = {key: name_of(key) for key in folders}
         if len(set(names.values())) == len(names):
             return names
-    return {key: f"{folders[key]}/{_TIME.sub(_short, stems[key])}" for key in folders}
+    return {key: f"{place[key]}{_TIME.sub(_short, stems[key])}" for key in folders}
 
 
 def _short(time: re.Match[str]) -> str:
     return f"..{time[0][-6:]}"
 
 
-def _verdict(capture: pb.Capture) -> str:
-    kind = "" if capture.mode == "train" else f"{label_of(MODES, capture.mode)}: "
+def _verdict(capture: pb.Capture, modes_differ: bool) -> str:
+    kind = f"{label_of(MODES, capture.mode)}: " if modes_differ and capture.mode != "train" else ""
     leading = next((finding.title for finding in capture.findings), "")
     return f"{kind}{leading or capture.verdict.sentence}"
 
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _cut_inside(text: str, width: int) -> str:
+    """Names differ at their ends more often than in the middle."""
+    if len(text) <= width:
+        return text
+    end = (width - 3) // 2
+    return f"{text[: width - 3 - end]}...{text[-end:]}"

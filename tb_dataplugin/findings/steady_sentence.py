@@ -7,9 +7,11 @@ from tb_dataplugin.units import duration, percent, significant
 
 
 def steady_sentence(steady: SteadyState) -> str:
-    if steady.state == "epoch_start":
-        return "An epoch starts in the window, so it does not show the steady state."
     value = _value(steady)
+    if steady.state == "epoch_start":
+        if not value:
+            return "An epoch starts in the window, so it does not show the steady state."
+        return f"An epoch starts in the window. Without the waits for first batches, data wait is about {value}."
     if steady.state == "steady":
         return f"The window is steady: data wait is {value}." if value else "The window is steady."
     does = "empties" if steady.state == "draining" else "fills"

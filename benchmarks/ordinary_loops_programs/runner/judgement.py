@@ -39,6 +39,7 @@ def reading(capture: dict[str, Any]) -> dict[str, Any]:
         "top": top,
         "top_share": by[top] / wait if by and wait else None,
         "by_all": {k: x / 1e3 / n for k, x in by.items()},
+        "self_all": _self_times(capture, n),
         "sum_ok": (abs(sum(by.values()) - wait) < 1) if by and wait else None,
         "no_stage": {name: by.get(name, 0) / wait for name in NO_STAGE} if by and wait else None,
         "first": first.get("stage") or first.get("rule", ""),
@@ -56,6 +57,15 @@ def reading(capture: dict[str, Any]) -> dict[str, Any]:
         "limited": [s.get("limited_by") for s in capture.get("stages", []) if f"{s['kind']}::{s['label']}" == top],
         "diagnostics": [[d["code"], d["message"]] for d in capture.get("diagnostics", [])],
     }
+
+
+def _self_times(capture: dict[str, Any], steps: int) -> dict[str, float]:
+    """Per stage, its self time in ms per step: in all workers, whether waited for or not."""
+    found: dict[str, float] = {}
+    for stage in capture.get("stages", []):
+        name = f"{stage['kind']}::{stage['label']}"
+        found[name] = found.get(name, 0.0) + stage["self_us"] / 1e3 / steps
+    return found
 
 
 def is_complete(read: dict[str, Any]) -> bool:
@@ -90,6 +100,13 @@ def judge(window: dict[str, Any], read: dict[str, Any]) -> tuple[str, str, float
         said.append(f"1st finding {read['first'] or 'none'}")
     half = "half: " if verdict or first or top else ""
     return "MISS", half + "; ".join(said), measured
+
+
+def self_time(window: dict[str, Any], read: dict[str, Any]) -> float | None:
+    """The planted stages' own time in ms per step by the report; None where no stage of that name has any."""
+    accepted = window["declared"]["accept"]
+    times = [ms for stage, ms in read["self_all"].items() if any(re.fullmatch(one, stage) for one in accepted)]
+    return sum(times) if times else None
 
 
 def _judge_host(read: dict[str, Any]) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.ordinary_loops_programs import HEALTHY, file_of
-from benchmarks.ordinary_loops_programs.runner.judgement import judge, judge_healthy, reading
+from benchmarks.ordinary_loops_programs.runner.judgement import judge, judge_healthy, reading, self_time
 from benchmarks.ordinary_loops_programs.runner.truth import plain_truth, window_truth
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -131,6 +131,9 @@ def assess(result: dict[str, Any], folder: Path) -> dict[str, Any]:
         nearer = truth if measured > truth else low if measured < low else measured
         result["error"] = measured / nearer - 1 if nearer else 0.0
         result["within_10"] = abs(result["error"]) <= 0.1
+    own, worked = self_time(result["window"], result["report"]), result["window"]["worked_ms"]
+    if own is not None and worked > 0:
+        result["self_ms"] = own
     return result
 
 
@@ -138,6 +141,6 @@ def rejudge(results: Sequence[dict[str, Any]], work: Path) -> None:
     for result in results:
         folder = folder_of(result["shape"], result["seed"], work)
         if (folder / "report.json").exists():
-            for key in ("error", "within_10", "measured_ms"):
+            for key in ("error", "within_10", "measured_ms", "self_ms"):
                 result.pop(key, None)
             assess(result, folder)

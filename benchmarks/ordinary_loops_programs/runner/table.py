@@ -13,6 +13,7 @@ HEADING = (
 )
 WINDOW_OFF = 0.05
 ENDS_SHOWN = 0.0005
+NEAR = 0.1
 
 
 def line(result: dict[str, Any]) -> str:
@@ -61,6 +62,9 @@ def summary(results: Sequence[dict[str, Any]]) -> list[str]:
             f"planted: {_count(planted, 'HIT')} HIT, {_count(planted, 'MISS')} MISS of {len(planted)}; "
             f"half right {half}; within 10% of the clocks {sum(timed)} of {len(timed)}"
         )
+        selves = [r["self_ms"] / r["window"]["worked_ms"] - 1 for r in planted if "self_ms" in r]
+        near = sum(abs(off) <= NEAR for off in selves)
+        lines.append(f"own time of the planted stage within 10% of the clocks around its calls: {near} of {len(selves)}")
         read = [r["report"] for r in planted if r.get("report")]
         whole = sum(map(is_complete, read))
         lines.append(f"other and unrecorded below 2% of the data wait or 0.5% of the window: {whole} of {len(read)}")
@@ -84,6 +88,7 @@ def markdown(results: Sequence[dict[str, Any]], about: str) -> str:
             "clocks, ms a step",
             "reported",
             "error",
+            "calls: clocks, self time",
             "verdict names",
             "first finding",
         ]
@@ -106,13 +111,14 @@ def _planted_cells(result: dict[str, Any]) -> list[str]:
             f"{window['truth_ms']:.2f}" + (f" (own turn {window['own_ms']:.2f})" if window.get("own_ms") else ""),
             "" if measured is None else f"{measured:.2f}",
             "" if error is None else f"{100 * error:+.0f}%",
+            f"{window['worked_ms']:.2f}, {result['self_ms']:.2f}" if "self_ms" in result else "",
             _named(report),
             report["first"],
             f"{report['top']} {_percent(report['top_share']).strip()}%" if report["top"] else "",
             ", ".join(f"{100 * part:.1f}%" for part in (report.get("no_stage") or {}).values()),
         ]
     else:
-        cells += [""] * 8
+        cells += [""] * 9
     return [*cells, result["verdict"], reason_of(result)]
 
 

@@ -2,7 +2,8 @@
 
 Truth in ms per step: the data wait of the training thread by the loop's clocks, where it meets the planted code's
 intervals in any process or thread, in the recorded steps. A program may declare the data wait as a whole, or the
-planted time itself. With several workers a second truth (own_ms) counts only the worker whose turn it was.
+planted time itself. With several workers a second truth (own_ms) counts only the worker whose turn it was. What the
+planted calls took, all of them and whether waited for or not, is worked_ms.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ def window_truth(folder: Path, steps: Sequence[int], report_ms: float | None = N
     clocked = _clocks(folder, tag)
     planted = union((max(t0, x), min(t1, y)) for x, y in clocked if y > t0 and x < t1)
     held = sum(y - x for x, y in planted)
+    worked = sum(y - x for x, y in clocked if t0 <= x < t1)
     truth = {"all": wait, "time": held, "wait": overlap(waits, planted)}[what]
     own = _own_turn(rows, _clocks_by_worker(folder, tag), t0, t1) if what == "wait" else None
     return {
@@ -110,6 +112,7 @@ def window_truth(folder: Path, steps: Sequence[int], report_ms: float | None = N
         "wait_ms": 1e3 * wait / n,
         "truth_ms": 1e3 * truth / n,
         "planted_ms": 1e3 * held / n,
+        "worked_ms": 1e3 * worked / n,
     }
 
 

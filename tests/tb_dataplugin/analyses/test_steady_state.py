@@ -122,10 +122,35 @@ def test_few_steps_have_no_estimate() -> None:
     assert not steady.HasField("share")
 
 
-def test_an_epoch_that_starts_is_no_steady_state() -> None:
-    builder = Loop(build=20_000, own=15_000, steps=20).trace()
-    builder.next_epoch().batch(0, 0, 100, 110, 120, None)
-    steady = analyse(builder.trace()).capture.loader.steady_state
+def epochs(steps: int, first: int, wait: int, own: int = 10_000, length: int = 6) -> TraceBuilder:
+    """Epochs of `length` batches: the first one is waited for longer than the others."""
+    settings = {"name": "DataLoader", "num_workers": 2, "batch_size": 1}
+    builder, at = TraceBuilder().annotated(loaders=[settings], host={"cores": 16}), 0
+    builder.worker(0, started=-1e9).worker(1, started=-1e9)
+    for step in range(steps):
+        number = step % length
+        if step and not number:
+            builder.next_epoch()
+        waits, label = (first, "wait::DataLoader (first batch)") if not number else (wait, "wait::DataLoader")
+        builder.step(at, waits + own).wait(at, waits, label)
+        builder.batch(number, number % 2, at, at, at + waits - 5, at + waits - 1, {"transform::Slow": (at, waits - 10)})
+        at += waits + own
+    return builder
+
+
+def test_where_epochs_start_the_steady_state_is_without_first_batches() -> None:
+    """Of 5 later batches per epoch each is waited for 2 ms, and each of 6 steps takes 10 ms: 10 of 70."""
+    capture = analyse(epochs(steps=18, first=50_000, wait=2_000).trace()).capture
+    steady = capture.loader.steady_state
+    assert steady.state == "epoch_start"
+    assert steady.measured_share > 0.4
+    assert steady.share == pytest.approx(1 / 7, abs=0.001)
+    assert steady.share_low <= steady.share <= steady.share_high
+    assert "Without the waits for first batches, data wait is about 14" in steady.sentence
+
+
+def test_where_nearly_every_step_starts_an_epoch_there_is_no_estimate() -> None:
+    steady = analyse(epochs(steps=14, first=50_000, wait=2_000, length=2).trace()).capture.loader.steady_state
     assert steady.state == "epoch_start"
     assert not steady.HasField("share")
 

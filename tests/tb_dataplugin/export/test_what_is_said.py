@@ -9,7 +9,22 @@ from tb_dataplugin.report import report_pb2 as pb
 def test_the_summary_counts_the_findings_of_a_plain_capture() -> None:
     capture = pb.Capture(mode="unannotated", name="a", findings=[pb.Finding(title="Slow"), pb.Finding(title="Slower")])
     row = as_text(pb.Report(captures=[capture]), only_summary=True).splitlines()[2]
-    assert "       2  plain capture: Slow" in row
+    assert "       2  Slow" in row
+
+
+def test_the_summary_says_what_kind_a_capture_is_where_they_differ() -> None:
+    plain = pb.Capture(mode="unannotated", name="a", file="run/a.json", findings=[pb.Finding(title="Slow")])
+    train = pb.Capture(mode="train", name="b", file="run/b.json", findings=[pb.Finding(title="Slow")])
+    text = as_text(pb.Report(captures=[plain, train]), only_summary=True)
+    assert "1  plain capture: Slow" in text and "1  Slow" in text
+
+
+def test_the_summary_cuts_long_names_in_the_middle_and_one_folder_is_not_repeated() -> None:
+    names = [f"resnet50_on_many_machines_of_the_cluster_workers{count}" for count in (0, 4)]
+    captures = [pb.Capture(mode="train", name=name, file=f"run/{name}.json") for name in names]
+    rows = as_text(pb.Report(captures=captures), only_summary=True).splitlines()[2:4]
+    assert [row.split()[0][-8:] for row in rows] == ["workers0", "workers4"]
+    assert not any("run/" in row for row in rows)
 
 
 def test_the_recording_cost_of_the_whole_capture_is_not_said_of_some_steps() -> None:
