@@ -39,7 +39,14 @@ class Diagnostic:
 
 
 DoubtCode = Literal[
-    "cut_off", "late_workers", "data_loss", "dropped_spans", "clock_violation", "short_window", "profiler_weight"
+    "cut_off",
+    "late_workers",
+    "data_loss",
+    "dropped_spans",
+    "clock_violation",
+    "short_window",
+    "profiler_weight",
+    "busy_machine",
 ]
 
 

@@ -204,9 +204,11 @@ class Profile:
                 self._close_window()
                 self._torch.__exit__(exc_type, exc, traceback)
         except Exception as error:
-            if exc is None and self._is_the_users(error):
+            if not self._is_the_users(error):
+                self._fail(error)
+            elif exc is None:
                 raise
-            self._fail(error)
+            self._has_failed = True
         finally:
             self._stop()
         if self.trace_files and self.options.mode == "train" and os.environ.get("RANK", "0") == "0":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.other_programs import crowd_sentence, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Doubt
@@ -21,7 +22,7 @@ _LATE_NOTE: Final = "no data from"
 
 def find_doubts(results: Results) -> tuple[Doubt, ...]:
     """From the diagnostics of `results` among others: these have to be there."""
-    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler)
+    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler, _crowd)
     return tuple(doubt for part in parts for doubt in part(results))
 
 
@@ -105,6 +106,12 @@ def _profiler(results: Results) -> Iterator[Doubt]:
     weight = results.profiler_weight
     if weight is not None and weight.ratio >= HEAVY:
         yield Doubt("profiler_weight", _as_sentence(weight_sentence(weight)))
+
+
+def _crowd(results: Results) -> Iterator[Doubt]:
+    found = find_other_programs(results)
+    if found is not None and found.crowd:
+        yield Doubt("busy_machine", crowd_sentence(found))
 
 
 def _more(results: Results) -> str:

@@ -72,6 +72,16 @@ def find_taken_cpus(results: Results) -> TakenCpus | None:
     )
 
 
+def building_cpus(results: Results) -> float | None:
+    """CPUs that DataLoader workers kept busy in the window, on average; 0 without any, None where that is not known."""
+    if results.settings is not None and not results.settings.num_workers and results.workers is None:
+        return 0.0
+    used = _used(results.worker_costs)
+    if used is None or results.workers is None or not results.window.duration_ns:
+        return None
+    return used * sum(row.busy_ns for row in results.workers.rows) / results.window.duration_ns
+
+
 def training_costs(results: Results) -> ThreadCosts | None:
     """What the training thread spent in the window; in proportion, where that is some steps of what was recorded."""
     pipeline = results.trace.info.pipeline

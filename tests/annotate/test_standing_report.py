@@ -61,7 +61,7 @@ def test_the_planted_transform_comes_first(tmp_path: Path, workers: int) -> None
     assert capture.loader.wait_count == 10
     assert max(capture.loader.wait_by_stage_us, key=capture.loader.wait_by_stage_us.__getitem__) == "transform::Slow"
     assert capture.findings[0].stage == "transform::Slow"
-    assert not any(doubt.code != "short_window" for doubt in capture.doubts)
+    assert not any(doubt.code not in ("short_window", "busy_machine") for doubt in capture.doubts)
     if workers:
         assert len(capture.workers) == 2
         prefetched = 2 * 2  # as many of the ten may have been finished before the window

@@ -64,7 +64,9 @@ def summary(results: Sequence[dict[str, Any]]) -> list[str]:
         )
         selves = [r["self_ms"] / r["window"]["worked_ms"] - 1 for r in planted if "self_ms" in r]
         near = sum(abs(off) <= NEAR for off in selves)
-        lines.append(f"own time of the planted stage within 10% of the clocks around its calls: {near} of {len(selves)}")
+        lines.append(
+            f"own time of the planted stage within 10% of the clocks around its calls: {near} of {len(selves)}"
+        )
         read = [r["report"] for r in planted if r.get("report")]
         whole = sum(map(is_complete, read))
         lines.append(f"other and unrecorded below 2% of the data wait or 0.5% of the window: {whole} of {len(read)}")

@@ -88,3 +88,28 @@ def test_lost_stages_are_doubts() -> None:
 def test_the_terminal_begins_with_the_doubts() -> None:
     lines = as_text(as_report([capture_of(input_bound(steps=2))])).splitlines()
     assert lines[2].startswith("Doubtful: The window has only 2 steps")
+
+
+def crowded(own_cpu_us: float, busy: float = 99.0) -> TraceBuilder:
+    """8 steps of 100 µs without DataLoader workers, on two CPUs."""
+    spent = {"cpu_us": own_cpu_us, "run_delay_us": 0.0, "process_cpu_us": own_cpu_us}
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0}], training_thread=spent)
+    for number in range(8):
+        builder.step(100 * number, 100).wait(100 * number, 50, "wait::DataLoader")
+        builder.stage("sample::Slow", 100 * number, 45)
+        builder.counter("host::cpu", 100 * number, **{"core 0": busy, "core 1": busy})
+    return builder
+
+
+def test_other_programs_on_all_cpus_make_it_doubtful() -> None:
+    [doubt] = capture_of(crowded(own_cpu_us=700)).doubts
+    assert doubt.code == "busy_machine"
+    assert "kept 1.10 of the 2 CPUs busy" in doubt.sentence or "kept 1.11 of the 2 CPUs busy" in doubt.sentence
+
+
+def test_a_program_that_uses_all_cpus_itself_is_not_doubtful_for_it() -> None:
+    assert codes(capture_of(crowded(own_cpu_us=1500))) == []
+
+
+def test_other_programs_that_leave_cpus_free_are_none_of_its_business() -> None:
+    assert codes(capture_of(crowded(own_cpu_us=100, busy=60.0))) == []
