@@ -299,6 +299,10 @@ def series_label(series: str) -> str:
     return _SERIES.get(series, series.replace("_", " "))
 
 
+GAIN_BOUND: Final = "gain_bound"
+"""Kind of the evidence that says why a gain is not simply the time that its cause took."""
+
+
 def as_sentence(text: str) -> str:
     """With a capital and a full stop; names such as ``num_workers=0`` keep their first letter."""
     if not text:

@@ -16,7 +16,7 @@ from tb_dataplugin.export.width import WIDEST, as_wide_as, columns, missing_colu
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
-from tb_dataplugin.words import MODES, as_sentence, cause_label, label_of
+from tb_dataplugin.words import GAIN_BOUND, MODES, as_sentence, cause_label, label_of
 
 WIDTH = WIDEST
 BAR = 40
@@ -345,9 +345,11 @@ def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from map(style.bold, _wrap(f"{finding.title}  [{finding.severity}]", f" {number}. ", "    "))
         yield from _wrap(finding.advice, "    ")
         yield from (f"      {line}" for line in finding.code.splitlines())
+        why = [fact.text for fact in finding.evidence if fact.kind == GAIN_BOUND]
         if finding.HasField("gain_us_per_step"):
-            yield f"    {as_sentence(finding.gain_text)}"
-        yield from _wrap("Evidence: " + "; ".join(fact.text for fact in finding.evidence) + ".", "    ")
+            yield from _wrap(" ".join(as_sentence(text) for text in (finding.gain_text, *why)), "    ")
+        facts = [fact.text for fact in finding.evidence if fact.kind != GAIN_BOUND]
+        yield from _wrap("Evidence: " + "; ".join(facts) + ".", "    ")
         if finding.confidence_reason:
             yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}", "    ")
 

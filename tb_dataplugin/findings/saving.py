@@ -10,9 +10,7 @@ from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import duration, percent
-
-BOUND: Final = "gain_bound"
-"""Evidence of this kind says why a gain is not simply the time that its cause took."""
+from tb_dataplugin.words import GAIN_BOUND
 
 IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 """Kinds of stages that run in the training thread, whatever the number of DataLoader workers."""
@@ -43,7 +41,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         return until_workers_limit(signals, caused)
     building, given_back = sum(row.self_us for row in rows) / signals.num_workers, given_back_us(signals, rows)
     saved = min(signals.wait_cost_us, max(caused, building))
-    why = () if duration(saved) == duration(caused) else (_building(building),)
+    why = () if duration(saved) == duration(caused) else (_building(signals, building),)
     if duration(saved + given_back) == duration(saved):
         return Saving(saved if why else caused, why)
     return Saving(saved + given_back, (*why, _given_back(signals, given_back)))
@@ -62,7 +60,7 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
         return Saving(spent_us)
     share = needed / signals.loop_us
     text = f"the DataLoader workers need {percent(share)} of the step for its batches, whoever waits for them"
-    return Saving(signals.loop_us - needed, (time(BOUND, needed, text, whole="step"),))
+    return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
@@ -76,21 +74,27 @@ def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     return taken.saved_us(used / taken.workers_us)
 
 
-def _building(building_us: float) -> Evidence:
+def _building(signals: Signals, building_us: float) -> Evidence:
     text = (
-        f"takes {duration(building_us)} of each DataLoader worker's time, also while nobody waits: "
-        "so the gain may exceed the data wait that it caused"
+        f"each DataLoader worker spends {_per_step(signals, building_us)} on it, waited for or not, "
+        "so more can go than its part of the data wait"
     )
-    return time(BOUND, building_us, text, whole="DataLoader worker")
+    return time(GAIN_BOUND, building_us, text, whole="DataLoader worker")
 
 
 def _given_back(signals: Signals, given_back_us: float) -> Evidence:
     assert signals.taken is not None
     text = (
-        f"the training step waits for a CPU for {percent(signals.taken.delayed)} of its time; without what this takes "
-        f"of the CPUs, the step itself may be {duration(given_back_us)} shorter over the window"
+        f"the training step itself waits for a CPU for {percent(signals.taken.delayed)} of its time, and gets up to "
+        f"{_per_step(signals, given_back_us)} back"
     )
-    return time(BOUND, given_back_us, text)
+    return time(GAIN_BOUND, given_back_us, text)
+
+
+def _per_step(signals: Signals, time_us: float) -> str:
+    """In the window, where it has no steps."""
+    each = signals.per_step(time_us)
+    return f"{duration(time_us)} of the window" if each is None else f"{duration(each)} per step"
 
 
 def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
@@ -107,4 +111,4 @@ def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
         f"the training thread waited {duration(signals.on_way_us)} for finished batches on their way; of that "
         f"{duration(saved)} can go: the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     )
-    return Saving(saved, (time(BOUND, saved, text),))
+    return Saving(saved, (time(GAIN_BOUND, saved, text),))

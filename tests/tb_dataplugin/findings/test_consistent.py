@@ -13,13 +13,13 @@ from tb_dataplugin.analyses.run import run_analyses
 from tb_dataplugin.analyses.steps import find_window
 from tb_dataplugin.findings.judgement import Judgement, judge
 from tb_dataplugin.findings.read_signals import read_signals
-from tb_dataplugin.findings.saving import BOUND
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS
 from tb_dataplugin.reader import read_trace
+from tb_dataplugin.words import GAIN_BOUND
 from tests.simulated_run import Simulation
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
@@ -124,7 +124,7 @@ def test_no_gain_is_above_what_its_cause_cost_unless_it_says_why(judged: tuple[R
         assert saved <= signals.loop_us * (1 + 1e-9), named.rule
         cost = cost_of(signals, finding.stage)
         if cost is not None and named.rule not in ("float_before_transfer", "shrink_first", "batchable_transforms"):
-            says_why = any(fact.kind == BOUND for fact in finding.evidence)
+            says_why = any(fact.kind == GAIN_BOUND for fact in finding.evidence)
             assert says_why or float(f"{saved:.3g}") <= float(f"{cost:.3g}") * 1.001, (named.rule, saved, cost)
 
 
