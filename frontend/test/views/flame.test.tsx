@@ -181,7 +181,15 @@ it("looks for a hot line in the graph", () => {
 });
 
 it("sorts the hottest lines by any column", () => {
-  const second = { place: "train.py:9", text: "blend at train.py:9", share: 0.3, error: 0.2, samples: 700, time_us: 30 };
+  const second = {
+    place: "train.py:9",
+    line: 9,
+    text: "blend at train.py:9",
+    share: 0.3,
+    error: 0.2,
+    samples: 700,
+    time_us: 30,
+  };
   open({ lines: { ...LINES, pipeline: { ...PART, lines: [...(PART.lines ?? []), second] } } }, "flame");
   const press = (column: string): void =>
     click(find("hot-lines").querySelector<HTMLElement>(`[data-head="${column}"] button`));

@@ -28,6 +28,9 @@ def workers(busy: int, wait: int | None, **other: float | int | None) -> WorkerS
     ("summary", "words"),
     [
         (workers(90, 40), "still waits 40.0% of it: they cannot keep up"),
+        (workers(90, 20), "still waits 20.0% of it: they cannot keep up"),
+        (workers(90, 19), "thread waits 19.0% of it: they nearly keep up, and faster batches save at most that"),
+        (workers(90, 6, workers=1), "it nearly keeps up, and faster batches save at most that"),
         (workers(30, 40), "waits 40.0% of it: more DataLoader workers would not shorten the data wait"),
         (workers(60, 40), "and the training thread waits 40.0% of it."),
         (workers(90, 1), "they keep up, with little to spare"),
