@@ -311,7 +311,9 @@ def _counts(tree: StageTree) -> Mask:
 
 def _in_stages(hits: Hits, tree: StageTree) -> Mask:
     counts, rows = _counts(tree), hits.node != OUTSIDE
-    return rows & counts[hits.node] if len(counts) else rows
+    if len(counts):
+        rows &= counts[hits.node]
+    return rows
 
 
 def _check(hits: Hits, spans: SampledTime, tree: StageTree) -> ShareCheck | None:

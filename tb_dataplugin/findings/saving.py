@@ -9,6 +9,7 @@ from typing import Final
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.worker_cpus import delayed_text
 from tb_dataplugin.units import duration, percent
 
 BOUND: Final = "gain_bound"
@@ -87,8 +88,8 @@ def _building(building_us: float) -> Evidence:
 def _given_back(signals: Signals, given_back_us: float) -> Evidence:
     assert signals.taken is not None
     text = (
-        f"the training step waits for a CPU for {percent(signals.taken.delayed)} of its time; without what this takes "
-        f"of the CPUs, the step itself may be {duration(given_back_us)} shorter over the window"
+        f"{delayed_text(signals, signals.taken)}; without what this takes of the CPUs, the step itself may be "
+        f"{duration(given_back_us)} shorter over the window"
     )
     return time(BOUND, given_back_us, text)
 

@@ -12,6 +12,7 @@ from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
@@ -52,7 +53,7 @@ LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "cpu": "running on a CPU",
-    "no_cpu": "waiting for a CPU (estimated)",
+    "no_cpu": "waiting for a CPU",
     "blocked": "blocked by storage, a lock or another process",
 }
 
@@ -210,5 +211,6 @@ def _limit_evidence(use: CpuUse | None, place: StageWait) -> tuple[Evidence, ...
         return ()
     parts = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
     part = parts[use.limited_by] / sum(parts.values())
-    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time"
+    source = f" ({DELAY_SHARED_OUT})" if use.limited_by == "no_cpu" else ""
+    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time{source}"
     return (share(f"limited_by_{use.limited_by}", part, "self time", text, place.name),)
