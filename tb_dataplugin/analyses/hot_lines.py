@@ -310,7 +310,8 @@ def _counts(tree: StageTree) -> Mask:
 
 
 def _in_stages(hits: Hits, tree: StageTree) -> Mask:
-    counts, rows = _counts(tree), hits.node != OUTSIDE
+    counts = _counts(tree)
+    rows: Mask = hits.node != OUTSIDE
     if len(counts):
         rows &= counts[hits.node]
     return rows
