@@ -139,7 +139,8 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
     }
     known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
     slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.slowest_part, "")
-    notes = (f"alone: {', '.join(known)}" if known else "", f"the limit is {slowest}" if slowest else "")
+    limits = f"; {slowest} limits" if slowest else ""
+    notes = (f"if each ran alone: {', '.join(known)}{limits}",) if known else ()
     yield line("samples per second", significant(rates.samples_per_s), *notes)
 
 

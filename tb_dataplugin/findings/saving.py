@@ -44,10 +44,10 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         return until_workers_limit(signals, caused)
     building, given_back = sum(row.self_us for row in rows) / signals.num_workers, given_back_us(signals, rows)
     saved = min(signals.wait_cost_us, max(caused, building))
-    why = () if duration(saved) == duration(caused) else (_building(building),)
-    if duration(saved + given_back) == duration(saved):
-        return Saving(saved if why else caused, why)
-    return Saving(saved + given_back, (*why, _given_back(signals, given_back)))
+    if duration(saved + given_back) == duration(caused):
+        return Saving(caused)
+    given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
+    return Saving(saved + given_back, (_derivation(signals, saved, caused, building, given_back),))
 
 
 def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
@@ -77,21 +77,19 @@ def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     return taken.saved_us(used / taken.workers_us)
 
 
-def _building(building_us: float) -> Evidence:
-    text = (
-        f"takes {duration(building_us)} of each DataLoader worker's time, also while nobody waits: "
-        "so the gain may exceed the data wait that it caused"
-    )
-    return time(BOUND, building_us, text, whole="DataLoader worker")
-
-
-def _given_back(signals: Signals, given_back_us: float) -> Evidence:
+def _derivation(signals: Signals, saved: float, caused: float, building: float, given_back: float) -> Evidence:
+    """How the gain comes about, in microseconds of the window, where it is not the data wait that was caused."""
+    steps = signals.step_count or 0
+    wait, more = (duration(part / (steps or 1)) for part in (saved, given_back))
+    per = " per step" if steps else ""
+    worker = f"without it each DataLoader worker has {duration(building)} more for other work, also while nobody waits"
+    if not given_back:
+        text = f"up to {wait} of data wait{per} can go, more than it caused: {worker}"
+        return time(BOUND, building, text, whole="DataLoader worker")
     assert signals.taken is not None
-    text = (
-        f"{delayed_text(signals, signals.taken)}; without what this takes of the CPUs, the step itself may be "
-        f"{duration(given_back_us)} shorter over the window"
-    )
-    return time(BOUND, given_back_us, text)
+    freed = f"{delayed_text(signals, signals.taken)}, and gets what this leaves free"
+    why = f"{worker}; {freed}" if duration(saved) != duration(caused) else freed
+    return time(BOUND, given_back, f"the gain is {wait} of data wait + {more} of the step itself{per}: {why}")
 
 
 def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
