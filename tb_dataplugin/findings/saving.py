@@ -15,19 +15,29 @@ from tb_dataplugin.units import duration, percent
 BOUND: Final = "gain_bound"
 """Evidence of this kind says why a gain is not simply the time that its cause took."""
 
+OF_STEP: Final = "gain_bound_of_step"
+"""The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
+
 IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 """Kinds of stages that run in the training thread, whatever the number of DataLoader workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """`us`: of the window, at most. `why`: evidence, where that is not the data wait that it caused."""
+    """`us`: of the window, at most. `why`: evidence, where that is not the data wait that it caused. `of_step_us`: the
+    part that is no data wait, but of the step itself.
+    """
 
     us: float
     why: tuple[Evidence, ...] = ()
+    of_step_us: float = 0.0
+
+    @property
+    def of_wait_us(self) -> float:
+        return self.us - self.of_step_us
 
 
-def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0) -> Saving:
+def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0, part: float = 1.0) -> Saving:
     """Without these calls. The wait that they caused would go. Workers build batches also while nobody waits: without
     these calls every batch is finished earlier by what they take of one worker's time. No more than all can go. Where
     the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`). Calls in the
@@ -35,19 +45,20 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
 
     Args:
         least_us: what they cost where they have no rows: all calls began before the window.
+        part: how much of each call goes.
     """
     rows = list(calls)
-    caused = max(least_us, signals.cost_of(rows))
+    caused = part * max(least_us, signals.cost_of(rows))
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
         return Saving(caused)
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
         return until_workers_limit(signals, caused)
-    building, given_back = sum(row.self_us for row in rows) / signals.num_workers, given_back_us(signals, rows)
-    saved = min(signals.wait_cost_us, max(caused, building))
+    building = part * sum(row.self_us for row in rows) / signals.num_workers
+    saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
-    return Saving(saved + given_back, (_derivation(signals, saved, caused, building, given_back),))
+    return Saving(saved + given_back, (_derivation(signals, saved, caused, building, given_back),), given_back)
 
 
 def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
@@ -89,7 +100,7 @@ def _derivation(signals: Signals, saved: float, caused: float, building: float, 
     assert signals.taken is not None
     freed = f"{delayed_text(signals, signals.taken)}, and gets what this leaves free"
     why = f"{worker}; {freed}" if duration(saved) != duration(caused) else freed
-    return time(BOUND, given_back, f"the gain is {wait} of data wait + {more} of the step itself{per}: {why}")
+    return time(OF_STEP, given_back, f"the gain is {wait} of data wait + {more} of the step itself{per}: {why}")
 
 
 def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:

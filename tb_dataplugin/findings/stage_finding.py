@@ -13,7 +13,7 @@ from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
-from tb_dataplugin.findings.saving import saved_without
+from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
@@ -77,7 +77,9 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     saving = saved_without(signals, rows, place.cost_us)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
     return Finding(
-        severity=_severity(signals, outlier) if leads else severity(signals, gain, otherwise_us=0.0),
+        severity=_severity(signals, outlier)
+        if leads
+        else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
         title=_title(signals, place, calls if outlier else None),
         advice=OUTLIER_ADVICE if outlier else _advice(signals, stage) + hint,
         stage=place.name,
@@ -167,6 +169,11 @@ def _where(signals: Signals, stage: Stage) -> str:
     if line is None or line.share < HOT_LINE:
         return MARK
     return f". {percent(line.share)} of it is {line.text}: begin there."
+
+
+def _per_step(signals: Signals, gain: float | None, saving: Saving) -> float | None:
+    """What a finding's severity goes by: the data wait that can go."""
+    return None if gain is None else signals.per_step(saving.of_wait_us)
 
 
 def _severity(signals: Signals, outlier: bool) -> Severity:
