@@ -32,11 +32,13 @@ class StepRange:
 class AnalysisOptions:
     """`max_gaps`: how many idle gaps per device the report lists (largest first); all of them are counted.
 
-    `steps`: the only steps that the numbers are about; None: all of the capture's window.
+    `steps`: the only steps that the numbers are about; None: all of the capture's window. `whole_stacks`: trees of
+    sampled stacks keep all of their nodes, however short; without it those that a picture has room for.
     """
 
     max_gaps: int = 1000
     steps: StepRange | None = None
+    whole_stacks: bool = False
 
 
 DEFAULT_OPTIONS = AnalysisOptions()

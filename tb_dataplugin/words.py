@@ -232,7 +232,12 @@ TERMS: Final = (
     Term("build_time", "build time", "From a batch's start in its DataLoader worker to its finish."),
     Term("in_queue", "time in queue", "A finished batch that was not yet asked for."),
     Term("head_of_line", "head-of-line wait", "A finished batch held back by an earlier one."),
-    Term("no_cpu", "waiting for a CPU", "A thread that is ready to run but has no CPU."),
+    Term(
+        "no_cpu",
+        "waiting for a CPU",
+        "A thread that is ready to run but has no CPU. Of the training thread and of batches it is "
+        "measured; of a stage and of a cause of idle time it is an estimate, so these figures may differ.",
+    ),
     Term("blocked", "blocked", "A thread that waits for storage, a lock or another process."),
     Term(
         "limited_by",

@@ -36,6 +36,7 @@ function reset(): void {
   atoms.selectedGapUs.value = null;
   atoms.chainLink.value = null;
   atoms.causeFilter.value = null;
+  atoms.gapSort.value = { column: "duration_us", descending: true };
   atoms.loaderNumber.value = 0;
   atoms.selectedBatch.value = null;
   atoms.markedSpan.value = null;

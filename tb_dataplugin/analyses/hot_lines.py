@@ -103,7 +103,8 @@ class HotLines:
     is all of that. `step`: the same time by what it is spent on. `patterns`: what lines inside stages are about.
 
     `pipeline`: all stages on all threads, `training_thread`: all of it outside the data wait; None where no sample is.
-    `interval_ns` is the mean time between two samples of a thread; `check` None: too few samples.
+    `interval_ns` is the mean time between two samples of a thread; `check` None: too few of `stage_samples`, those in
+    stages.
     """
 
     stages: Mapping[Stage, PartLines]
@@ -120,6 +121,7 @@ class HotLines:
     unread: int
     unseen: tuple[str, ...]
     hits: Hits
+    stage_samples: int
     pipeline: PartLines | None = None
     training_thread: PartLines | None = None
 
@@ -131,7 +133,9 @@ def find_hot_lines(
     loader: LoaderWait | None,
     devices: tuple[DeviceIdle, ...],
     attribution: Attribution,
+    whole_stacks: bool = False,
 ) -> HotLines | Unavailable:
+    """`whole_stacks`: trees have all of their nodes."""
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -140,7 +144,7 @@ def find_hot_lines(
         return Unavailable("lines", "lines_unknown", f"Lines of the code were not sampled: {samples.why_not}")
     idle = devices[0].gaps if devices else EMPTY
     hits, spans = find_hits(trace, samples, tree, attribution, idle, window)
-    finder = _Finder(trace, samples.stacks, bool(devices))
+    finder = _Finder(trace, samples.stacks, bool(devices), whole_stacks)
     return HotLines(
         stages=dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0]))),
         training=dict(finder.training(hits, loader, attribution, window)),
@@ -158,6 +162,7 @@ def find_hot_lines(
         unread=samples.unread,
         unseen=samples.unseen,
         hits=hits,
+        stage_samples=int(_in_stages(hits, tree).sum()),
         pipeline=finder.pipeline(hits, tree),
         training_thread=finder.training_thread(hits, loader, window),
     )
@@ -187,11 +192,11 @@ def _interval(samples: LineSamples) -> float:
 
 
 class _Finder:
-    def __init__(self, trace: Trace, stacks: Stacks, has_device: bool) -> None:
+    def __init__(self, trace: Trace, stacks: Stacks, has_device: bool, whole_stacks: bool = False) -> None:
         self._threads = [_thread_name(trace, number) for number in range(len(trace.tracks))]
         steps = find_steps(trace)
         self._step_starts_ns = np.zeros(0, np.int64) if isinstance(steps, Unavailable) else steps.start_ns
-        self._has_device = has_device
+        self._has_device, self._whole_stacks = has_device, whole_stacks
         self.frames: Callable[[int], list[Frame]] = cache(stacks.inwards)
 
     def is_recorder(self, stack: int) -> bool:
@@ -270,10 +275,15 @@ class _Finder:
             round(recorder),
             rows[:MOST_ROWS],
             max(0, len(rows) - MOST_ROWS),
-            grow(hits, hung, place, MOST_NODES_OF_ALL if above else MOST_NODES),
-            grow_in_order(hits, hung, place, self._threads, MOST_IN_ORDER_OF_ALL if above else MOST_IN_ORDER),
+            grow(hits, hung, place, self._most(MOST_NODES_OF_ALL if above else MOST_NODES)),
+            grow_in_order(
+                hits, hung, place, self._threads, self._most(MOST_IN_ORDER_OF_ALL if above else MOST_IN_ORDER)
+            ),
             frozenset(self._one_off(hits, homes, place, rows) if whole_stack else ()),
         )
+
+    def _most(self, nodes: int) -> int | None:
+        return None if self._whole_stacks else nodes
 
     def _one_off(
         self, hits: Hits, homes: list[Home | None], place: npt.NDArray[np.intp], rows: tuple[LineRow, ...]
@@ -294,12 +304,21 @@ def _thread_name(trace: Trace, number: int) -> str:
     return "training thread" if number == trace.training_track else f"{track.process_name or 'thread'} {track.pid}"
 
 
-def _check(hits: Hits, spans: SampledTime, tree: StageTree) -> ShareCheck | None:
-    """Waits are left out: they are no stage whose lines anybody asks for."""
-    counts = np.array([path[-1].kind != "wait" for path in tree.paths], dtype=np.bool_)
-    rows = hits.node != OUTSIDE
+def _counts(tree: StageTree) -> Mask:
+    """By node. Waits are left out: they are no stage whose lines anybody asks for."""
+    return np.array([path[-1].kind != "wait" for path in tree.paths], dtype=np.bool_)
+
+
+def _in_stages(hits: Hits, tree: StageTree) -> Mask:
+    counts = _counts(tree)
+    rows: Mask = hits.node != OUTSIDE
     if len(counts):
         rows &= counts[hits.node]
+    return rows
+
+
+def _check(hits: Hits, spans: SampledTime, tree: StageTree) -> ShareCheck | None:
+    counts, rows = _counts(tree), _in_stages(hits, tree)
     by_spans = np.where(counts, spans.self_ns, 0).astype(np.float64)
     if rows.sum() < LEAST_TO_CHECK or not by_spans.sum():
         return None

@@ -71,8 +71,8 @@ def stage_frame(stage: Stage) -> Frame:
     return Frame(stage.name, "", 0, 0, "stage")
 
 
-def grow(hits: Hits, stacks: list[list[Frame]], place: npt.NDArray[np.intp], most: int = MOST_NODES) -> LineTree:
-    """`stacks`: distinct ones, outermost frame first; `place`: per sample, which of them; `most`: nodes."""
+def grow(hits: Hits, stacks: list[list[Frame]], place: npt.NDArray[np.intp], most: int | None = MOST_NODES) -> LineTree:
+    """`stacks`: distinct ones, outermost frame first; `place`: per sample, which of them; `most`: nodes; None: all."""
     root = _Node(_ROOT)
     weights = [np.bincount(place, column, len(stacks)) for column in (hits.weight_ns, hits.waited_ns, hits.idle_ns)]
     columns = (*weights, np.bincount(place, minlength=len(stacks)))
@@ -83,15 +83,20 @@ def grow(hits: Hits, stacks: list[list[Frame]], place: npt.NDArray[np.intp], mos
             node = node.below.setdefault(frame, _Node(frame))
             _count(node, *values)
         node.own += values[0]
-    return _columns(root, most, LEAST_SHARE)
+    return _columns(root, most, 0.0 if most is None else LEAST_SHARE)
 
 
 def grow_in_order(
-    hits: Hits, stacks: list[list[Frame]], place: npt.NDArray[np.intp], names: Sequence[str], most: int = MOST_IN_ORDER
+    hits: Hits,
+    stacks: list[list[Frame]],
+    place: npt.NDArray[np.intp],
+    names: Sequence[str],
+    most: int | None = MOST_IN_ORDER,
 ) -> LineTree:
     """One thread after the other; what passes between two samples of a part, outside of it, is no width.
 
     Args:
+        most: nodes; None: all.
         names: of threads, by row of the trace: where there are several, each is a node above its functions.
     """
     root, several = _Node(_ROOT), len(np.unique(hits.track)) > 1
@@ -124,7 +129,7 @@ def _count(node: _Node, weight: float, waited: float, idle: float, samples: int)
     node.samples += samples
 
 
-def _columns(root: _Node, most: int, least_share: float, *, in_order: bool = False) -> LineTree:
+def _columns(root: _Node, most: int | None, least_share: float, *, in_order: bool = False) -> LineTree:
     """Depth first. A node that takes too little goes, with what it calls; its time is then its caller's own."""
     everything = _all(root)
     largest = sorted(everything, key=lambda node: -node.total)[:most]

@@ -131,7 +131,10 @@ def run_analyses(
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
         profiler_weight=find_profiler_weight(trace, window, table, loader),
         headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
-        lines=reasons.known("lines", find_hot_lines(trace, whole_tree, window, loader, devices, attribution)),
+        lines=reasons.known(
+            "lines",
+            find_hot_lines(trace, whole_tree, window, loader, devices, attribution, options.whole_stacks),
+        ),
     )
     return _completed(results, reasons.missing)
 

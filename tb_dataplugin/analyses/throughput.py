@@ -30,6 +30,9 @@ LEAST_BATCHES: Final = 3
 """Received in the window: with fewer, what each part could sustain alone is the luck of one batch, which a worker may
 have built before the window began."""
 
+BUILDING: Final = frozenset(("sample", "read", "decode", "transform", "collate", "user"))
+"""Kinds of stages that are reading or preparation."""
+
 BATCHED_FETCH = ".__getitems__"
 """Ends the label of a `sample` span that covers a whole batch fetched at once."""
 
@@ -39,6 +42,8 @@ class Throughput:
     """Rates in samples per second; None: not known. `load` is reading and preparation by turns.
 
     `batches`: received in the window, where they are fewer than `LEAST_BATCHES` and no part has a rate for that.
+    `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
+    `built_ns`, the rest of it, and `consumer_ns`, what the step itself takes.
     """
 
     samples: int
@@ -48,11 +53,18 @@ class Throughput:
     load: float | None
     device: float | None
     batches: int | None = None
+    elsewhere_ns: int = 0
+    built_ns: int = 0
+    consumer_ns: int = 0
 
     @property
     def slowest_part(self) -> SlowestPart | None:
-        """The slowest part; of reading and preparation the slower one, when the loader is slower than the device."""
+        """The slowest part; of reading and preparation the slower one, when the loader is slower than the device. None
+        where more time goes to what is none of the three.
+        """
         if self.load is None or self.device is None:
+            return None
+        if self.elsewhere_ns > (self.consumer_ns if self.device <= self.load else self.built_ns):
             return None
         if self.device <= self.load:
             return "device"
@@ -82,6 +94,7 @@ def find_throughput(
     busy = devices[0].busy.total_ns if devices else 0
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
     replaying = trace.info.mode == "replay"
+    built = _built_ns(attribution)
     return Throughput(
         samples=samples,
         reached=reached,
@@ -89,6 +102,9 @@ def find_throughput(
         prepare=_rate(made * alive, spent[1]) if spent else None,
         load=_rate(made * alive, sum(spent)) if spent else None,
         device=None if replaying else _rate(samples, consumer),
+        elsewhere_ns=0 if built is None else loader.waits.total_ns - built,
+        built_ns=built or 0,
+        consumer_ns=consumer,
     )
 
 
@@ -169,6 +185,14 @@ def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
     spent = [(stage.kind, time) for name, time in waits if (stage := parse_span_name(name))]
     reading = sum(time for kind, time in spent if kind == "read")
     return reading, sum(time for _, time in spent) - reading
+
+
+def _built_ns(attribution: Attribution) -> int | None:
+    """Data wait that stages which build batches caused; None where some of it is unrecorded."""
+    waits = attribution.wait_by_stage_ns
+    if waits is None or UNRECORDED in waits:
+        return None
+    return sum(time for name, time in waits.items() if (stage := parse_span_name(name)) and stage.kind in BUILDING)
 
 
 def _rate(samples: float, spent_ns: int) -> float | None:

@@ -9,6 +9,7 @@ from tb_dataplugin.cli.analysing import open_paths
 from tb_dataplugin.cli.inputs import add_output_arguments, add_path_arguments, write_text
 from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_stacks import as_collapsed, as_speedscope, parts_of
+from tb_dataplugin.options import AnalysisOptions
 from tb_dataplugin.pipeline import as_report
 
 
@@ -26,7 +27,7 @@ class ExportCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_paths(arguments)
+        kept, status = open_paths(arguments, AnalysisOptions(whole_stacks=True))
         if kept:
             report = as_report([capture.capture for capture in kept])
             if not any(True for capture in report.captures for _ in parts_of(capture)):

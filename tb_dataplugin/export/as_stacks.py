@@ -2,6 +2,7 @@
 
 Each stage, and each part of the training thread's time, is a profile of its own in speedscope, and the outermost frame
 in collapsed stacks. In speedscope the stacks of a profile are in time order, and each thread's profile has all stages.
+Shares of lines are those of the report where its trees are whole (`AnalysisOptions.whole_stacks`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,18 @@ from tb_dataplugin.report import report_pb2 as pb
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 
+ROUNDED_US: Final = 1e-3
+"""Each time of a report is a whole number of nanoseconds."""
+
+
+Places = tuple[tuple[str, str, int], ...]
+"""Function, file, line."""
+
 
 class Stack(NamedTuple):
-    """Places (function, file, line), outermost first, and the time in the innermost itself."""
+    """Places, outermost first, and the time in the innermost itself."""
 
-    places: tuple[tuple[str, str, int], ...]
+    places: Places
     self_us: float
 
 
@@ -56,13 +64,21 @@ def _stacks(tree: pb.LineTree) -> Iterator[Stack]:
             yield Stack(tuple(above), self_us)
 
 
+def _of_part(part: pb.PartLines, tree: pb.LineTree, own: Places = ()) -> Iterator[Stack]:
+    """All of its time: what no stack has is the part's own, and stands under `own`."""
+    yield from _stacks(tree)
+    rest_us = part.time_us - sum(tree.self_us)
+    if rest_us > ROUNDED_US * (len(tree.depth) + 1):
+        yield Stack(own, rest_us)
+
+
 def as_collapsed(report: pb.Report) -> str:
     """A line per stack, ``part;function (file:line);... microseconds``: what flamegraph.pl and its like take."""
     lines = [
         f"{';'.join(map(_one_name, (name, *map(_labelled, stack.places))))} {round(stack.self_us)}"
         for capture in report.captures
         for name, part in parts_of(capture)
-        for stack in _stacks(part.tree)
+        for stack in _of_part(part, part.tree)
         if round(stack.self_us)
     ]
     return "\n".join(lines)
@@ -85,7 +101,7 @@ def as_speedscope(report: pb.Report) -> str:
         for capture in report.captures
         for name, stacks in (
             *by_thread(capture),
-            *((name, list(_stacks(part.in_order))) for name, part in parts_of(capture)),
+            *((name, list(_of_part(part, part.in_order, ((part.name, "", 0),)))) for name, part in parts_of(capture)),
         )
     )
 

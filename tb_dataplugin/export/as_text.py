@@ -139,7 +139,8 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
     }
     known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
     slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.slowest_part, "")
-    notes = (f"alone: {', '.join(known)}" if known else "", f"the limit is {slowest}" if slowest else "")
+    limits = f"; {slowest} limits" if slowest else ""
+    notes = (f"if each ran alone: {', '.join(known)}{limits}",) if known else ()
     yield line("samples per second", significant(rates.samples_per_s), *notes)
 
 
@@ -345,10 +346,10 @@ def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from map(style.bold, _wrap(f"{finding.title}  [{finding.severity}]", f" {number}. ", "    "))
         yield from _wrap(finding.advice, "    ")
         yield from (f"      {line}" for line in finding.code.splitlines())
-        why = [fact.text for fact in finding.evidence if fact.kind == GAIN_BOUND]
+        why = [fact.text for fact in finding.evidence if fact.kind.startswith(GAIN_BOUND)]
         if finding.HasField("gain_us_per_step"):
             yield from _wrap(" ".join(as_sentence(text) for text in (finding.gain_text, *why)), "    ")
-        facts = [fact.text for fact in finding.evidence if fact.kind != GAIN_BOUND]
+        facts = [fact.text for fact in finding.evidence if not fact.kind.startswith(GAIN_BOUND)]
         yield from _wrap("Evidence: " + "; ".join(facts) + ".", "    ")
         if finding.confidence_reason:
             yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}", "    ")

@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.onlook import LEAST_SAMPLES, SeenPart, SeenProcess, SeenWorkers
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.findings.line_texts import line_text
+from tb_dataplugin.findings.worker_sentences import cannot_keep_up
 from tb_dataplugin.units import percent, plural
 
 MOST_LINES: Final = 5
@@ -48,7 +49,7 @@ def _verdict(process: SeenProcess) -> str:
     if process.workers is None:
         return f"{sentence}; it loads them itself, without DataLoader workers."
     if process.workers.building.share.share >= BUSY:
-        return f"{sentence}, and its DataLoader workers have no time left: they cannot keep up."
+        return f"{sentence}, and its DataLoader workers have no time left: {cannot_keep_up('they', wait.share)}."
     return f"{sentence}."
 
 

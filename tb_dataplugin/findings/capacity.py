@@ -57,7 +57,7 @@ def _by_run_delay(signals: Signals) -> Vote | None:
     delay = signals.costs.run_delay if signals.costs else None
     if delay is None:
         return None
-    text = f"DataLoader workers waited for a CPU for {percent(delay)} of the build time"
+    text = f"DataLoader workers waited for a CPU for {percent(delay)} of the build time (measured)"
     return _between(delay, NO_CPU / 3, NO_CPU), share("run_delay", delay, "build time", text)
 
 

@@ -13,6 +13,7 @@ from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
+from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
 
 
@@ -34,17 +35,25 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             abstained.append(NamedAbstention(rule.name, rule.title, answer.reason))
             continue
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
-            known = _doubted(found, signals)
+            known = _doubted(_estimated(found), signals)
             findings.append(NamedFinding(rule.name, known, gain_of(known.gain_us_per_step, signals)))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
+
+
+def _estimated(finding: Finding) -> Finding:
+    """A gain is not measured where a part of it is not data wait but what the step itself would get."""
+    if finding.confidence != "measured" or all(fact.kind != OF_STEP for fact in finding.evidence):
+        return finding
+    reason = "The data wait is measured; what the step itself would gain is an estimate."
+    return replace(finding, confidence="likely", confidence_reason=reason)
 
 
 def _doubted(finding: Finding, signals: Signals) -> Finding:
     """Nothing is measured directly in a capture that is doubtful; the worst doubt is the reason."""
     if not signals.doubts:
         return finding
-    doubt = signals.doubts[0].sentence
+    doubt = signals.doubts[0]
     if finding.confidence == "measured":
-        reason = "Little else is known of this capture." if finding.advice == doubt else doubt
+        reason = "Little else is known of this capture." if finding.advice == doubt.sentence else doubt.reason
         return replace(finding, confidence="likely", confidence_reason=reason)
-    return replace(finding, confidence_reason=f"{doubt} {finding.confidence_reason}")
+    return replace(finding, confidence_reason=f"{doubt.reason} {finding.confidence_reason}")

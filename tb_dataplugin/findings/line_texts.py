@@ -6,7 +6,7 @@ from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place
-from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import count, duration, percent, plural
@@ -70,14 +70,18 @@ def row_name(place: Place) -> str:
     return f"{name} ({place.short})"
 
 
-def lines_sentence(lines: HotLines, window: Window) -> str:
-    """Who sampled, how often, at what cost, what cannot be seen; and whether samples and spans agree."""
+def lines_sentence(lines: HotLines, window: Window, steps: int | None) -> str:
+    """Who sampled, how often, at what cost, what cannot be seen; and whether samples and spans agree.
+
+    Args:
+        steps: in the window.
+    """
     if not lines.samples:
         return "No stack was sampled in the window."
     who = "a separate process" if lines.is_outside else "a thread in each process"
     rate = f"every {duration(lines.interval_ns / 1e3)}" if lines.interval_ns else "once"
     sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}"
-    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines)}{BLIND}"
+    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines, steps)}{BLIND}"
 
 
 def _cost(lines: HotLines, window: Window) -> str:
@@ -87,10 +91,14 @@ def _cost(lines: HotLines, window: Window) -> str:
     return f", {duration(lines.cost_ns / 1e3)} of CPU time{share}"
 
 
-def _check(lines: HotLines) -> str:
+def _check(lines: HotLines, steps: int | None) -> str:
     check = lines.check
     if check is None:
-        return " Too few samples to check them against the spans."
+        unchecked = " Whether stages have the same shares by samples as by spans could not be checked"
+        if not lines.stage_samples:
+            return f"{unchecked}: no sample lies in a stage."
+        few = f"{count(lines.stage_samples)} samples in stages, {LEAST_TO_CHECK} are needed"
+        return f"{unchecked} ({few}){_enough(lines.stage_samples, LEAST_TO_CHECK, steps)}."
     points = f"{abs(check.difference) * 100:.1f} points"
     if check.agrees:
         return f" Shares of stages by samples and by spans agree to within {points}."
@@ -115,7 +123,12 @@ def part_text(part: PartLines, steps: int | None) -> str:
     if part.rows:
         return ""
     text = f"too few samples, {count(part.samples)} of {LEAST_SAMPLES}"
-    if part.samples < SOME or not steps:
-        return text
-    enough = ceil(SPARE * steps * LEAST_SAMPLES / part.samples)
-    return f"{text}: record about {count(enough)} steps (active={enough}; under run: --active {enough})"
+    return f"{text}{_enough(part.samples, LEAST_SAMPLES, steps)}"
+
+
+def _enough(samples: int, wanted: int, steps: int | None) -> str:
+    """What to do about too few samples; "" where they do not say how many steps would be enough."""
+    if samples < SOME or not steps:
+        return ""
+    enough = ceil(SPARE * steps * wanted / samples)
+    return f": record about {count(enough)} steps (active={enough}; under run: --active {enough})"

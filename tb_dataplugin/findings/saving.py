@@ -9,8 +9,12 @@ from typing import Final
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.worker_cpus import delayed_text
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND
+
+OF_STEP: Final = f"{GAIN_BOUND}_of_step"
+"""The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
 
 IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 """Kinds of stages that run in the training thread, whatever the number of DataLoader workers."""
@@ -18,13 +22,20 @@ IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """`us`: of the window, at most. `why`: evidence, where that is not the data wait that it caused."""
+    """`us`: of the window, at most. `why`: evidence, where that is not the data wait that it caused. `of_step_us`: the
+    part that is no data wait, but of the step itself.
+    """
 
     us: float
     why: tuple[Evidence, ...] = ()
+    of_step_us: float = 0.0
+
+    @property
+    def of_wait_us(self) -> float:
+        return self.us - self.of_step_us
 
 
-def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0) -> Saving:
+def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0, part: float = 1.0) -> Saving:
     """Without these calls. The wait that they caused would go. Workers build batches also while nobody waits: without
     these calls every batch is finished earlier by what they take of one worker's time. No more than all can go. Where
     the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`). Calls in the
@@ -32,19 +43,20 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
 
     Args:
         least_us: what they cost where they have no rows: all calls began before the window.
+        part: how much of each call goes.
     """
     rows = list(calls)
-    caused = max(least_us, signals.cost_of(rows))
+    caused = part * max(least_us, signals.cost_of(rows))
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
         return Saving(caused)
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
         return until_workers_limit(signals, caused)
-    building, given_back = sum(row.self_us for row in rows) / signals.num_workers, given_back_us(signals, rows)
-    saved = min(signals.wait_cost_us, max(caused, building))
-    why = () if duration(saved) == duration(caused) else (_building(signals, building),)
-    if duration(saved + given_back) == duration(saved):
-        return Saving(saved if why else caused, why)
-    return Saving(saved + given_back, (*why, _given_back(signals, given_back)))
+    building = part * sum(row.self_us for row in rows) / signals.num_workers
+    saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
+    if duration(saved + given_back) == duration(caused):
+        return Saving(caused)
+    given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
+    return Saving(saved + given_back, (_derivation(signals, saved, caused, building, given_back),), given_back)
 
 
 def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
@@ -74,27 +86,19 @@ def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     return taken.saved_us(used / taken.workers_us)
 
 
-def _building(signals: Signals, building_us: float) -> Evidence:
-    text = (
-        f"each DataLoader worker spends {_per_step(signals, building_us)} on it, waited for or not, "
-        "so more can go than its part of the data wait"
-    )
-    return time(GAIN_BOUND, building_us, text, whole="DataLoader worker")
-
-
-def _given_back(signals: Signals, given_back_us: float) -> Evidence:
+def _derivation(signals: Signals, saved: float, caused: float, building: float, given_back: float) -> Evidence:
+    """How the gain comes about, in microseconds of the window, where it is not the data wait that was caused."""
+    steps = signals.step_count or 0
+    wait, more = (duration(part / (steps or 1)) for part in (saved, given_back))
+    per = " per step" if steps else ""
+    worker = f"without it each DataLoader worker has {duration(building)} more for other work, also while nobody waits"
+    if not given_back:
+        text = f"up to {wait} of data wait{per} can go, more than it caused: {worker}"
+        return time(GAIN_BOUND, building, text, whole="DataLoader worker")
     assert signals.taken is not None
-    text = (
-        f"the training step itself waits for a CPU for {percent(signals.taken.delayed)} of its time, and gets up to "
-        f"{_per_step(signals, given_back_us)} back"
-    )
-    return time(GAIN_BOUND, given_back_us, text)
-
-
-def _per_step(signals: Signals, time_us: float) -> str:
-    """In the window, where it has no steps."""
-    each = signals.per_step(time_us)
-    return f"{duration(time_us)} of the window" if each is None else f"{duration(each)} per step"
+    freed = f"{delayed_text(signals, signals.taken)}, and gets what this leaves free"
+    why = f"{worker}; {freed}" if duration(saved) != duration(caused) else freed
+    return time(OF_STEP, given_back, f"the gain is {wait} of data wait + {more} of the step itself{per}: {why}")
 
 
 def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:

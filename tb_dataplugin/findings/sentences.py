@@ -16,6 +16,7 @@ from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
+from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import worker_sentence
@@ -164,8 +165,8 @@ def _limit(row: StageRow, spent: Occupancy) -> str:
         return f"For {running}, for {percent(1 - spent.cpu_ns / row.self_ns)} it was not."
     delayed, blocked = percent(spent.run_delay_ns / row.self_ns), percent(spent.blocked_ns / row.self_ns)
     return (
-        f"For {running}, for {delayed} waiting for a CPU (estimated), for {blocked} blocked by storage, a lock or "
-        "another process."
+        f"For {running}, for {delayed} waiting for a CPU ({DELAY_SHARED_OUT}), for {blocked} blocked by "
+        "storage, a lock or another process."
     )
 
 

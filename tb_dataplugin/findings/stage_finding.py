@@ -12,7 +12,8 @@ from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
-from tb_dataplugin.findings.saving import saved_without
+from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
+from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
@@ -52,7 +53,7 @@ LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "cpu": "running on a CPU",
-    "no_cpu": "waiting for a CPU (estimated)",
+    "no_cpu": "waiting for a CPU",
     "blocked": "blocked by storage, a lock or another process",
 }
 
@@ -76,7 +77,9 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     saving = saved_without(signals, rows, place.cost_us)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
     return Finding(
-        severity=_severity(signals, outlier) if leads else severity(signals, gain, otherwise_us=0.0),
+        severity=_severity(signals, outlier)
+        if leads
+        else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
         title=_title(signals, place, calls if outlier else None),
         advice=OUTLIER_ADVICE if outlier else _advice(signals, stage) + hint,
         stage=place.name,
@@ -168,6 +171,11 @@ def _where(signals: Signals, stage: Stage) -> str:
     return f". {percent(line.share)} of it is {line.text}: begin there."
 
 
+def _per_step(signals: Signals, gain: float | None, saving: Saving) -> float | None:
+    """What a finding's severity goes by: the data wait that can go."""
+    return None if gain is None else signals.per_step(saving.of_wait_us)
+
+
 def _severity(signals: Signals, outlier: bool) -> Severity:
     if outlier:
         return "low"
@@ -210,5 +218,6 @@ def _limit_evidence(use: CpuUse | None, place: StageWait) -> tuple[Evidence, ...
         return ()
     parts = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
     part = parts[use.limited_by] / sum(parts.values())
-    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time"
+    source = f" ({DELAY_SHARED_OUT})" if use.limited_by == "no_cpu" else ""
+    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time{source}"
     return (share(f"limited_by_{use.limited_by}", part, "self time", text, place.name),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, MOSTLY_WORKERS
 from tb_dataplugin.units import percent
@@ -14,6 +15,12 @@ def takes_cpus(signals: Signals) -> bool:
         return False
     lost = signals.loop_share(taken.saved_us(1.0))
     return taken.delayed >= INPUT_BOUND and lost is not None and lost >= INPUT_BOUND
+
+
+def delayed_text(signals: Signals, taken: TakenCpus) -> str:
+    """How long the step waits for a CPU, of what, and how that is known."""
+    whole = "the time in which the device idles for it" if signals.has_device else "the time outside the data wait"
+    return f"the training thread waits for a CPU for {percent(taken.delayed)} of {whole} (estimated)"
 
 
 def not_data(signals: Signals, otherwise: str) -> str:

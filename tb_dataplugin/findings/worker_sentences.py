@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.thresholds import (
+    HIGHLY_INPUT_BOUND,
     INPUT_BOUND,
     LEAST_BATCHES,
     MOSTLY_BUILT,
@@ -42,12 +43,25 @@ def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str
             return f" and the training thread {waits}: more of them would not help"
         return f" and the training thread {waits}: {they} {keep} up"
     if (summary.ready_wait_share or 0.0) > MOSTLY_READY and (built_share or 0.0) < MOSTLY_BUILT:
-        return f" and the training thread {waits}, but mostly for finished batches: building them is not the bottleneck"
+        return f" and the training thread {waits}, but mostly while finished batches lie ready: building them is not the bottleneck"
     if busy >= WORKERS_BUSY:
-        return f" and the training thread still {waits}: {they} cannot keep up"
+        still = "still " if wait >= HIGHLY_INPUT_BOUND else ""
+        return f" and the training thread {still}{waits}: {cannot_keep_up(they, wait)}"
     if busy < WORKERS_SPARE:
         return f", yet the training thread {waits}: more DataLoader workers would not shorten the data wait"
     return f" and the training thread {waits}"
+
+
+def cannot_keep_up(they: str, wait: float) -> str:
+    """In proportion to the data wait, a share of the time: faster workers save no more than it.
+
+    Args:
+        they: "it" or "they".
+    """
+    if wait >= HIGHLY_INPUT_BOUND:
+        return f"{they} cannot keep up"
+    keep = "keeps" if they == "it" else "keep"
+    return f"{they} nearly {keep} up, and faster batches save at most that"
 
 
 def _uneven(summary: WorkerSummary) -> str:

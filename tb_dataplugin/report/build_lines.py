@@ -30,7 +30,7 @@ def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines
         cost_us=maybe_us(lines.cost_ns),
         unread=lines.unread,
         unseen=lines.unseen,
-        sentence=lines_sentence(lines, window),
+        sentence=lines_sentence(lines, window, steps),
         pipeline=_part("pipeline", lines.pipeline, steps) if lines.pipeline else None,
         training_thread=_part("training thread", lines.training_thread, steps) if lines.training_thread else None,
     )

@@ -12,7 +12,20 @@ from tests.browser.tab import TIMEOUT_MS, Tab
 
 pytestmark = pytest.mark.browser
 
-VIEWS = ("overview", "findings", "stages", "flame", "workers", "gaps", "compare", "trace")
+VIEWS = {
+    "overview": "verdict",
+    "findings": "findings-sentence",
+    "stages": "stage-table",
+    "flame": "flame-sentence",
+    "workers": "workers",
+    "gaps": "unavailable-state",
+    "run": "run-view",
+    "ranks": "ranks",
+    "compare": "stage-changes",
+    "captures": "row-table",
+    "trace": "trace-sentence",
+}
+"""And what each has in the end: before that there may be nothing to be too wide."""
 
 
 def with_workers(host: Host) -> str:
@@ -21,13 +34,16 @@ def with_workers(host: Host) -> str:
 
 def test_no_view_is_wider_than_the_screen(tab: Tab, host: Host) -> None:
     tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
-    tab.open(with_workers(host), "overview")
+    capture = with_workers(host)
+    train = next(name for name in host.reports if name.startswith("demo-train/"))
+    fields = {"capture": capture, "before": f"capture:{train}", "after": f"capture:{capture}"}
+    tab.page.goto(f"{host.url}/#data_pipeline&" + "&".join(f"p.data_pipeline.{k}={v}" for k, v in fields.items()))
     html = tab.frame.locator("html")
     for width in (390, 768, 1440, 2560):
         tab.page.set_viewport_size({"width": width, "height": 900})
-        for view in VIEWS:
+        for view, content in VIEWS.items():
             tab.find(f"tab-{view}").click()
-            tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
+            tab.find(content).first.wait_for(timeout=TIMEOUT_MS)
             assert html.evaluate("page => page.scrollWidth <= window.innerWidth"), f"{view} at {width} px"
 
 

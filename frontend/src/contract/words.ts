@@ -153,7 +153,7 @@ export const TERMS = [
   {"id": "build_time", "label": "build time", "meaning": "From a batch's start in its DataLoader worker to its finish."},
   {"id": "in_queue", "label": "time in queue", "meaning": "A finished batch that was not yet asked for."},
   {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one."},
-  {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that is ready to run but has no CPU."},
+  {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that is ready to run but has no CPU. Of the training thread and of batches it is measured; of a stage and of a cause of idle time it is an estimate, so these figures may differ."},
   {"id": "blocked", "label": "blocked", "meaning": "A thread that waits for storage, a lock or another process."},
   {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time."},
   {"id": "interval", "label": "95% interval", "meaning": "The range that holds the true value with 95% confidence, given the noise."},

@@ -7,6 +7,7 @@ import type { WhatIf } from "../data/what-if";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
 import type { ChainKey, Place } from "../model/chain";
+import type { GapSort } from "../model/gap-order";
 import type { TimelineModel } from "../model/lanes";
 import type { StageSort } from "../model/stage-tree";
 import type { TimeRange } from "../model/time-scale";
@@ -129,10 +130,7 @@ export const selectedGapUs = signal<number | null>(null);
 export const chainLink = signal<ChainKey | null>(null);
 /** Only gaps of this cause are listed and drawn in full; null = all. */
 export const causeFilter = signal<Cause | null>(null);
-export const gapSort = signal<{ readonly column: "start_us" | "duration_us"; readonly descending: boolean }>({
-  column: "duration_us",
-  descending: true,
-});
+export const gapSort = signal<GapSort>({ column: "duration_us", descending: true });
 /** Rows of a long list until more are asked for. */
 export const FIRST_ROWS = 50;
 /** Rows of the gap list on screen. */

@@ -29,7 +29,7 @@ export function DataTable({ name, class: kind, testId, children }: Props) {
   return (
     <Context.Provider value={{ table, sort }}>
       <TableMenu name={name} table={table} />
-      <table ref={table} class={kind} data-testid={testId}>
+      <table ref={table} class={kind} data-testid={testId} data-sorted={sort.value?.column}>
         {children}
       </table>
     </Context.Provider>

@@ -1,6 +1,6 @@
 import type { Capture, Device, LimitedBy } from "../contract/report";
 import { CAUSES } from "../contract/words";
-import { formatDuration, plural } from "../model/format";
+import { formatDuration } from "../model/format";
 import { meaningOfTerm } from "../model/terms";
 import { labelOf } from "../model/words";
 import { Explained } from "./explained";
@@ -18,9 +18,7 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
       <Explained text={meaningOfTerm("limited by") ?? ""}>Limited by</Explained>
       <ul data-testid="thread-limits">
         {rows.map(({ name, limits }) => (
-          <li
-            key={name}
-            title={`By ${plural(limits.samples, "sample")}; of the GIL, give or take ${formatDuration(limits.gil_error)} (95%)`}>
+          <li key={name} title={`Time waiting for the GIL: give or take ${formatDuration(limits.gil_error)} (95%)`}>
             {name}: {limits.text}
           </li>
         ))}

@@ -180,6 +180,28 @@ it("looks for a hot line in the graph", () => {
   expect(frame("dilate").dataset.found).toBe("true");
 });
 
+it("sorts the hottest lines by any column", () => {
+  const second = {
+    place: "train.py:9",
+    line: 9,
+    text: "blend at train.py:9",
+    share: 0.3,
+    error: 0.2,
+    samples: 700,
+    time_us: 30,
+  };
+  open({ lines: { ...LINES, pipeline: { ...PART, lines: [...(PART.lines ?? []), second] } } }, "flame");
+  const press = (column: string): void =>
+    click(find("hot-lines").querySelector<HTMLElement>(`[data-head="${column}"] button`));
+  const places = (): Array<string | undefined> => all("hot-line").map((row) => row.dataset.place);
+  press("line");
+  expect(places()).toEqual(["train.py:9", "train.py:41"]);
+  press("share");
+  expect(places()).toEqual(["train.py:41", "train.py:9"]);
+  press("samples");
+  expect(places()).toEqual(["train.py:9", "train.py:41"]);
+});
+
 it("has the same frames as a list", () => {
   const root = open({ lines: LINES }, "flame");
   const details = root.querySelector<HTMLDetailsElement>("details.frame-list");
@@ -188,6 +210,9 @@ it("has the same frames as a list", () => {
     details?.dispatchEvent(new Event("toggle"));
   });
   expect(find("frame-list").querySelectorAll("tbody tr")).toHaveLength(5);
+  click(find("frame-list").querySelector<HTMLElement>('[data-head="self"] button'));
+  const names = [...find("frame-list").querySelectorAll("tbody th")].map((cell) => plain(cell.textContent));
+  expect(names.map((name) => name.replace(/^level \d+: /, "")).slice(0, 2)).toEqual(["dilate", "sample::D"]);
 });
 
 it("says of a stage's frame what the table of stages has, and why the two differ", () => {

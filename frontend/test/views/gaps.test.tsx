@@ -114,6 +114,22 @@ it("filters gaps by cause, and shows all again at a second click", () => {
   expect(all("gap-row").length).toBe(2);
 });
 
+it("sorts gaps by any column, unknown values last, equal ones by their length", () => {
+  const third = gap({ start_us: 80, duration_us: 5, cause: "launch", step: 1, idle_by_cause_us: { launch: 5 } });
+  open({ devices: [device({ gaps: [...gaps, third] })] }, "gaps");
+  const starts = (): Array<string | undefined> => all("gap-row").map((row) => row.dataset.startUs);
+  const press = (column: string): void =>
+    click(find("gap-table").querySelector<HTMLElement>(`[data-head="${column}"] button`));
+  press("cause");
+  expect(starts()).toEqual(["10", "60", "80"]);
+  press("cause");
+  expect(starts()).toEqual(["60", "80", "10"]);
+  press("step");
+  expect(starts()).toEqual(["80", "10", "60"]);
+  press("stage");
+  expect(starts()[0]).toBe("10");
+});
+
 it("says what limits a cause, in the report's words, and nothing where nothing is worth a word", () => {
   const limits = { gil: 12, gil_error: 2, samples: 60, text: "waiting for Python's lock (GIL) 12 µs (80.0%)" };
   open({ devices: [device({ gaps, limited_by_us: { launch: limits, data_wait: { ...limits, text: "" } } })] }, "gaps");

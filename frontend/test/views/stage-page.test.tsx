@@ -109,6 +109,18 @@ it("lists the slowest calls with what is known of each, and frames one in the ti
   expect(atoms.range.value?.startUs).toBeLessThanOrEqual(50);
 });
 
+it("sorts the slowest calls by any column", () => {
+  atoms.shownStage.value = "transform::Mask";
+  open(CAPTURE, "stages");
+  const starts = (): Array<string | undefined> => all("slow-call").map((row) => row.dataset.startUs);
+  click(find("slow-calls").querySelector<HTMLElement>('[data-head="run_by"] button'));
+  expect(starts()).toEqual(["50", "10"]);
+  click(find("slow-calls").querySelector<HTMLElement>('[data-head="run_by"] button'));
+  expect(starts()).toEqual(["10", "50"]);
+  click(find("slow-calls").querySelector<HTMLElement>('[data-head="batch"] button'));
+  expect(starts()).toEqual(["50", "10"]);
+});
+
 it("says why it has no lines, and that a capture has no such stage", () => {
   atoms.shownStage.value = "transform::Mask";
   open(CAPTURE, "stages");

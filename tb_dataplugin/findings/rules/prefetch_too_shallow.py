@@ -15,8 +15,7 @@ from tb_dataplugin.units import duration, percent
 def check(signals: Signals) -> Finding | Abstention | None:
     if signals.loader is None or signals.wait_cost_us is None or signals.lock_limits_wait:
         return None
-    here = signals.wait_for_kinds("sampler", "wrapper")  # work of the training thread, which no queue shortens
-    steady = signals.wait_cost_us - signals.epoch_starts_us - (here.cost_us if here else 0.0)
+    steady = signals.wait_cost_us - signals.epoch_starts_us - _without_queue(signals)
     steady_share, workers = signals.loop_share(steady), signals.workers
     if steady_share is None or steady_share < INPUT_BOUND:
         return None
@@ -42,6 +41,12 @@ def check(signals: Signals) -> Finding | Abstention | None:
         confidence="likely",
         confidence_reason="It helps only where slow batches are followed by fast ones.",
     )
+
+
+def _without_queue(signals: Signals) -> float:
+    """What no queue shortens: work of the training thread, and waits for batches that were finished."""
+    here = signals.wait_for_kinds("sampler", "wrapper")
+    return max(here.cost_us if here else 0.0, signals.in_steady_state(signals.on_way_us))
 
 
 def _wait_text(signals: Signals, steady: float) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import stage_line
@@ -33,7 +31,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     after = f"sample, after {before} worked on all of it" if before else "decoded sample"
     return Finding(
-        severity=severity(signals, gain, otherwise_us=saving.us),
+        severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
         title=f"{label} keeps {kept} of each {after}",
         advice=_advice(label, before, kept, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
@@ -87,8 +85,7 @@ def _saved(signals: Signals, step: Step) -> Saving | None:
     rows, cost = _with_inner(signals.stages, step.before), signals.wait_cost_us
     if not cost or signals.cost_of(rows) * (1 - step.ratio) < EARLIER_WORTH * cost:
         return None
-    saving = saved_without(signals, rows)
-    return replace(saving, us=saving.us * (1 - step.ratio))
+    return saved_without(signals, rows, part=1 - step.ratio)
 
 
 def _with_inner(stages: tuple[StageCalls, ...], before: tuple[StageCalls, ...]) -> list[StageCalls]:

@@ -9,7 +9,7 @@ from tb_dataplugin.findings.saving import given_back_us
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.thresholds import HEALTHY, INPUT_BOUND
-from tb_dataplugin.findings.worker_cpus import takes_cpus
+from tb_dataplugin.findings.worker_cpus import delayed_text, takes_cpus
 from tb_dataplugin.units import duration, percent
 
 
@@ -22,7 +22,6 @@ def check(signals: Signals) -> Finding | None:
     stages = {row.stage.name: [other for other in signals.stages if other.stage == row.stage] for row in signals.stages}
     name = max(stages, key=lambda each: _cpu_us(stages[each]), default="")
     gain = signals.per_step(given_back_us(signals, stages.get(name, ())))
-    delayed = f"the training thread waits for a CPU for {percent(taken.delayed)} of the time outside the data wait"
     used = f"the DataLoader workers use {duration(taken.workers_us)} of CPU time in the window"
     most = f"{name} has most of it: {duration(_cpu_us(stages[name]))}" if name else "no stage of it is known"
     return Finding(
@@ -33,7 +32,7 @@ def check(signals: Signals) -> Finding | None:
         "the device. Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data.",
         stage=name,
         evidence=(
-            share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed),
+            share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed_text(signals, taken)),
             time("workers_cpu", taken.workers_us, f"{used}; {most}"),
         ),
         gain_us_per_step=gain,

@@ -231,6 +231,14 @@ def test_a_check_that_fails_is_a_diagnostic() -> None:
     assert any(note.code == "lines_disagree" for note in results.diagnostics)
 
 
+def test_what_too_few_samples_leave_unchecked_is_said_with_what_to_do() -> None:
+    sentence = capture_of(step().stacks(every(40, 200), [HOT] * 200)).lines.sentence
+    said = "Whether stages have the same shares by samples as by spans could not be checked"
+    assert f"{said} (200 samples in stages, 500 are needed): record about 4 steps (active=4;" in sentence
+    outside = capture_of(step().stacks(every(10, 20, 8000), [(MAIN,)] * 20)).lines.sentence
+    assert f"{said}: no sample lies in a stage." in outside
+
+
 def test_the_report_says_who_sampled_and_which_lines_are_hot() -> None:
     builder = step().stacks(every(16, 500), [HOT] * 300 + [WARM] * 200, cpu_us=20_000.0, unseen=["Process 7 is blind"])
     capture = capture_of(builder)

@@ -76,6 +76,13 @@ def test_waiting_for_workers_that_have_no_time_left() -> None:
     assert "`loss.item()` in main at train.py:51" in said
 
 
+def test_workers_without_time_left_nearly_keep_up_where_little_is_waited() -> None:
+    (process,) = seen({(10, 10): [WAITS] * 100 + [STEPS] * 900, (20, 20): [BUILDS] * 970 + [STARVED] * 30})
+    said = text(process)
+    assert "cannot keep up" not in said
+    assert "no time left: they nearly keep up, and faster batches save at most that." in said
+
+
 def test_without_workers_the_wait_has_the_lines() -> None:
     (process,) = seen({(10, 10): [LOADS] * 300 + [STEPS] * 300})
     assert process.workers is None

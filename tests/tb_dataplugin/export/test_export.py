@@ -64,8 +64,8 @@ def test_captures_of_one_folder_are_named_as_shortly_as_they_can_be_told_apart()
             capture.file, capture.name = f"runs/exp1/{stem}.pt.trace.json", stem
         return [line.split()[0] for line in as_text(as_report(captures), only_summary=True).splitlines()[2:4]]
 
-    assert names("h_1.1795381160725890216", "h_2.1795381160725890217") == ["exp1/h_1", "exp1/h_2"]
-    assert names("h_1.1795381160725890216", "h_1.1795381160725890217") == ["exp1/h_1..890216", "exp1/h_1..890217"]
+    assert names("h_1.1795381160725890216", "h_2.1795381160725890217") == ["h_1", "h_2"]
+    assert names("h_1.1795381160725890216", "h_1.1795381160725890217") == ["h_1..890216", "h_1..890217"]
 
 
 def test_text_can_be_plain_ascii() -> None:

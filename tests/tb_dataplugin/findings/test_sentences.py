@@ -28,12 +28,15 @@ def workers(busy: int, wait: int | None, **other: float | int | None) -> WorkerS
     ("summary", "words"),
     [
         (workers(90, 40), "still waits 40.0% of it: they cannot keep up"),
+        (workers(90, 20), "still waits 20.0% of it: they cannot keep up"),
+        (workers(90, 19), "thread waits 19.0% of it: they nearly keep up, and faster batches save at most that"),
+        (workers(90, 6, workers=1), "it nearly keeps up, and faster batches save at most that"),
         (workers(30, 40), "waits 40.0% of it: more DataLoader workers would not shorten the data wait"),
         (workers(60, 40), "and the training thread waits 40.0% of it."),
         (workers(90, 1), "they keep up, with little to spare"),
         (workers(30, 1), "more of them would not help"),
         (workers(60, 1), "they keep up."),
-        (workers(90, 40, ready_wait_share=0.8), "mostly for finished batches: building them is not the bottleneck"),
+        (workers(90, 40, ready_wait_share=0.8), "mostly while finished batches lie ready: building them is not the bottleneck"),
         (workers(90, None), "2 DataLoader workers are busy 90.0% of the window."),
         (workers(90, 40, skew=1.8), "DataLoader worker 1 has 1.8x the mean work."),
     ],
@@ -77,6 +80,9 @@ def test_how_self_time_divides_is_said() -> None:
     stages = capture_of(input_bound(run_delay=0.0)).stages
     (slow,) = (stage for stage in stages if stage.label == "Slow")
     assert slow.limited_by_text.startswith("For 100% of its self time it was running on a CPU")
+    assert "0% waiting for a CPU (estimated: what its threads waited in all, shared out by CPU time)" in (
+        slow.limited_by_text
+    )
 
 
 def test_findings_have_a_sentence_and_so_has_their_absence() -> None:

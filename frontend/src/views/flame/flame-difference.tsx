@@ -5,6 +5,7 @@ import { flameOfChange, type Sides, sidesOf, toneOf } from "../../model/flame-ch
 import { chooseTimeUnit, formatChange, formatDuration, plural } from "../../model/format";
 import { flameScope, flameZoom } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Icicle, type Paint } from "../../ui/icicle";
 import { fillStyle, Legend } from "../../ui/swatch";
 import { textOfFrame } from "./frame-facts";
@@ -133,39 +134,37 @@ function DifferenceList({ change, flame }: { change: FlameChange; flame: Flame }
     <details class="frame-list">
       <summary>The same as a list ({plural(flame.length, "frame")})</summary>
       <div class="scroll-x">
-        <table data-testid="difference-list">
+        <DataTable name="Functions before and after" testId="difference-list">
           <thead>
             <tr>
-              <th scope="col">Function</th>
-              <th scope="col">Line</th>
-              {["Before", "After"].map((side) => (
-                <th key={side} scope="col" class="num">
-                  {side}
-                  <span class="unit">, {unit}</span>
-                </th>
-              ))}
-              <th scope="col">Change</th>
+              <Th column="function" label="Function" numeric={false} />
+              <Th column="line" label="Line" numeric={false} />
+              <Th column="before" label="Before" unit={unit} />
+              <Th column="after" label="After" unit={unit} />
+              <Th column="change" label="Change" numeric={false} />
             </tr>
           </thead>
           <tbody>
-            {flame.map((frame) => {
-              const sides = sidesOf(change, frame);
-              return (
-                <tr key={frame.index}>
-                  <th scope="row">
-                    <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
-                      {frame.name}
-                    </span>
-                  </th>
-                  <td class="mono">{frame.place}</td>
-                  <TimeCell us={sides.before} unit={unit} reason="" />
-                  <TimeCell us={sides.after} unit={unit} reason="" />
-                  <td>{sides.isChanged ? factsOf(sides, "")[1] : "within the sampling error"}</td>
-                </tr>
-              );
-            })}
+            <Rows>
+              {flame.map((frame) => {
+                const sides = sidesOf(change, frame);
+                return (
+                  <tr key={frame.index}>
+                    <th scope="row">
+                      <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
+                        {frame.name}
+                      </span>
+                    </th>
+                    <td class="mono">{frame.place}</td>
+                    <TimeCell us={sides.before} unit={unit} reason="" />
+                    <TimeCell us={sides.after} unit={unit} reason="" />
+                    <td>{sides.isChanged ? factsOf(sides, "")[1] : "within the sampling error"}</td>
+                  </tr>
+                );
+              })}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </div>
     </details>
   );

@@ -3,6 +3,7 @@ import type { Flame } from "../../model/flame";
 import { chooseTimeUnit, formatCount, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { TimeCell } from "../../ui/cells";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 
 type Props = { readonly flame: Flame; readonly samples: (index: number) => number };
 
@@ -24,43 +25,39 @@ function Table({ frames, samples, wholeUs }: TableProps) {
   const unit = chooseTimeUnit(frames.map(({ value }) => value));
   return (
     <div class="scroll-x">
-      <table data-testid="frame-list">
+      <DataTable name="Frames of the flame graph" testId="frame-list">
         <thead>
           <tr>
-            <th scope="col">Function</th>
-            <th scope="col">Line</th>
-            <th scope="col" class="num">
-              Total<span class="unit">, {unit}</span>
-            </th>
-            <th scope="col" class="num">
-              of all
-            </th>
-            <th scope="col" class="num">
-              Self<span class="unit">, {unit}</span>
-            </th>
-            <th scope="col" class="num">
-              Samples
-            </th>
+            <Th column="function" label="Function" numeric={false} />
+            <Th column="line" label="Line" numeric={false} />
+            <Th column="total" label="Total" unit={unit} />
+            <Th column="share" label="of all" />
+            <Th column="self" label="Self" unit={unit} />
+            <Th column="samples" label="Samples" />
           </tr>
         </thead>
         <tbody>
-          {frames.map((frame) => (
-            <tr key={frame.index}>
-              <th scope="row">
-                <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
-                  <span class="offscreen">level {frame.depth + 1}: </span>
-                  {frame.name}
-                </span>
-              </th>
-              <td class="mono">{frame.place}</td>
-              <TimeCell us={frame.value} unit={unit} reason="" />
-              <td class="num">{shareWords(frame.value, wholeUs)}</td>
-              <TimeCell us={frame.own} unit={unit} reason="" />
-              <td class="num">{formatCount(samples(frame.index))}</td>
-            </tr>
-          ))}
+          <Rows>
+            {frames.map((frame) => (
+              <tr key={frame.index}>
+                <th scope="row">
+                  <span class="stage-cell" style={{ "--depth": String(Math.min(frame.depth, 24)) }}>
+                    <span class="offscreen">level {frame.depth + 1}: </span>
+                    {frame.name}
+                  </span>
+                </th>
+                <td class="mono">{frame.place}</td>
+                <TimeCell us={frame.value} unit={unit} reason="" />
+                <td class="num">{shareWords(frame.value, wholeUs)}</td>
+                <TimeCell us={frame.own} unit={unit} reason="" />
+                <td class="num" data-value={samples(frame.index)}>
+                  {formatCount(samples(frame.index))}
+                </td>
+              </tr>
+            ))}
+          </Rows>
         </tbody>
-      </table>
+      </DataTable>
     </div>
   );
 }

@@ -2,7 +2,7 @@ import type { Line, PartLines } from "../../contract/report";
 import { chooseTimeUnit, formatCount, formatPercent, plural, type TimeUnit } from "../../model/format";
 import { flameSearch } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
-import { Explained } from "../../ui/explained";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 
 const INTERVAL = "95% interval of the share, by the number of samples";
 const LINE = "The innermost line of your own code in the sampled stacks, with what it calls";
@@ -16,32 +16,24 @@ export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: bo
     <section>
       <h2>Hottest lines{ofAllTime && " of all time"}</h2>
       <div class="scroll-x">
-        <table class="hot-lines" data-testid="hot-lines">
+        <DataTable name="Hottest lines" class="hot-lines" testId="hot-lines">
           <thead>
             <tr>
-              <th scope="col">
-                <Explained text={LINE}>Line</Explained>
-              </th>
-              <th scope="col" class="num">
-                Share
-              </th>
-              <th scope="col" class="num">
-                <Explained text={INTERVAL}>95% interval</Explained>
-              </th>
-              <th scope="col" class="num">
-                Time<span class="unit">, {unit}</span>
-              </th>
-              <th scope="col" class="num">
-                Samples
-              </th>
+              <Th column="line" label="Line" numeric={false} title={LINE} />
+              <Th column="share" label="Share" />
+              <Th column="interval" label="95% interval" title={INTERVAL} />
+              <Th column="time" label="Time" unit={unit} />
+              <Th column="samples" label="Samples" />
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
-              <HotLine key={`${row.file}:${row.line} ${row.function}`} row={row} unit={unit} />
-            ))}
+            <Rows>
+              {rows.map((row) => (
+                <HotLine key={`${row.file}:${row.line} ${row.function}`} row={row} unit={unit} />
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </div>
       {lines.others > 0 && <p class="muted">and {plural(lines.others, "line")} more</p>}
     </section>
@@ -69,7 +61,9 @@ function HotLine({ row, unit }: { row: Line; unit: TimeUnit }) {
         {formatPercent(Math.max(0, row.share - row.error))} to {formatPercent(Math.min(1, row.share + row.error))}
       </td>
       <TimeCell us={row.time_us} unit={unit} reason="" />
-      <td class="num">{formatCount(row.samples)}</td>
+      <td class="num" data-value={row.samples}>
+        {formatCount(row.samples)}
+      </td>
     </tr>
   );
 }

@@ -11,12 +11,12 @@ import {
   positionIn,
   type TimeUnit,
 } from "../../model/format";
+import { type GapColumn, sortedGaps, turnedSort } from "../../model/gap-order";
 import { shareWords } from "../../model/shares";
 import { stageLabel } from "../../model/words";
 import { gapRows, gapSort } from "../../state/atoms";
 import { GapCauses } from "../../ui/cause-bar";
 import { DataTable } from "../../ui/data-table";
-import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { Swatch } from "../../ui/swatch";
@@ -24,6 +24,8 @@ import { showGap } from "./show-gap";
 
 type Units = { readonly start: TimeUnit; readonly startDecimals: number; readonly duration: TimeUnit };
 
+const MAIN_CAUSE = "The cause with the largest share of this gap, and that share";
+const STAGE = "The stage with the largest share of the gap's data wait";
 const NO_STAGE = "The training thread did not wait for data here, or the capture has no stage data.";
 
 type Props = { readonly device: Device; readonly cause: Cause | null; readonly chosen: Gap | null };
@@ -31,9 +33,7 @@ type Props = { readonly device: Device; readonly cause: Cause | null; readonly c
 export function GapTable({ device, cause, chosen }: Props) {
   if (device.gaps.length === 0) return null;
   const gaps = gapsOfCause(device.gaps, cause);
-  const { column, descending } = gapSort.value;
-  const sorted = gaps.toSorted((a, b) => (descending ? -1 : 1) * (a[column] - b[column]));
-  const rows = sorted.slice(0, gapRows.value);
+  const rows = sortedGaps(gaps, gapSort.value).slice(0, gapRows.value);
   const start = chooseTimeUnit(device.gaps.map((gap) => gap.start_us));
   const units = {
     start,
@@ -61,15 +61,9 @@ export function GapTable({ device, cause, chosen }: Props) {
               <th scope="col">
                 <span class="offscreen">Causes as a bar</span>
               </th>
-              <th scope="col">
-                <Explained text="The cause with the largest share of this gap, and that share">Main cause</Explained>
-              </th>
-              <th scope="col">
-                <Explained text="The stage with the largest share of the gap's data wait">Stage</Explained>
-              </th>
-              <th scope="col" class="num">
-                Step
-              </th>
+              <Head column="cause" label="Main cause" numeric={false} title={MAIN_CAUSE} />
+              <Head column="stage" label="Stage" numeric={false} title={STAGE} />
+              <Head column="step" label="Step" />
             </tr>
           </thead>
           <tbody>
@@ -100,12 +94,20 @@ function coverWords({ gaps: listed, gap_count, idle_us }: Device, gaps: readonly
   return listed.length >= gap_count ? `${all}.` : `${all}; ${covered}.`;
 }
 
-function Head({ column, label, unit }: { column: "start_us" | "duration_us"; label: string; unit: TimeUnit }) {
+type HeadProps = {
+  readonly column: GapColumn;
+  readonly label: string;
+  readonly unit?: TimeUnit;
+  readonly title?: string;
+  readonly numeric?: boolean;
+};
+
+function Head({ column, ...rest }: HeadProps) {
   const { column: active, descending } = gapSort.value;
   const onSort = (): void => {
-    gapSort.value = { column, descending: active === column ? !descending : column === "duration_us" };
+    gapSort.value = turnedSort(gapSort.value, column);
   };
-  return <SortHeader label={label} unit={unit} active={active === column} descending={descending} onSort={onSort} />;
+  return <SortHeader {...rest} name={column} active={active === column} descending={descending} onSort={onSort} />;
 }
 
 type LineProps = { readonly gap: Gap; readonly units: Units; readonly idleUs: number; readonly current: boolean };

@@ -3,7 +3,7 @@ import type { StageCall, StageDetail } from "../../contract/report";
 import { chooseTimeUnit, formatCount, formatDuration, inUnit, type TimeUnit } from "../../model/format";
 import { markedSpan, timeline } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
-import { Explained } from "../../ui/explained";
+import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { goTo, goToTimeline } from "../shared/go-to";
 
@@ -18,32 +18,26 @@ export function SlowCalls({ detail }: { detail: StageDetail }) {
     <section>
       <h2>Slowest calls</h2>
       <div class="scroll-x">
-        <table class="slow-samples" data-testid="slow-calls">
+        <DataTable name="Slowest calls" class="slow-samples" testId="slow-calls">
           <thead>
             <tr>
-              {["Duration", "Self"].map((label) => (
-                <th key={label} scope="col" class="num">
-                  {label}
-                  <span class="unit">, {unit}</span>
-                </th>
-              ))}
-              {["Epoch", "Batch", "Dataset index"].map((label) => (
-                <th key={label} scope="col" class="num">
-                  {label}
-                </th>
-              ))}
-              <th scope="col">Run by</th>
-              <th scope="col">
-                <Explained text={LINE}>Line</Explained>
-              </th>
+              <Th column="duration" label="Duration" unit={unit} />
+              <Th column="self" label="Self" unit={unit} />
+              <Th column="epoch" label="Epoch" />
+              <Th column="batch" label="Batch" />
+              <Th column="index" label="Dataset index" />
+              <Th column="run_by" label="Run by" numeric={false} />
+              <Th column="line" label="Line" numeric={false} title={LINE} />
             </tr>
           </thead>
           <tbody>
-            {calls.map((call) => (
-              <CallLine key={`${call.start_us} ${call.worker}`} call={call} unit={unit} name={detail.name} />
-            ))}
+            <Rows>
+              {calls.map((call) => (
+                <CallLine key={`${call.start_us} ${call.worker}`} call={call} unit={unit} name={detail.name} />
+              ))}
+            </Rows>
           </tbody>
-        </table>
+        </DataTable>
       </div>
     </section>
   );

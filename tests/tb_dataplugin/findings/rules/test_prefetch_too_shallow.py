@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.tb_dataplugin.findings.cases import finding_in, finding_of
+from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -16,3 +16,28 @@ def test_workers_idle_at_the_end_of_an_epoch_are_no_reason_for_a_deeper_queue() 
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0).step(0, 1000)
     builder.wait(0, 300).batch(0, 0, 0, 0, 300, 299)
     assert finding_of(builder, "prefetch_too_shallow") is None
+
+
+def drawn_slowly() -> TraceBuilder:
+    """Two workers that build a batch in 0.2 ms; of steps of 10 ms 8 are drawing indices, 1 receiving the batch."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 8}], host={"cores": 8})
+    builder.worker(0).worker(1)
+    for number in range(10):
+        begin = 10_000 * number
+        builder.step(begin, 10_000).wait(begin, 9_000, "wait::DataLoader").stage("sampler::ByLoss", begin + 900, 8_000)
+        built = begin - 19_000
+        builder.batch(
+            number, number % 2, built, built + 10, built + 210, begin + 9_000, {"sample::Pets": (built + 10, 200)}
+        )
+    return builder
+
+
+def test_slow_drawing_of_indices_is_no_reason_for_a_deeper_queue() -> None:
+    assert finding_of(drawn_slowly(), "prefetch_too_shallow") is None
+    assert finding_in(drawn_slowly(), "leading_stage").stage == "sampler::ByLoss"
+
+
+def test_no_part_is_called_the_limit_where_most_time_goes_to_none_of_them() -> None:
+    throughput = capture_of(drawn_slowly()).throughput
+    assert throughput.samples_per_s < throughput.device_per_s < throughput.prepare_per_s
+    assert throughput.slowest_part == ""
