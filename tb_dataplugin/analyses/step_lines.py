@@ -30,7 +30,7 @@ from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.line_samples import Caller, Frame
 from tb_dataplugin.model.trace import Trace
 
-Work = Literal["readback", "saving", "output", "sleep", "waiting", "python"]
+Work = Literal["readback", "saving", "output", "copying", "sleep", "waiting", "python"]
 """What a line of the step spends its time on; "python": Python, and libraries that it calls."""
 
 MOST_LINES: Final = 10
@@ -58,6 +58,7 @@ _BY_FILE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
             r"|/torch/(?:utils/tensorboard/|_tensor_str\.py$)"
         ),
     ),
+    ("copying", re.compile(r"(?:/|^)copy\.py$")),
     ("waiting", re.compile(r"/(?:threading|queue|selectors|subprocess|socket|multiprocessing/\w+|concurrent/.*)\.py$")),
 )
 """What code that the line calls is about, by its file; the first that fits."""
@@ -155,9 +156,10 @@ class _SortedOut:
         operates = _during(trace, trace.events.is_category(Category.CPU_OP), hits)
         by_stack = np.array([_computes(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         users = np.array([frames[-1].origin == "user" for frames in self.frames], dtype=np.bool_)[self.stack]
+        copies = np.array([_copies(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         loops = np.array([_loops_over_a_tensor(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         read_here = (reads & users) | loops
-        self.compute: Mask = step & ~read_here & (by_stack | operates)
+        self.compute: Mask = step & ~read_here & ~copies & (by_stack | operates)
         self.reads = read_here
         self.rest: Mask = step & ~self.compute & (hits.state != THREAD_WAITS_FOR_LOCK)
 
@@ -260,6 +262,11 @@ def _computes(frames: list[Frame]) -> bool:
     pass, an optimizer.
     """
     return any(package_of(frame) == "torch" and not _NOT_COMPUTE.search(frame.file) for frame in frames)
+
+
+def _copies(frames: list[Frame]) -> bool:
+    """``copy.deepcopy``, of a model too: its operators copy, and compute nothing."""
+    return any(frame.file.endswith("/copy.py") and plain(frame.function) == "deepcopy" for frame in frames)
 
 
 def _loops_over_a_tensor(frames: list[Frame]) -> bool:

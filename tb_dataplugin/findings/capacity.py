@@ -21,7 +21,12 @@ class Capacity:
 
 
 def judge_cpus(signals: Signals) -> Capacity:
-    """By the load of the CPUs; without it by how long workers waited for one; without that by their own CPU time."""
+    """By the load of the CPUs; without it by how long workers waited for one; without that by their own CPU time. Who
+    is blocked most of the time has CPUs enough, whatever other programs use.
+    """
+    blocked = _by_blocking(signals)
+    if blocked is not None:
+        return Capacity(False, (blocked,))
     votes = [vote for vote in (_by_load(signals), _by_run_delay(signals), _by_demand(signals)) if vote is not None]
     answers = [saturated for saturated, _ in votes if saturated is not None]
     saturated = True if any(answers) else answers[0] if answers else None
@@ -43,6 +48,14 @@ def judge_storage(signals: Signals) -> Capacity:
         return Capacity(None, ())
     text = f"the disk {load.disk} is {percent(load.disk_busy)} busy"
     return Capacity(load.disk_busy >= DISK_SATURATED, (share("disk_busy", load.disk_busy, "window", text),))
+
+
+def _by_blocking(signals: Signals) -> Evidence | None:
+    costs = signals.costs
+    if costs is None or costs.blocked is None or costs.blocked < MOSTLY_BLOCKED or (costs.run_delay or 0.0) >= NO_CPU:
+        return None
+    text = f"DataLoader workers are blocked for {percent(costs.blocked)} of the build time, and use no CPU meanwhile"
+    return share("blocked", costs.blocked, "build time", text)
 
 
 def _by_load(signals: Signals) -> Vote | None:

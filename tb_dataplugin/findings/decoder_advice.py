@@ -16,8 +16,9 @@ _RECORD: Final = (
     "format with random access (Arrow, .npy), so that a sample reads only its own."
 )
 _ARRAY: Final = (
-    "Store each sample so that it is read in one piece: a .npy file or a chunk of its own, without compression or with "
-    "a lighter one. Memory-mapped files read only what is used."
+    "Read each sample in one piece: a .npy file or a chunk of its own, without compression or with a lighter one. Open "
+    "an archive of many samples once per DataLoader worker, not once per sample. Memory-mapped files "
+    "(np.load(path, mmap_mode='r')) read only what is used."
 )
 _ARCHIVE: Final = (
     "Store the arrays as .npy files, which np.load reads in one piece: an .npz is unpacked piece by piece, with a "
@@ -41,7 +42,7 @@ _ADVICE: Final[dict[str, str]] = {
 """By the label of the stage, or as many of its first words."""
 
 _CODE: Final = {
-    "PIL": "image.draft('RGB', (width, height))  # JPEG: decodes at the next smaller scale",
+    "PIL": "image.draft('RGB', (width, height))  # of JPEG files, before load(): decodes at the next smaller scale",
     "cv2": "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)  # decodes at half the size",
     "cv2.VideoCapture": "",
     "numpy.NpzFile": "np.save(path, array)  # once; np.load(path) for each sample",

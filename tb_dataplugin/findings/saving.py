@@ -91,12 +91,12 @@ def _derivation(signals: Signals, saved: float, caused: float, building: float, 
     steps = signals.step_count or 0
     wait, more = (duration(part / (steps or 1)) for part in (saved, given_back))
     per = " per step" if steps else ""
-    worker = f"without it each DataLoader worker has {duration(building)} more for other work, also while nobody waits"
+    worker = f"each DataLoader worker spends {duration(building / (steps or 1))}{per} on it, waited for or not"
     if not given_back:
         text = f"up to {wait} of data wait{per} can go, more than it caused: {worker}"
         return time(GAIN_BOUND, building, text, whole="DataLoader worker")
     assert signals.taken is not None
-    freed = f"{delayed_text(signals, signals.taken)}, and gets what this leaves free"
+    freed = f"{delayed_text(signals, signals.taken)}, and gets the CPU time that this leaves free"
     why = f"{worker}; {freed}" if duration(saved) != duration(caused) else freed
     return time(OF_STEP, given_back, f"the gain is {wait} of data wait + {more} of the step itself{per}: {why}")
 

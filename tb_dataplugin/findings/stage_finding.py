@@ -12,13 +12,16 @@ from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
+from tb_dataplugin.findings.in_memory import CODE as CODE_IN_MEMORY
+from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, ONE_CALL
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
@@ -34,6 +37,9 @@ ADVICE: Final[dict[StageKind, str]] = {
 
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
 """Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
+
+OFTEN: Final = 1.9
+"""Calls of a stage per sample, from which some of them may be made for nothing."""
 
 MARK: Final = ": mark its parts with annotate.stage to see which part is slow."
 """Ends the advice where no line of the code is known."""
@@ -86,14 +92,20 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
         gain_us_per_step=gain,
         evidence=(
             _waited(signals, place),
-            *_calls_evidence(calls, place),
+            *_calls_evidence(signals, calls, place),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
             *_limit_evidence(cpu_use, place),
             *(() if gain is None else saving.why),
         ),
-        code="" if outlier or stage.kind != "decode" else decoder_code(stage.label),
+        code="" if outlier else _code(signals, stage),
     )
+
+
+def _code(signals: Signals, stage: Stage) -> str:
+    if stage.kind == "sample" and is_in_memory(signals):
+        return CODE_IN_MEMORY
+    return decoder_code(stage.label) if stage.kind == "decode" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +141,8 @@ def _advice(signals: Signals, stage: Stage) -> str:
     advice = ADVICE[stage.kind]
     if stage.kind == "decode":
         return decoder_advice(stage.label) or advice
+    if stage.kind == "sample" and is_in_memory(signals):
+        return ADVICE_IN_MEMORY
     if stage.kind == "sample":
         advice = advice.format(method=_method(signals, stage))
     if stage.kind in ("sample", "user"):
@@ -199,11 +213,18 @@ def _waited(signals: Signals, place: StageWait) -> Evidence:
     return time("wait_by_stage", place.data_wait_us, text, stage=place.name)
 
 
-def _calls_evidence(calls: _AllCalls | None, place: StageWait) -> tuple[Evidence, ...]:
+def _calls_evidence(signals: Signals, calls: _AllCalls | None, place: StageWait) -> tuple[Evidence, ...]:
     if calls is None:
         return ()
+    samples = sum(row.count for row in signals.stages if _is_sample(row.stage))
+    often = calls.count / samples if samples else 0.0
+    each = f" ({significant(often)} per sample: are all of them needed?)" if often >= OFTEN else ""
     spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
-    return (number("calls", calls.count, "count", f"{plural(calls.count, 'call')}, {spread}", stage=place.name),)
+    return (number("calls", calls.count, "count", f"{plural(calls.count, 'call')}{each}, {spread}", stage=place.name),)
+
+
+def _is_sample(stage: Stage) -> bool:
+    return stage.kind == "sample" and not stage.label.endswith(".__getitems__")
 
 
 def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:

@@ -43,7 +43,8 @@ def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str
             return f" and the training thread {waits}: more of them would not help"
         return f" and the training thread {waits}: {they} {keep} up"
     if (summary.ready_wait_share or 0.0) > MOSTLY_READY and (built_share or 0.0) < MOSTLY_BUILT:
-        return f" and the training thread {waits}, but mostly while finished batches lie ready: building them is not the bottleneck"
+        ready = "mostly while finished batches lie ready: building them is not the bottleneck"
+        return f" and the training thread {waits}, but {ready}"
     if busy >= WORKERS_BUSY:
         still = "still " if wait >= HIGHLY_INPUT_BOUND else ""
         return f" and the training thread {still}{waits}: {cannot_keep_up(they, wait)}"

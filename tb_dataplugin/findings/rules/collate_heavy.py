@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from tb_dataplugin.findings import in_memory
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.thresholds import HEAVY_PART
 from tb_dataplugin.units import duration, percent, plural
+
+ADVICE: Final = (
+    "Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one block of shared "
+    "memory; pad or convert per sample, or once on the device. Where batches are padded here, allocate them once "
+    "and fill their slices."
+)
+CODE: Final = "batch = torch.zeros(len(samples), longest, ...)  # once; then batch[i, : len(sample)] = sample"
 
 
 def _calls(calls: StageCalls) -> Evidence:
@@ -28,13 +39,13 @@ def check(signals: Signals) -> Finding | None:
     rows = [calls for calls in signals.stages if calls.stage == wait.stage]
     saving = saved_without(signals, rows, wait.cost_us)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
+    whole = is_in_memory(signals)
     return Finding(
         severity=severity(signals, gain, otherwise_us=wait.cost_us),
         title=f"{wait.name} caused {percent(wait.share)} of the data wait",
-        advice="Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one "
-        "block of shared memory; pad or convert per sample, or once on the device.",
+        advice=in_memory.ADVICE if whole else ADVICE,
         stage=wait.name,
         evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name), *(saving.why if gain else ())),
         gain_us_per_step=gain,
-        code="torch.stack(images, out=buffer)  # what default_collate does for tensors of one shape",
+        code=in_memory.CODE if whole else CODE,
     )

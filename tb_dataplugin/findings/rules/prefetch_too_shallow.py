@@ -44,9 +44,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 
 def _without_queue(signals: Signals) -> float:
-    """What no queue shortens: work of the training thread, and waits for batches that were finished."""
+    """What no queue shortens: work of the training thread, and waits for batches that were finished. A batch is
+    received before the next index is drawn, so the two are not the same time.
+    """
     here = signals.wait_for_kinds("sampler", "wrapper")
-    return max(here.cost_us if here else 0.0, signals.in_steady_state(signals.on_way_us))
+    return (here.cost_us if here else 0.0) + signals.in_steady_state(signals.on_way_us)
 
 
 def _wait_text(signals: Signals, steady: float) -> str:

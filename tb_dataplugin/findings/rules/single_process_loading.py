@@ -6,6 +6,7 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -19,6 +20,8 @@ STAYS: Final = ("sampler", "wrapper")
 def check(signals: Signals) -> Finding | None:
     cost, wait = signals.wait_cost_us, signals.data_wait_us
     if signals.loader is None or signals.loader.num_workers != 0 or cost is None or signals.lock_limits_wait:
+        return None
+    if is_in_memory(signals):  # workers would add more than they take over
         return None
     stays = sum(one.cost_us for one in signals.waits_by_stage or () if one.stage and one.stage.kind in STAYS)
     if stays >= cost:

@@ -22,6 +22,8 @@ ADVICE: Final[dict[Work, str]] = {
     "at a time.",
     "saving": "Save less often, or hand a copy to a thread that saves it.",
     "output": "Write less often, or less at a time; what must be written can be written by another thread.",
+    "copying": "Copy less often, or only what changes: deepcopy walks through every object in Python. Into "
+    "a state that exists already, tensors are copied with copy_().",
     "sleep": "The step sleeps there.",
     "waiting": "The step waits there for another thread or process: check what that one does.",
     "python": "Do it less often, with array operations instead of Python, or in another thread.",
@@ -30,6 +32,8 @@ ADVICE: Final[dict[Work, str]] = {
 CODE: Final[dict[Work, str]] = {
     "readback": "values = tensor.tolist()  # once, instead of .item() for each element",
     "saving": "if step % 1000 == 0:\n    torch.save(state, path)",
+    "copying": "with torch.no_grad():\n    for mine, its in zip(snapshot.parameters(), model.parameters()):\n"
+    "        mine.copy_(its)",
     "output": "if step % 100 == 0:\n    print(loss.item())",
 }
 

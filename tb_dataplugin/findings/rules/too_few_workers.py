@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from tb_dataplugin.findings.capacity import judge_cpus, judge_storage, reads_from_storage
 from tb_dataplugin.findings.evidence import share
@@ -10,8 +11,11 @@ from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import WORKERS_BUSY
+from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED, WORKERS_BUSY
 from tb_dataplugin.units import percent, plural, ratio
+
+MOST_BLOCKED: Final = 0.9
+"""So much of the build time is taken to need no CPU, at most: ten workers to a CPU."""
 
 
 @rule(title="Too few DataLoader workers", about="workers", input_bound=True, workers=True)
@@ -32,7 +36,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=signals.wait_cost_us),
-        title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and CPUs are free",
+        title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and {_room(signals)}",
         advice=f"Use num_workers={wanted} and measure again. That builds batches at most "
         f"{ratio(wanted / num_workers)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(
@@ -49,13 +53,23 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def _room(signals: Signals) -> str:
+    return "more could wait at the same time" if _blocked(signals) else "CPUs are free"
+
+
+def _blocked(signals: Signals) -> float:
+    """Share of the build time in which workers need no CPU, where that is most of it."""
+    blocked = signals.costs.blocked if signals.costs else None
+    return blocked if blocked is not None and blocked >= MOSTLY_BLOCKED else 0.0
+
+
 def _wanted(signals: Signals, workers: int) -> int:
     """As many as would keep up with the device, within the CPUs."""
     rates = signals.throughput
     wanted = 2 * workers
     if rates is not None and rates.load and rates.device:
         wanted = math.ceil(workers * rates.device / rates.load)
-    limit = int(signals.cpus) if signals.cpus else wanted
+    limit = int(signals.cpus / (1 - min(MOST_BLOCKED, _blocked(signals)))) if signals.cpus else wanted
     return max(workers + 1, min(wanted, max(limit, workers + 1)))
 
 

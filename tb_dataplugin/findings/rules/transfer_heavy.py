@@ -26,6 +26,19 @@ LOCKED: Final = (
     "release it. Or the batch holds many small objects, which are pickled one by one: make them tensors."
 )
 
+BUILDING: Final = 0.5
+"""Busy share of DataLoader workers, from which what they build stands in the way of what they send."""
+
+CROWDED: Final = (
+    "The size of a batch does not explain this, and no CPU is free: the threads that send and receive it wait for one. "
+    "Leave them one (fewer DataLoader workers or threads of torch, a machine that is not shared), and measure again."
+)
+
+OBJECTS: Final = (
+    "The size of a batch does not explain this, and its DataLoader worker has time: perhaps it holds many small "
+    "objects, which are pickled one by one. Make them tensors."
+)
+
 
 @rule(title="Slow transfer of batches", about="samples", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | None:
@@ -46,7 +59,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
         f"{percent(wait.share)} of the data wait",
-        advice=LOCKED if light else SMALLER,
+        advice=_why_light(signals, no_cpu) if light else SMALLER,
         stage=TRANSFER,
         evidence=(*_evidence(signals, wait, size), *saving.why),
         gain_us_per_step=gain,
@@ -55,6 +68,13 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
         if no_cpu
         else "About a millisecond per batch may remain: the price of next() itself.",
     )
+
+
+def _why_light(signals: Signals, no_cpu: bool | None) -> str:
+    if no_cpu:
+        return CROWDED
+    workers = signals.workers
+    return LOCKED if workers is None or workers.busy >= BUILDING else OBJECTS
 
 
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:

@@ -56,6 +56,35 @@ def test_arrays_in_an_npz_are_not_advised_to_become_smaller_images() -> None:
     assert said.code.startswith("np.save")
 
 
+def in_memory() -> TraceBuilder:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 4}])
+    for number in range(8):
+        begin = 100 * number
+        builder.step(begin, 100).wait(begin, 90, "wait::DataLoader").stage("collate::default_collate", begin + 60, 29)
+        for sample in range(4):
+            builder.stage("sample::TensorDataset", begin + 1 + 14 * sample, 13)
+    return builder
+
+
+def test_tensors_in_memory_are_taken_by_whole_batches_and_need_no_workers() -> None:
+    for rule in ("leading_stage", "collate_heavy"):
+        found = finding_in(in_memory(), rule)
+        assert "take a whole batch of them at once" in found.advice
+        assert "BatchSampler" in found.code
+    assert finding_of(in_memory(), "single_process_loading") is None
+
+
+def test_a_stage_that_is_called_several_times_for_each_sample_is_asked_about() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}])
+    for number in range(8):
+        begin = 100 * number
+        builder.step(begin, 100).wait(begin, 95, "wait::DataLoader").stage("sample::Cells", begin + 1, 92)
+        for call in range(3):
+            builder.stage("decode::PIL.Image", begin + 2 + 30 * call, 28)
+    said = " ".join(evidence_of(finding_in(builder, "leading_stage")))
+    assert "24 calls (3.00 per sample: are all of them needed?)" in said
+
+
 @pytest.mark.parametrize(
     ("label", "words"),
     [
@@ -64,7 +93,7 @@ def test_arrays_in_an_npz_are_not_advised_to_become_smaller_images() -> None:
         ("pandas.read_csv", "columns and rows"),
         ("pyarrow.parquet.ParquetFile.read_row_group", "columns and rows"),
         ("pyarrow.json.read_json", "Parse each file once"),
-        ("zarr.Array", "read in one piece"),
+        ("zarr.Array", "in one piece"),
         ("soundfile.read", "excerpt"),
         ("torchvision.io.read_video", "frames"),
         ("torchvision.io.decode_jpeg", "a smaller image"),

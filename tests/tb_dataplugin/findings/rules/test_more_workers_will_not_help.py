@@ -12,3 +12,14 @@ def test_workers_on_taken_cores_get_no_advice_to_be_more(evidence: str) -> None:
         builder.counter("host::cpu", STEP, **{"core 0": 99, "core 1": 97})
     assert "More DataLoader workers will not help" in finding_in(builder, "more_workers_will_not_help").title
     assert finding_of(builder, "too_few_workers") is None
+
+
+def test_workers_that_are_blocked_need_no_free_cpu() -> None:
+    """Other programs have both CPUs; the workers wait for storage, and more of them can do so at once."""
+    stages = {"sample::Remote": (0.0, 1.0, 0.05)}
+    builder = input_bound(cores=2, run_delay=0.02, threads=0.05, stages=stages)
+    builder.counter("host::cpu", STEP, **{"core 0": 99, "core 1": 97})
+    assert finding_of(builder, "more_workers_will_not_help") is None
+    found = finding_in(builder, "too_few_workers")
+    assert "more could wait at the same time" in found.title
+    assert "num_workers=" in found.code

@@ -12,7 +12,15 @@ def test_a_slow_way_to_the_training_thread_has_its_size() -> None:
 
 def test_a_small_batch_on_a_slow_way_waits_for_something_else_than_its_bytes() -> None:
     assert "uint8" in finding_in(handed_over(4000), "transfer_heavy").advice
-    assert "interpreter's lock" in finding_in(handed_over(9000, size=256), "transfer_heavy").advice
+    builds = {"sample::Pets": (5100.0, 14_000.0, 100.0)}
+    at_work = handed_over(9000, size=256).batch(1, 0, 0, 5100, 19_500, None, builds)
+    assert "interpreter's lock" in finding_in(at_work, "transfer_heavy").advice
+
+
+def test_it_is_not_the_lock_where_no_cpu_is_free_or_the_worker_has_time() -> None:
+    crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
+    assert "no CPU is free" in finding_in(crowded, "transfer_heavy").advice
+    assert "has time" in finding_in(handed_over(9000, size=256), "transfer_heavy").advice
 
 
 def test_a_full_queue_is_no_trouble_that_workers_could_cure() -> None:
