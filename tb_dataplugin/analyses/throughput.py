@@ -82,10 +82,12 @@ def find_throughput(
     workers: Workers | None,
 ) -> Throughput | Unavailable:
     samples = count_samples(trace, tree, window, loader, workers)
-    if not samples or not window.duration_ns or loader is None:
+    if not samples or not window.duration_ns:
         message = "The number of samples is not in the trace, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
     reached = _rate(samples, window.duration_ns) or 0.0
+    if loader is None:  # another thread takes the batches
+        return Throughput(samples, reached, None, None, None, None)
     if len(loader.duration_ns) < LEAST_BATCHES:
         return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
     making = _making_in_workers(trace, tree, window, workers)
