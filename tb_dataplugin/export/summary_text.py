@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from tb_dataplugin.export.width import columns
+from tb_dataplugin.export.width import columns, room
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, percent, plural
@@ -24,7 +24,7 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     """A heading, a table, and what its columns mean."""
     names, modes = _names(captures), {capture.mode for capture in captures}
     wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
-    yield f"{plural(len(captures), 'capture')}, worst first"
+    yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, without a device by the data wait"
     yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
@@ -32,7 +32,7 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
         shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
         row = f"  {_cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
-        yield row + _cut(_verdict(capture, len(modes) > 1), columns() - len(row))
+        yield row + _cut(_verdict(capture, len(modes) > 1), room() - len(row))
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     yield "  data wait, idle: shares of the window; idle: the mean over the devices"

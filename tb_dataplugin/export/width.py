@@ -12,11 +12,17 @@ NARROWEST: Final = 80
 """The tables take as much."""
 
 _columns: Final = ContextVar("columns", default=WIDEST)
+_room: Final = ContextVar("room", default=WIDEST)
 
 
 def columns() -> int:
     """Of the text that is being written."""
     return _columns.get()
+
+
+def room() -> int:
+    """For lines that are cut off where the width ends: all that a wide terminal has."""
+    return _room.get()
 
 
 def missing_columns() -> int:
@@ -26,9 +32,10 @@ def missing_columns() -> int:
 
 @contextmanager
 def as_wide_as(width: int) -> Iterator[None]:
-    """In the block `columns` is `width`, within the limits."""
-    token = _columns.set(max(NARROWEST, min(WIDEST, width)))
+    """In the block `columns` is `width`, within the limits, and `room` is not limited above."""
+    token, wide = _columns.set(max(NARROWEST, min(WIDEST, width))), _room.set(max(NARROWEST, width))
     try:
         yield
     finally:
         _columns.reset(token)
+        _room.reset(wide)
