@@ -100,6 +100,7 @@ def _called(line: Frame, below: list[Frame]) -> str:
     """What is called there: by the name that the line has for it, else the first that is not private: a module's
     ``forward``, not ``_call_impl``. Where all are private, a line whose text is known speaks for itself.
     """
+    below = [frame for frame in below if frame.origin != "recorder"]
     for frame in below[:MOST_PRIVATE]:
         written = _as_written(line.source, _last_name(frame))
         if written:

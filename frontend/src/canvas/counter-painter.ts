@@ -51,7 +51,7 @@ function paintLabels(
   chart: Chart,
 ): void {
   const middle = placed.topPx + WORDS_PX / 2;
-  const axis = `top ${valueWords(chart.top, chart.unit)}`;
+  const axis = `axis up to ${valueWords(chart.top, chart.unit)}`;
   const several = chart.lines.length > 1;
   const items = lineLabels(chart, scale.range).map((words, number) => ({ words, dash: dashOf(number) }));
   const shown = items.slice(0, MOST_LABELS);

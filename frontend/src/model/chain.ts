@@ -32,7 +32,7 @@ export type ChainRow = {
 
 const LABELS: Readonly<Record<ChainKey, string>> = {
   gap: "Gap",
-  launch: "Launch",
+  launch: "Launch call",
   wait: "Data wait",
   batch: "Batch",
   worker: "DataLoader worker",

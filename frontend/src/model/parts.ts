@@ -10,8 +10,14 @@ export function stageToken(name: string): string {
 }
 
 export function stageParts(byStage: Readonly<Record<string, number>>): Part[] {
+  // Beside its parts, "transfer" is only what is left of it.
+  const hasParts = Object.keys(byStage).some((name) => name.startsWith("transfer::"));
   return Object.entries(byStage)
-    .map(([name, us]) => ({ name: stageLabel(name), us, token: stageToken(name) }))
+    .map(([name, us]) => ({
+      name: hasParts && name === "transfer" ? "transfer, the rest" : stageLabel(name),
+      us,
+      token: stageToken(name),
+    }))
     .filter((part) => part.us > 0)
     .sort((a, b) => b.us - a.us);
 }

@@ -1,4 +1,5 @@
 import { Component, type ComponentChildren } from "preact";
+import { asSentence } from "../model/sentence";
 import { Code } from "./code";
 
 /** Drawn when there is something to wait for. */
@@ -52,7 +53,7 @@ export function UnavailableState({
   return (
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">{title}</p>
-      <p class="muted reason">{reason}</p>
+      <p class="muted reason">{asSentence(reason)}</p>
       {children}
     </section>
   );

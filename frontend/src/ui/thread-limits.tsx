@@ -14,8 +14,10 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
   );
   if (rows.length === 0) return null;
   return (
-    <div class="muted">
-      <Explained text={meaningOfTerm("limited by") ?? ""}>Limited by</Explained>
+    <section>
+      <h2>
+        <Explained text={meaningOfTerm("limited by") ?? ""}>What limited the training thread</Explained>
+      </h2>
       <ul data-testid="thread-limits">
         {rows.map(({ name, limits }) => (
           <li key={name} title={`Time waiting for the GIL: give or take ${formatDuration(limits.gil_error)} (95%)`}>
@@ -23,7 +25,7 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
           </li>
         ))}
       </ul>
-    </div>
+    </section>
   );
 }
 

@@ -2,10 +2,11 @@ import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import { TERMS } from "../../src/contract/words";
 import { meaningOfTerm } from "../../src/model/terms";
+import { device } from "../build";
 import { all, click, find, open } from "../page";
 
 it("explains a number's word where it stands, by the vocabulary's own sentence", () => {
-  open({ loader: { wait_us: 12 } }, "overview");
+  open({ loader: { wait_us: 12 }, devices: [device({})] }, "overview");
   const words = [...document.querySelectorAll<HTMLElement>(".number dt .explained")];
   const found = words.find((word) => word.textContent === "Exposed data wait");
   expect(found?.title).toBe("Data wait while the device is idle.");

@@ -202,6 +202,13 @@ it("sorts the hottest lines by any column", () => {
   expect(places()).toEqual(["train.py:9", "train.py:41"]);
 });
 
+it("leaves out lines whose share may be none, and counts them", () => {
+  const noise = { place: "a.py:1", line: 1, text: "f at a.py:1", share: 0.02, error: 0.03, samples: 2, time_us: 2 };
+  open({ lines: { ...LINES, pipeline: { ...PART, others: 3, lines: [...(PART.lines ?? []), noise] } } }, "flame");
+  expect(all("hot-line")).toHaveLength(1);
+  expect(find("hot-lines").closest("section")?.textContent).toMatch(/and 4\slines more/);
+});
+
 it("has the same frames as a list", () => {
   const root = open({ lines: LINES }, "flame");
   const details = root.querySelector<HTMLDetailsElement>("details.frame-list");

@@ -134,7 +134,8 @@ it("says what limits a cause, in the report's words, and nothing where nothing i
   const limits = { gil: 12, gil_error: 2, samples: 60, text: "waiting for Python's lock (GIL) 12 µs (80.0%)" };
   open({ devices: [device({ gaps, limited_by_us: { launch: limits, data_wait: { ...limits, text: "" } } })] }, "gaps");
   expect(find("thread-limits").textContent).toBe("idle: launch: waiting for Python's lock (GIL) 12 µs (80.0%)");
-  expect(find("thread-limits").previousElementSibling?.getAttribute("title")).toContain("Python's lock (GIL)");
+  const heading = find("thread-limits").previousElementSibling?.querySelector("button");
+  expect(heading?.title).toContain("Python's lock (GIL)");
 });
 
 function press(key: string, shiftKey = false): void {
@@ -142,6 +143,27 @@ function press(key: string, shiftKey = false): void {
     find("timeline-canvas").dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true }));
   });
 }
+
+it("goes to the next gap by g wherever the focus is, but where somebody types", () => {
+  withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);
+  open({ devices: [idle] }, "gaps");
+  const pressOn = (element: Element | null): void => {
+    act(() => {
+      element?.dispatchEvent(new KeyboardEvent("keydown", { key: "g", bubbles: true }));
+    });
+  };
+  pressOn(find("span-search"));
+  expect(selectedGapUs.value).toBeNull();
+  pressOn(find("tab-gaps"));
+  expect(selectedGapUs.value).toBe(10);
+});
+
+it("says why links of the chain are absent, each reason once", () => {
+  open({ devices: [device({ gaps: [gaps[1] ?? gap({})] })] }, "gaps");
+  const reasons = [...find("chain-absent").querySelectorAll("li")].map((line) => line.textContent);
+  expect(reasons.some((text) => text?.includes("The training thread did not wait for data in this gap."))).toBe(true);
+  expect(new Set(reasons).size).toBe(reasons.length);
+});
 
 it("goes from gap to gap in time by g, from the left edge on, and explains each", () => {
   withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);

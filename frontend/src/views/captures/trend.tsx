@@ -11,6 +11,9 @@ const LEFT_PX = 48;
 const RIGHT_PX = 8;
 const TOP_PX = 8;
 const PLOT_PX = 120;
+/** Between two captures, at most: few of them do not need all of a wide screen. */
+const WIDEST_PX = 96;
+const NARROWEST_PX = 640;
 
 type Line = {
   readonly label: string;
@@ -32,10 +35,11 @@ export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] 
   if (rows.length < 2 || lines.length === 0) return null;
   const plotPx = Math.max(100, widthPx - LEFT_PX - RIGHT_PX);
   const slotPx = plotPx / rows.length;
+  const mostPx = Math.max(NARROWEST_PX, LEFT_PX + RIGHT_PX + WIDEST_PX * rows.length);
   const xOf = (index: number): number => LEFT_PX + (index + 0.5) * slotPx;
   const yOf = (share: number): number => TOP_PX + PLOT_PX * (1 - share);
   return (
-    <figure class="step-chart trend" ref={ref}>
+    <figure class="step-chart trend" ref={ref} style={{ maxWidth: `${mostPx}px` }}>
       <figcaption>
         <h2>Trend: {run === "." ? "log directory" : run}</h2>
         <LineNames lines={lines} />

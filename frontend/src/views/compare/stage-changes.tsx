@@ -17,6 +17,11 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
   return (
     <section>
       <h2>Stages</h2>
+      <p class="muted">
+        Before and After are means as recorded. The change is that of typical batches
+        {stages.some(({ calls }) => calls?.speed_adjusted) && " at equal machine speed"}: it need not be the ratio of
+        the two.
+      </p>
       <div class="scroll-x">
         <DataTable name="Stages before and after" class="stages compare-stages" testId="stage-changes">
           <thead>

@@ -1,5 +1,6 @@
 import type { Capture } from "../../contract/report";
 import { formatCount } from "../../model/format";
+import { asSentence } from "../../model/sentence";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 
 /** Data that the trace lacks and warnings about it; then the checks that stayed inconclusive, each with its reason. */
@@ -12,7 +13,7 @@ export function MissingData({ capture: { abstained, diagnostics } }: { capture: 
         <ul class="diagnostics" data-testid="diagnostics">
           {diagnostics.map(({ code, message, count }) => (
             <li key={code} data-testid="diagnostic" data-code={code}>
-              {message}
+              {asSentence(message)}
               {count > 1 && <span class="muted"> ({formatCount(count)} times)</span>}
             </li>
           ))}
@@ -31,7 +32,7 @@ export function MissingData({ capture: { abstained, diagnostics } }: { capture: 
               {abstained.map(({ rule, title, reason }) => (
                 <tr key={rule} data-testid="abstention" data-rule={rule}>
                   <th scope="row">{title}</th>
-                  <td>{reason}</td>
+                  <td>{asSentence(reason)}</td>
                 </tr>
               ))}
             </Rows>

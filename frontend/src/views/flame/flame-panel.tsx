@@ -180,8 +180,9 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
           Time here is that of sampled stacks
-          {recorderUs > 0 && `, without ${formatDuration(recorderUs)} in the recorder's own code`}; the time in Stages
-          is that of spans, including it. The frame of a stage shows both.
+          {recorderUs > 0 &&
+            `, without ${formatDuration(recorderUs)} in the recorder's own code (waiting for a CPU there included)`}
+          ; the time in Stages is that of spans, including it. The frame of a stage shows both.
         </p>
       )}
       {order === "time" && (

@@ -9,7 +9,8 @@ const LINE = "The innermost line of your own code in the sampled stacks, with wh
 
 /** The lines that take the time, most first; `ofAllTime` where the picture above is of less. a click looks for the line in the flame graph. */
 export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: boolean }) {
-  const rows = lines.lines;
+  const rows = lines.lines.filter(({ share, error }, number) => number === 0 || share > error);
+  const others = lines.others + lines.lines.length - rows.length;
   if (rows.length === 0) return null;
   const unit = chooseTimeUnit(rows.map((row) => row.time_us));
   return (
@@ -35,7 +36,9 @@ export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: bo
           </tbody>
         </DataTable>
       </div>
-      {lines.others > 0 && <p class="muted">and {plural(lines.others, "line")} more</p>}
+      {others > 0 && (
+        <p class="muted">and {plural(others, "line")} more, with less time or with too few samples to tell</p>
+      )}
     </section>
   );
 }

@@ -85,7 +85,24 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
         </ul>
       </ShareBar>
       <Chain rows={chainRows(gap, laneId)} gap={gap} />
+      <Absent rows={chainRows(gap, laneId)} />
     </section>
+  );
+}
+
+/** Why links are absent, each reason once. It keeps its place where none is. */
+function Absent({ rows }: { rows: readonly ChainRow[] }) {
+  const labels = new Map<string, string[]>();
+  for (const { label, reason, place } of rows)
+    if (place === null) labels.set(reason, [...(labels.get(reason) ?? []), label]);
+  return (
+    <ul class="muted chain-absent" data-testid="chain-absent">
+      {[...labels].map(([reason, names]) => (
+        <li key={reason}>
+          {names.join(", ")}: {reason}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -34,6 +34,7 @@ export function GapTable({ device, cause, chosen }: Props) {
   if (device.gaps.length === 0) return null;
   const gaps = gapsOfCause(device.gaps, cause);
   const rows = sortedGaps(gaps, gapSort.value).slice(0, gapRows.value);
+  const withStage = device.gaps.some(({ stage }) => stage !== "");
   const start = chooseTimeUnit(device.gaps.map((gap) => gap.start_us));
   const units = {
     start,
@@ -50,7 +51,7 @@ export function GapTable({ device, cause, chosen }: Props) {
         {coverWords(device, gaps, cause)}
       </p>
       <div class="scroll-x">
-        <DataTable name="Idle gaps" class="gaps" testId="gap-table">
+        <DataTable name="Idle gaps" class={withStage ? "gaps" : "gaps unstaged"} testId="gap-table">
           <thead>
             <tr>
               <Head column="start_us" label="Start" unit={units.start} />
@@ -62,13 +63,20 @@ export function GapTable({ device, cause, chosen }: Props) {
                 <span class="offscreen">Causes as a bar</span>
               </th>
               <Head column="cause" label="Main cause" numeric={false} title={MAIN_CAUSE} />
-              <Head column="stage" label="Stage" numeric={false} title={STAGE} />
+              {withStage && <Head column="stage" label="Stage" numeric={false} title={STAGE} />}
               <Head column="step" label="Step" />
             </tr>
           </thead>
           <tbody>
             {rows.map((gap) => (
-              <GapLine key={gap.start_us} gap={gap} units={units} idleUs={device.idle_us} current={gap === chosen} />
+              <GapLine
+                key={gap.start_us}
+                gap={gap}
+                units={units}
+                idleUs={device.idle_us}
+                current={gap === chosen}
+                withStage={withStage}
+              />
             ))}
           </tbody>
         </DataTable>
@@ -110,9 +118,15 @@ function Head({ column, ...rest }: HeadProps) {
   return <SortHeader {...rest} name={column} active={active === column} descending={descending} onSort={onSort} />;
 }
 
-type LineProps = { readonly gap: Gap; readonly units: Units; readonly idleUs: number; readonly current: boolean };
+type LineProps = {
+  readonly gap: Gap;
+  readonly units: Units;
+  readonly idleUs: number;
+  readonly current: boolean;
+  readonly withStage: boolean;
+};
 
-function GapLine({ gap, units, idleUs, current }: LineProps) {
+function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
   const cause = asCause(gap.cause);
   const parts = causeParts(gap.idle_by_cause_us);
   const mainUs = gap.idle_by_cause_us?.[cause];
@@ -145,9 +159,11 @@ function GapLine({ gap, units, idleUs, current }: LineProps) {
         {causeLabel(cause)}
         {mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
       </td>
-      <td class="mono gap-stage">
-        {gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={stageLabel(gap.stage)}>{gap.stage}</span>}
-      </td>
+      {withStage && (
+        <td class="mono gap-stage">
+          {gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={stageLabel(gap.stage)}>{gap.stage}</span>}
+        </td>
+      )}
       <td class="num">{gap.step ?? <Unknown reason="The gap starts outside any step." />}</td>
     </tr>
   );

@@ -4,12 +4,13 @@ import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { asDuration, asShare, BigNumber, Exact, NumberRow } from "../../ui/numbers";
 
+/** Without a device there is neither idle nor exposed time: one card says so. */
 export function OverviewNumbers({ capture }: { capture: Capture }) {
   return (
     <NumberRow>
       <IdleNumber capture={capture} />
       <WaitNumber capture={capture} />
-      <ExposedNumber capture={capture} />
+      {capture.devices.length > 0 && <ExposedNumber capture={capture} />}
       <ThroughputNumber capture={capture} />
       <StepNumber capture={capture} />
       {capture.headspace !== undefined && <HeadspaceNumber headspace={capture.headspace} capture={capture} />}

@@ -146,7 +146,7 @@ function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
         </button>
       )}
       <span class={problem === null ? "muted" : "error-line"} role="status">
-        {problem ?? "with no change chosen: the usual ones"}
+        {problem ?? "Nothing chosen: Predict shows the usual changes."}
       </span>
     </form>
   );

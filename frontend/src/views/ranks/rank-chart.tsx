@@ -16,6 +16,8 @@ const BARS_PX = 140;
 const LABELS_PX = 24;
 const WIDEST_PX = 96;
 const LABEL_PX = 28;
+/** Of the heading and the legend. */
+const NARROWEST_PX = 720;
 
 const OWNED = { token: "ink", label: "up: what others lost waiting for it" };
 const INHERITED = { token: "idle:comm", label: "down: lost waiting for others" };
@@ -29,11 +31,12 @@ export function RankChart({ ranks: { run, rows } }: { ranks: Ranks }) {
   const hover = useSignal<Hover | null>(null);
   const [ownedUs, inheritedUs] = [mostOf(rows, ownedOf), mostOf(rows, inheritedOf)];
   if (rows.length < 2 || ownedUs + inheritedUs <= 0) return null;
+  const mostPx = Math.max(NARROWEST_PX, LEFT_PX + RIGHT_PX + WIDEST_PX * rows.length);
   const pxPerUs = BARS_PX / (ownedUs + inheritedUs);
   const slotPx = Math.min(WIDEST_PX, Math.max(100, widthPx - LEFT_PX - RIGHT_PX) / rows.length);
   const scale = { pxPerUs, slotPx, zeroPx: TOP_PX + ownedUs * pxPerUs, endPx: LEFT_PX + slotPx * rows.length };
   return (
-    <figure class="step-chart" ref={ref}>
+    <figure class="step-chart" ref={ref} style={{ maxWidth: `${mostPx}px` }}>
       <figcaption>
         <h2>Lost time by rank</h2>
         <Legend items={[OWNED, INHERITED]} />

@@ -71,8 +71,10 @@ function Shown({ ranks }: { ranks: Ranks }) {
         </p>
       ))}
       <RankChart ranks={ranks} />
-      <RankTable ranks={ranks} />
-      <Owners ranks={ranks} />
+      <div class="beside">
+        <RankTable ranks={ranks} />
+        <Owners ranks={ranks} />
+      </div>
       <Clocks ranks={ranks} />
       {notes.map((note) => (
         <p key={note} class="muted run-note" data-testid="rank-note">

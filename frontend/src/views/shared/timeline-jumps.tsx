@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { plural } from "../../model/format";
 import type { TimelineModel } from "../../model/lanes";
 import { type Asked, isOfKind, type Kind, named, nextSpan, spansOf } from "../../model/spans";
@@ -21,6 +22,9 @@ type Props = {
 /** `shown`: what the timeline shows. */
 export type TurnGap = (shown: TimeRange, turn: 1 | -1) => boolean;
 
+/** Where a letter is typed, or nothing behind is to move. */
+const ELSEWHERE = "input, select, textarea, dialog";
+
 const KINDS: Readonly<Record<string, Kind>> = { g: "gap", n: "wait" };
 const WORDS: Readonly<Record<Kind, string>> = { gap: "idle gap", wait: "data wait" };
 
@@ -31,16 +35,21 @@ export function TimelineJumps({ model, whole, shown, turnGap, children }: Props)
       kind === "gap" && turnGap !== undefined ? turnGap(shown, turn) : goToDrawn([model, whole], kind, shown, turn);
     said.value = isThere ? "" : `No ${WORDS[kind]} ${turn > 0 ? "after" : "before"} this one.`;
   };
-  const onKey = (event: KeyboardEvent): void => {
-    const kind = KINDS[event.key.toLowerCase()];
-    const isTyping = event.target instanceof Element && event.target.matches("input, select, textarea");
-    if (kind === undefined || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    jump(kind, event.shiftKey ? -1 : 1);
-  };
+  const latest = useRef(jump);
+  latest.current = jump;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const kind = KINDS[event.key.toLowerCase()];
+      const isElsewhere = event.target instanceof Element && event.target.closest(ELSEWHERE) !== null;
+      if (kind === undefined || isElsewhere || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      latest.current(kind, event.shiftKey ? -1 : 1);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys come from the canvas inside
-    <div onKeyDown={onKey}>
+    <div>
       {children}
       <SpanSearch model={model} whole={whole} shown={shown} />
       <p class="muted" role="status" data-testid="jump-said">

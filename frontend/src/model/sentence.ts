@@ -1,0 +1,4 @@
+/** A text of the report as a sentence of its own. */
+export function asSentence(text: string): string {
+  return text === "" || /[.:!?]$/.test(text) ? text : `${text}.`;
+}
