@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tb_dataplugin.analyses.code_places import Place, place_of
 from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
+from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
-from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_sentence, part_text
+from tb_dataplugin.findings.line_texts import (
+    line_text,
+    lines_place,
+    lines_sentence,
+    lines_text,
+    part_sentence,
+    part_text,
+)
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
@@ -19,7 +27,7 @@ def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines
     """`steps`: in the window."""
     return pb.Lines(
         stages=(_part(stage.name, part, steps) for stage, part in lines.stages.items()),
-        training=(_part(cause, part, steps) for cause, part in lines.training.items()),
+        training=(_part(cause, part, steps, spread_in_step) for cause, part in lines.training.items()),
         step=_step(lines.step) if lines.step else None,
         check=_check(lines.check) if lines.check else None,
         samples=lines.samples,
@@ -32,7 +40,9 @@ def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines
         unseen=lines.unseen,
         sentence=lines_sentence(lines, window),
         pipeline=_part("pipeline", lines.pipeline, steps) if lines.pipeline else None,
-        training_thread=_part("training thread", lines.training_thread, steps) if lines.training_thread else None,
+        training_thread=_part("training thread", lines.training_thread, steps, spread_in_step)
+        if lines.training_thread
+        else None,
     )
 
 
@@ -64,10 +74,18 @@ def _around(around: AroundLoader) -> pb.AroundLoader:
 
 
 def _step_line(line: StepLine) -> pb.StepLine:
-    return pb.StepLine(line=_line(line.row), work=line.work, window=_estimate(line.part))
+    return pb.StepLine(
+        line=_line(line.rows[0]), work=line.work, window=_estimate(line.part), text=lines_text(line.rows)
+    )
 
 
-def _part(name: str, part: PartLines, steps: int | None) -> pb.PartLines:
+def _part(
+    name: str,
+    part: PartLines,
+    steps: int | None,
+    joined: Callable[[Iterable[LineRow]], tuple[Together, ...]] = spread,
+) -> pb.PartLines:
+    hottest = joined(part.rows)
     return pb.PartLines(
         name=name,
         samples=part.samples,
@@ -76,9 +94,21 @@ def _part(name: str, part: PartLines, steps: int | None) -> pb.PartLines:
         others=part.others,
         text=part_text(part, steps),
         recorder_us=us(part.recorder_ns),
-        sentence=part_sentence(part),
+        sentence=part_sentence(hottest),
+        hottest=map(hot_place, hottest),
         tree=_tree(part.tree) if part.tree else None,
         in_order=_tree(part.in_order) if part.in_order else None,
+    )
+
+
+def hot_place(lines: Together) -> pb.HotPlace:
+    return pb.HotPlace(
+        text=lines_text(lines),
+        place=lines_place(lines),
+        share=share_of(lines),
+        error=error_of(lines),
+        lines=len(lines),
+        function=lines[0].place.function,
     )
 
 

@@ -3718,18 +3718,21 @@ Global___AroundLoader: _TypeAlias = AroundLoader  # noqa: Y015
 
 @_typing.final
 class StepLine(_message.Message):
-    """A line of the training step."""
+    """A line of the training step, or several of one function that stand together where none has most of their time."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     LINE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
     WORK_FIELD_NUMBER: _builtins.int
     WINDOW_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """of all of them, as in HotPlace"""
     work: _builtins.str
     """"readback" | "saving" | "output" | "sleep" | "waiting" | "python" """
     @_builtins.property
     def line(self) -> Global___Line:
-        """share: of the window"""
+        """the hottest; share: of the window"""
 
     @_builtins.property
     def window(self) -> Global___Estimate: ...
@@ -3737,12 +3740,13 @@ class StepLine(_message.Message):
         self,
         *,
         line: Global___Line | None = ...,
+        text: _builtins.str = ...,
         work: _builtins.str = ...,
         window: Global___Estimate | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "window", b"window", "work", b"work"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "text", b"text", "window", b"window", "work", b"work"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3764,6 +3768,7 @@ class PartLines(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     RECORDER_US_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    HOTTEST_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     samples: _builtins.int
     time_us: _builtins.float
@@ -3788,6 +3793,10 @@ class PartLines(_message.Message):
     def in_order(self) -> Global___LineTree:
         """the same in time order, one thread after the other; absent as `tree` is"""
 
+    @_builtins.property
+    def hottest(self) -> _containers.RepeatedCompositeFieldContainer[Global___HotPlace]:
+        """lines, and functions whose time is spread over lines; most time first"""
+
     def __init__(
         self,
         *,
@@ -3801,14 +3810,55 @@ class PartLines(_message.Message):
         text: _builtins.str = ...,
         recorder_us: _builtins.float = ...,
         sentence: _builtins.str = ...,
+        hottest: _abc.Iterable[Global___HotPlace] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["in_order", b"in_order", "tree", b"tree"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_order", b"in_order", "lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hottest", b"hottest", "in_order", b"in_order", "lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PartLines: _TypeAlias = PartLines  # noqa: Y015
+
+@_typing.final
+class HotPlace(_message.Message):
+    """A line, or the lines of one function that stand together where none of them has most of their time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    FUNCTION_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """"mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17" """
+    place: _builtins.str
+    """"train.py:16 to 19" """
+    share: _builtins.float
+    """of PartLines.time_us"""
+    error: _builtins.float
+    """half of its 95% interval"""
+    lines: _builtins.int
+    function: _builtins.str
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+        place: _builtins.str = ...,
+        share: _builtins.float = ...,
+        error: _builtins.float = ...,
+        lines: _builtins.int = ...,
+        function: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "function", b"function", "lines", b"lines", "place", b"place", "share", b"share", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HotPlace: _TypeAlias = HotPlace  # noqa: Y015
 
 @_typing.final
 class Line(_message.Message):

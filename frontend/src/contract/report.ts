@@ -1416,12 +1416,14 @@ export interface AroundLoader {
   hottest: Line | undefined;
 }
 
-/** A line of the training step. */
+/** A line of the training step, or several of one function that stand together where none has most of their time. */
 export interface StepLine {
-  /** share: of the window */
+  /** the hottest; share: of the window */
   line:
     | Line
     | undefined;
+  /** of all of them, as in HotPlace */
+  text: string;
   /** "readback" | "saving" | "output" | "sleep" | "waiting" | "python" */
   work: string;
   window: Estimate | undefined;
@@ -1451,6 +1453,22 @@ export interface PartLines {
   recorder_us: number;
   /** its hottest line and that line's share; "" where there are too few samples */
   sentence: string;
+  /** lines, and functions whose time is spread over lines; most time first */
+  hottest: HotPlace[];
+}
+
+/** A line, or the lines of one function that stand together where none of them has most of their time. */
+export interface HotPlace {
+  /** "mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17" */
+  text: string;
+  /** "train.py:16 to 19" */
+  place: string;
+  /** of PartLines.time_us */
+  share: number;
+  /** half of its 95% interval */
+  error: number;
+  lines: number;
+  function: string;
 }
 
 /** One line: the innermost of the user's own code in the stacks that have it. */
@@ -3925,6 +3943,7 @@ export const StepLine: MessageFns<StepLine> = {
   fromJSON(object: any): StepLine {
     return {
       line: isSet(object.line) ? Line.fromJSON(object.line) : undefined,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
       work: isSet(object.work) ? globalThis.String(object.work) : "",
       window: isSet(object.window) ? Estimate.fromJSON(object.window) : undefined,
     };
@@ -3958,6 +3977,22 @@ export const PartLines: MessageFns<PartLines> = {
         ? globalThis.Number(object.recorder_us)
         : 0,
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      hottest: globalThis.Array.isArray(object?.hottest)
+        ? object.hottest.map((e: any) => HotPlace.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const HotPlace: MessageFns<HotPlace> = {
+  fromJSON(object: any): HotPlace {
+    return {
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+      place: isSet(object.place) ? globalThis.String(object.place) : "",
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
+      error: isSet(object.error) ? globalThis.Number(object.error) : 0,
+      lines: isSet(object.lines) ? globalThis.Number(object.lines) : 0,
+      function: isSet(object.function) ? globalThis.String(object.function) : "",
     };
   },
 };
