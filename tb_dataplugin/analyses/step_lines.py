@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import THREAD_WAITS_FOR_LOCK
-from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, plain
+from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, plain, python_part
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
@@ -153,7 +153,9 @@ class _SortedOut:
         self.hits, self.has_device = hits, has_device
         steps = find_steps(trace)
         self.step_starts_ns = np.zeros(0, np.int64) if isinstance(steps, Unavailable) else steps.start_ns
-        self.frames = [frames_of(stack) for stack in stacks.tolist()]
+        whole = [frames_of(stack) for stack in stacks.tolist()]
+        self.homes = [home_of(frames) for frames in whole]
+        self.frames = list(map(python_part, whole))
         self.callers = _callers(trace)
         outside = ~loader.waits.contains(hits.time_ns)
         self.caller = np.where(outside, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1)
@@ -187,8 +189,7 @@ class _SortedOut:
 
     def _around(self, caller: Caller, mine: Mask) -> AroundLoader:
         hits = self.hits
-        homes = [home_of(frames) for frames in self.frames]
-        rows = line_rows(hits.where(mine), homes, self.stack[mine], has_device=self.has_device)
+        rows = line_rows(hits.where(mine), self.homes, self.stack[mine], has_device=self.has_device)
         used = [row for row in rows if row.samples]
         models = np.array([_runs_the_model(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         is_outside = caller.steps > 0 or int((models & ~mine).sum()) > int((models & mine).sum())
@@ -202,7 +203,7 @@ class _SortedOut:
         )
 
     def lines(self) -> Iterator[StepLine]:
-        homes = [home_of(frames) for frames in self.frames]
+        homes = self.homes
         works = [_work_of(frames, home) for frames, home in zip(self.frames, homes, strict=True)]
         containers = _containers(homes, self._time_by_stack(self.compute))
         kept = [None if home is None or not home.is_user or _key(home) in containers else home for home in homes]

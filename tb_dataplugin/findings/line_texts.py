@@ -49,7 +49,16 @@ def line_text(row: LineRow) -> str:
         text = f"{row.calls}, called in {where}"
     else:
         text = f"`{source}` in {where}" if source else where
+    text += _below(row)
     return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
+
+
+def _below(row: LineRow) -> str:
+    """``, in libjpeg's `decode_mcu```: the compiled code that most of the line's time is in, where that was sampled."""
+    if row.native is None or row.native_share < MOSTLY:
+        return ""
+    library, symbol = row.native
+    return f", in {library}'s `{symbol}`" if symbol else f", in {library}"
 
 
 def lines_text(lines: Together) -> str:
@@ -95,7 +104,21 @@ def lines_sentence(lines: HotLines, window: Window) -> str:
     who = "a separate process" if lines.is_outside else "a thread in each process"
     rate = f"every {duration(lines.interval_ns / 1e3)}" if lines.interval_ns else "once"
     sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}"
-    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines)}{BLIND}"
+    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines)}{BLIND}{_native(lines)}"
+
+
+def _native(lines: HotLines) -> str:
+    """How many samples have their native frames, at what cost, and why others have none."""
+    native = lines.native
+    if native is None:
+        return ""
+    why = f" Native frames are missing: {'; '.join(native.why_not)}." if native.why_not else ""
+    if native.samples:
+        part = f"{percent(native.joined / native.samples)} of {plural(native.samples, 'stack')}"
+        cost = f"{duration(native.cost_ns / 1e3)} of CPU time"
+        why = f" py-spy read the native frames of {part}, for {cost}; the program stood still meanwhile.{why}"
+    beyond = f" {plural(native.left_out, 'process')} beyond its limit had none." if native.left_out else ""
+    return why + beyond
 
 
 def _cost(lines: HotLines, window: Window) -> str:

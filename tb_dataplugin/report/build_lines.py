@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tb_dataplugin.analyses.code_places import Place, place_of
+from tb_dataplugin.analyses.code_places import Place, library_name, place_of, symbol
 from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
@@ -19,6 +19,7 @@ from tb_dataplugin.findings.line_texts import (
     part_text,
 )
 from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.line_samples import Frame
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 
@@ -131,6 +132,9 @@ def _line(row: LineRow) -> pb.Line:
         text=line_text(row),
         callees=(pb.Callee(name=callee.name, share=callee.share) for callee in row.callees),
         called_from=row.called_from.short if row.called_from else "",
+        native_library=row.native.library if row.native else "",
+        native_symbol=row.native.symbol if row.native else "",
+        native_share=row.native_share,
     )
 
 
@@ -141,7 +145,7 @@ def _tree(tree: LineTree) -> pb.LineTree:
         return [names.setdefault(text, len(names)) for text in texts]
 
     function, file = numbers(frame.function for frame in tree.frame), numbers(frame.file for frame in tree.frame)
-    places = [place_of(frame) if frame.origin != "stage" else Place(frame.function, "", 0) for frame in tree.frame]
+    places = [_place_in_tree(frame) for frame in tree.frame]
     source = [numbers([frame.source])[0] if frame.source else -1 for frame in tree.frame]
     tree_report = pb.LineTree(
         function=function,
@@ -162,6 +166,14 @@ def _tree(tree: LineTree) -> pb.LineTree:
     )
     tree_report.names.extend(names)
     return tree_report
+
+
+def _place_in_tree(frame: Frame) -> Place:
+    if frame.origin == "stage":
+        return Place(frame.function, "", 0)
+    if frame.origin == "native":
+        return Place(symbol(frame) or frame.function, library_name(frame.file), 0)
+    return place_of(frame)
 
 
 def _check(check: ShareCheck) -> pb.LineCheck:

@@ -3883,6 +3883,9 @@ class Line(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     CALLEES_FIELD_NUMBER: _builtins.int
     CALLED_FROM_FIELD_NUMBER: _builtins.int
+    NATIVE_LIBRARY_FIELD_NUMBER: _builtins.int
+    NATIVE_SYMBOL_FIELD_NUMBER: _builtins.int
+    NATIVE_SHARE_FIELD_NUMBER: _builtins.int
     function: _builtins.str
     """its qualified name, without what it is local to"""
     file: _builtins.str
@@ -3912,6 +3915,12 @@ class Line(_message.Message):
     """"scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" """
     called_from: _builtins.str
     """where only library code runs in the stage: the user's line that calls it; else "" """
+    native_library: _builtins.str
+    """compiled code with most of its time: "libjpeg", "JpegDecode.c"; "" where not sampled"""
+    native_symbol: _builtins.str
+    """"jpeg_read_scanlines"; "" where none is known, or has most"""
+    native_share: _builtins.float
+    """part of the line's time in it"""
     @_builtins.property
     def callees(self) -> _containers.RepeatedCompositeFieldContainer[Global___Callee]:
         """what it calls, most time first"""
@@ -3936,10 +3945,13 @@ class Line(_message.Message):
         text: _builtins.str = ...,
         callees: _abc.Iterable[Global___Callee] | None = ...,
         called_from: _builtins.str = ...,
+        native_library: _builtins.str = ...,
+        native_symbol: _builtins.str = ...,
+        native_share: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "idle_share", b"idle_share", "waited_share", b"waited_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "called_from", b"called_from", "callees", b"callees", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "called_from", b"called_from", "callees", b"callees", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "native_library", b"native_library", "native_share", b"native_share", "native_symbol", b"native_symbol", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
     _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015

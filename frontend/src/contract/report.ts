@@ -1508,6 +1508,12 @@ export interface Line {
   callees: Callee[];
   /** where only library code runs in the stage: the user's line that calls it; else "" */
   called_from: string;
+  /** compiled code with most of its time: "libjpeg", "JpegDecode.c"; "" where not sampled */
+  native_library: string;
+  /** "jpeg_read_scanlines"; "" where none is known, or has most */
+  native_symbol: string;
+  /** part of the line's time in it */
+  native_share: number;
 }
 
 export interface Callee {
@@ -4043,6 +4049,21 @@ export const Line: MessageFns<Line> = {
         : isSet(object.called_from)
         ? globalThis.String(object.called_from)
         : "",
+      native_library: isSet(object.nativeLibrary)
+        ? globalThis.String(object.nativeLibrary)
+        : isSet(object.native_library)
+        ? globalThis.String(object.native_library)
+        : "",
+      native_symbol: isSet(object.nativeSymbol)
+        ? globalThis.String(object.nativeSymbol)
+        : isSet(object.native_symbol)
+        ? globalThis.String(object.native_symbol)
+        : "",
+      native_share: isSet(object.nativeShare)
+        ? globalThis.Number(object.nativeShare)
+        : isSet(object.native_share)
+        ? globalThis.Number(object.native_share)
+        : 0,
     };
   },
 };
