@@ -327,14 +327,14 @@ class Collections(TypedDict):
 
 
 class ReplayedSamples(TypedDict):
-    """Samples that were named to be loaded again, alone: equally long columns, in order.
-
-    Each one's loads are `sample` spans of its `index` in the training thread: the first, whatever was cached; then
-    warm ones; then one for which its files had been removed from the page cache.
-    """
+    """Samples that were named to be loaded again, alone: equally long columns. Their loads are `sample` spans of their
+    `index` in the training thread: one that is not counted, warm ones, one with its files out of the page cache."""
 
     index: list[int]
     captured_us: list[float | None]  # how long it took in the capture that it was named from
+    typical_us: list[float | None]  # the median over that capture's samples
+    read_us: list[float | None]  # of captured_us, in reading files, where that took most of it
+    line: list[str]  # that most of its stacks in that capture were at
     cold: list[bool]  # whether the last load did read from storage
     files: list[list[str]]  # that its first load opened
 

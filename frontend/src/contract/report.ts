@@ -105,6 +105,8 @@ export interface Capture {
     | undefined;
   /** in the order in which they were replayed; empty where none was named */
   replayed_samples: ReplayedSample[];
+  /** the same in Python, for a notebook; "" where replay_command is */
+  replay_code: string;
   /** runs slow_samples again, alone; "" without slow samples that have an index */
   replay_command: string;
   /** one per stage, wherever it is called; most time first, at most 100 */
@@ -2076,6 +2078,11 @@ export const Capture: MessageFns<Capture> = {
         : globalThis.Array.isArray(object?.replayed_samples)
         ? object.replayed_samples.map((e: any) => ReplayedSample.fromJSON(e))
         : [],
+      replay_code: isSet(object.replayCode)
+        ? globalThis.String(object.replayCode)
+        : isSet(object.replay_code)
+        ? globalThis.String(object.replay_code)
+        : "",
       replay_command: isSet(object.replayCommand)
         ? globalThis.String(object.replayCommand)
         : isSet(object.replay_command)

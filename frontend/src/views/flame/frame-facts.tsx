@@ -51,7 +51,9 @@ export function FrameFacts({ flame, frame, samples, spanUs }: Props) {
   return (
     <>
       <p class="tooltip-title">{frame.name}</p>
-      {frame.place !== "" && <p class="mono">{frame.origin === "native" ? `native code of ${frame.place}` : frame.place}</p>}
+      {frame.place !== "" && (
+        <p class="mono">{frame.origin === "native" ? `native code of ${frame.place}` : frame.place}</p>
+      )}
       {frame.source !== "" && <p class="mono source-line">{frame.source}</p>}
       <p data-value-us={frame.value} title={exactUs(frame.value)}>
         total {formatDuration(frame.value)}, {shareWords(frame.value, whole?.value)} of {whole?.name}
