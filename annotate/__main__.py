@@ -11,15 +11,23 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import json
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from annotate import slowest
+from annotate.options import Lines
 from annotate.saying import in_short, shown
+
+LINES: Final[dict[str, Lines]] = {"on": True, "off": False, "native": "native"}
+
+
+PLACEHOLDER: Final = "MODULE:MAKE_LOADER"
+"""What the command has that reports print."""
 
 
 class UsageError(Exception):
@@ -35,12 +43,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="load a few batches with zero workers and record every stage",
         description="Loads a few batches of a DataLoader in this process, with zero workers, and writes a trace.",
     )
-    command.add_argument("target", metavar="MODULE:NAME", help="a DataLoader, or a function that returns one")
+    help_target = "a DataLoader, or a function that returns one; FILE.py:NAME for a script, run as if it were imported"
+    command.add_argument("target", metavar="MODULE:NAME", help=help_target)
     command.add_argument("--logdir", required=True, help="folder that the trace is written to")
     command.add_argument("--batches", type=int, default=16, metavar="N", help="batches to load (default: 16)")
     command.add_argument("--slowest", type=int, metavar="N", help="load the N slowest samples of --from, alone")
     command.add_argument("--from", dest="capture", metavar="CAPTURE", help="a trace file, or a folder of them")
     command.add_argument("--indices", type=_indices, metavar="I,J,...", help="load these samples of the dataset, alone")
+    help_lines = "sample Python stacks (on, off), or with the native frames below them (native: needs py-spy)"
+    command.add_argument("--lines", choices=tuple(LINES), default="on", help=help_lines)
     command.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
     command.epilog = "Arguments behind -- are left to MODULE, in sys.argv."
     worker = commands.add_parser("tune-worker", help="what `tb-dataplugin tune` starts; not to be called by hand")
@@ -73,12 +84,14 @@ def _replay(asked: argparse.Namespace) -> int:
     samples = _samples(asked)
     loader = load_target(asked.target, asked.arguments)
     from annotate.capture.replaying import NoBatchError, replay, replay_samples
+    from annotate.capture.single_samples import Captured
 
     try:
         if samples is None:
-            path = replay(loader, asked.logdir, asked.batches)
+            path = replay(loader, asked.logdir, asked.batches, lines=LINES[asked.lines])
         else:
-            path = replay_samples(loader, asked.logdir, samples)
+            named = {index: Captured(**facts) for index, facts in samples.items()}
+            path = replay_samples(loader, asked.logdir, named, lines=LINES[asked.lines])
     except NoBatchError as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
@@ -109,8 +122,8 @@ def _tune_worker(asked: argparse.Namespace) -> int:
     return serve(find, make, Step(asked.step_ms, asked.step_cpu, asked.device), asked.change)
 
 
-def _samples(asked: argparse.Namespace) -> dict[int, float | None] | None:
-    """Samples to replay, with their microseconds where a capture has them; None: batches are asked for."""
+def _samples(asked: argparse.Namespace) -> dict[int, slowest.Facts] | None:
+    """Samples to replay, with what a capture says of them; None: batches are asked for."""
     if asked.indices is not None and asked.slowest is not None:
         raise UsageError("give --indices or --slowest, not both")
     if asked.slowest is None and asked.indices is None:
@@ -126,7 +139,7 @@ def _samples(asked: argparse.Namespace) -> dict[int, float | None] | None:
     except ValueError as error:
         raise UsageError(str(error)) from None
     if asked.indices is not None:
-        return {index: known.get(index) for index in asked.indices}
+        return {index: known.get(index, {}) for index in asked.indices}
     if not known:
         raise UsageError(
             f"{asked.capture} has no slow samples with an index: they are known of captures with DataLoader workers "
@@ -154,7 +167,7 @@ def load_target(target: str, arguments: Sequence[str] = ()) -> Any:
 
 
 def find_target(target: str, arguments: Sequence[str] = ()) -> Any:
-    """What ``module:name`` names.
+    """What ``module:name``, or ``path/to/file.py:name``, names.
 
     The module finds in ``sys.argv`` what it would as a program that was started with `arguments`.
 
@@ -163,23 +176,49 @@ def find_target(target: str, arguments: Sequence[str] = ()) -> Any:
     """
     module_name, separator, path = target.partition(":")
     if not separator or not module_name or not path:
-        raise UsageError(f"{target!r} is not a target: write package.module:name, such as train:make_loader")
-    if module_name.endswith(".py") or "/" in module_name:
-        dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
-        raise UsageError(f"{target!r} names a file; give the module: {dotted}:{path}")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+        raise UsageError(f"{target!r} is not a target: write package.module:name, such as train:make_loader, or a file")
+    if target == PLACEHOLDER:
+        raise UsageError(
+            f"put the place of your DataLoader for {PLACEHOLDER}, such as train:make_loader or train.py:make_loader: a "
+            "function that returns it, or the DataLoader. Of one that is made inside of other code: "
+            "annotate.replay(loader, DIR, indices=[...]) in that code, or in a notebook"
+        )
     sys.argv[:] = [module_name, *arguments]
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (module_name == error.name or module_name.startswith(error.name + ".")):
-            raise UsageError(f"there is no module {module_name!r} here or on the Python path") from None
-        raise
+    found: Any = _script(module_name) if module_name.endswith(".py") else _module(module_name)
     for name in path.split("."):
         if not hasattr(found, name):
             raise UsageError(f"{module_name} has no {path!r}")
         found = getattr(found, name)
+    return found
+
+
+def _module(name: str) -> Any:
+    """Raises UsageError where there is none."""
+    if "/" in name:
+        raise UsageError(f"{name!r} is neither a module nor a file: write package.module:NAME, or path/to/file.py:NAME")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise UsageError(f"there is no module {name!r} here or on the Python path") from None
+        raise
+
+
+def _script(file: str) -> Any:
+    """A file, as a module: what it does only as ``__main__`` is not done. Its name need not be one of Python's.
+
+    Raises UsageError where there is none.
+    """
+    path = Path(file).expanduser().absolute()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise UsageError(f"there is no file {file}")
+    if (folder := str(path.parent)) not in sys.path:
+        sys.path.insert(0, folder)  # as where it is run as a program
+    found = sys.modules[path.stem] = importlib.util.module_from_spec(spec)  # pickles find its classes there
+    spec.loader.exec_module(found)
     return found
 
 

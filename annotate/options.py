@@ -11,6 +11,8 @@ from annotate.trace_format import Mode
 
 Wait = int | Literal["auto"]
 Active = int | Literal["auto"]
+Lines = bool | Literal["native"]
+"""Whether Python stacks are sampled; "native": with the native frames below them."""
 
 
 FEWEST_STEPS: Final = 10
@@ -59,8 +61,9 @@ class CaptureOptions:
     mode: Mode = "train"
     host_sample_ms: int = 100
     """Between two samples of the host while a window is open; 0: none."""
-    lines: bool = True
-    """Sample the Python stacks of the training thread and of DataLoader workers while a window is open."""
+    lines: Lines = True
+    """Sample the Python stacks of the training thread and of DataLoader workers while a window is open; "native": with
+    native frames, which py-spy reads."""
     watch: bool = False
     """Record the whole run as well."""
     workers: WorkerLimits = field(default_factory=WorkerLimits)
@@ -78,9 +81,10 @@ class CaptureOptions:
                 raise TypeError(f"{name} must be a whole number of {unit}{other}, not {value!r}")
             if value < 0:
                 raise ValueError(f"{name} must be 0 or more, not {value}")
-        for name in ("lines", "watch"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if not isinstance(self.lines, bool) and self.lines != "native":
+            raise TypeError(f'lines must be True, False or "native", not {self.lines!r}')
+        if not isinstance(self.watch, bool):
+            raise TypeError(f"watch must be True or False, not {self.watch!r}")
         if self.active != "auto" and self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
         if 0 < self.headspace < LEAST_HEADSPACE:
@@ -98,7 +102,7 @@ class CaptureOptions:
         """Whether a window may be longer than the fewest steps: with lines, where the program did not plan it, and not
         with several ranks, whose windows are to have the same steps.
         """
-        return self.active == "auto" and self.wait == "auto" and self.lines and not has_other_ranks()
+        return self.active == "auto" and self.wait == "auto" and bool(self.lines) and not has_other_ranks()
 
     @property
     def first_recorded_step(self) -> int | None:
@@ -122,4 +126,4 @@ def absolute(logdir: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(os.fspath(logdir))).absolute()  # noqa: PTH111
 
 
-__all__ = ["Active", "CaptureOptions", "Wait", "WorkerLimits", "absolute", "has_other_ranks"]
+__all__ = ["Active", "CaptureOptions", "Lines", "Wait", "WorkerLimits", "absolute", "has_other_ranks"]

@@ -10,26 +10,46 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 
-def slow_samples(path: str) -> dict[int, float | None]:
-    """Dataset index -> microseconds, of the slowest samples of a trace file, or of all in a folder; slowest first.
+class Facts(TypedDict, total=False):
+    """What a capture says of a sample, as in `capture.single_samples.Captured`."""
+
+    duration_us: float
+    typical_us: float
+    read_us: float
+    line: str
+
+
+def slow_samples(path: str) -> dict[int, Facts]:
+    """By dataset index, of the slowest samples of a trace file, or of all in a folder; slowest first.
 
     Raises:
         ValueError: it cannot be analysed; the text is the line for the user.
     """
-    found: dict[int, float | None] = {}
-    samples = [
-        (float(sample["duration_us"]), int(sample["index"]))
-        for capture in _captures(path)
-        if capture.get("mode") == "train"
-        for sample in capture.get("slow_samples", ())
-    ]
-    for duration, index in sorted(samples, reverse=True):
-        if index >= 0:
-            found.setdefault(index, duration)
+    found: dict[int, Facts] = {}
+    captures = [capture for capture in _captures(path) if capture.get("mode") == "train"]
+    samples = [(sample, capture) for capture in captures for sample in capture.get("slow_samples", ())]
+    for sample, capture in sorted(samples, key=lambda each: -float(each[0]["duration_us"])):
+        if sample["index"] >= 0:
+            found.setdefault(int(sample["index"]), _facts(sample, capture))
     return found
+
+
+def _facts(sample: dict[str, Any], capture: dict[str, Any]) -> Facts:
+    facts: Facts = {"duration_us": float(sample["duration_us"])}
+    rows = [row for row in capture.get("stages", ()) if row["kind"] == "sample"]
+    if rows:
+        facts["typical_us"] = float(max(rows, key=lambda row: row["count"])["p50_us"])
+    if str(sample.get("stage", "")).startswith("read::"):
+        facts["read_us"] = float(sample["stage_us"])
+    same = ("index", "worker", "batch", "epoch")
+    for detail in capture.get("stage_details", ()):
+        for call in detail["slowest"] if detail["name"].startswith("sample::") else ():
+            if call["line"] and all(call.get(key) == sample[key] for key in same):
+                facts["line"] = str(call["line"])
+    return facts
 
 
 def lines_about(path: str) -> Iterator[str]:
@@ -46,7 +66,8 @@ def lines_about(path: str) -> Iterator[str]:
 
 def _times(sample: dict[str, Any]) -> str:
     named = (("in training", "captured_us"), ("alone", "warm_us"), ("with its files from storage", "cold_us"))
-    return ", ".join(f"{sample[key] / 1000:.3g} ms {name}" for name, key in named if sample.get(key) is not None)
+    known = [(sample[key] / 1000, name) for name, key in named if sample.get(key) is not None]
+    return ", ".join(f"{ms:,.0f} ms {name}" if ms >= 1000 else f"{ms:.3g} ms {name}" for ms, name in known)
 
 
 def _captures(path: str) -> list[dict[str, Any]]:

@@ -243,15 +243,15 @@ class ThreadSamples(TypedDict, total=False):
     why_no_lock: str  # why waiting for the lock is not known of any thread, as a clause
 
 
-LINES_VERSION: Final = 1
-"""Of `LineSamples`. A reader leaves out what has a higher one."""
+LINES_VERSION: Final = 1  # of `LineSamples`: a reader leaves out what has a higher one
+LINES_VERSION_NATIVE: Final = 2  # with native frames: who does not know them would take them for the user's code
 
 LineSampler = Literal["outside", "inside"]
-"""Who took the samples: a process that reads this one's memory; or a thread of each process that is sampled, which runs
-only where Python's lock (the GIL) is free, so that each of its samples stands for the time since the one before."""
+"""Who took the samples: a process that reads this one's memory; or a thread of each that is sampled, which runs only
+where Python's lock (the GIL) is free, so that each of its samples stands for the time since the one before."""
 
 
-class LineFrames(TypedDict):
+class _LineFrames(TypedDict):
     """Places in the code: equally long columns. Functions and files are indices into `LineSamples.names`."""
 
     function: list[int]  # its qualified name where the interpreter has one
@@ -259,6 +259,18 @@ class LineFrames(TypedDict):
     line: list[int]  # that was being executed; 0: unknown
     first: list[int]  # where the function begins; with it and the file, functions of one name are told apart
     source: list[int]  # the line's text, of the user's own code, as an index into `LineSamples.names`; -1: not recorded
+
+
+class LineFrames(_LineFrames, total=False):
+    native: list[int]  # rows of native frames: `function` is a symbol, `file` a library or source file, the rest is 0
+
+
+class NativeFacts(TypedDict):
+    samples: int  # of threads whose native frames were read; `joined` got theirs, which may be none
+    joined: int
+    cpu_us: float
+    left_out: int  # processes beyond the limit
+    why_not: list[str]  # why some are missing, each a clause
 
 
 class LineStacks(TypedDict):
@@ -303,6 +315,7 @@ class LineSamples(TypedDict, total=False):
     libraries: list[str]  # folders of the standard library and of installed packages: code elsewhere is the user's
     recorder: str  # folder of the recorder: its frames stand where a stage begins
     unseen: list[str]  # what the sampler could not see, each a sentence
+    native: NativeFacts  # absent where they were not asked for
     why_not: str  # why there are none, as a clause
 
 
@@ -314,14 +327,14 @@ class Collections(TypedDict):
 
 
 class ReplayedSamples(TypedDict):
-    """Samples that were named to be loaded again, alone: equally long columns, in order.
-
-    Each one's loads are `sample` spans of its `index` in the training thread: the first, whatever was cached; then
-    warm ones; then one for which its files had been removed from the page cache.
-    """
+    """Samples that were named to be loaded again, alone: equally long columns. Their loads are `sample` spans of their
+    `index` in the training thread: one that is not counted, warm ones, one with its files out of the page cache."""
 
     index: list[int]
     captured_us: list[float | None]  # how long it took in the capture that it was named from
+    typical_us: list[float | None]  # the median over that capture's samples
+    read_us: list[float | None]  # of captured_us, in reading files, where that took most of it
+    line: list[str]  # that most of its stacks in that capture were at
     cold: list[bool]  # whether the last load did read from storage
     files: list[list[str]]  # that its first load opened
 

@@ -20,7 +20,7 @@ from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
 from annotate.needs_torch import need_torch
-from annotate.options import Active, CaptureOptions, Wait, WorkerLimits, absolute
+from annotate.options import Active, CaptureOptions, Lines, Wait, WorkerLimits, absolute
 from annotate.recording import callers, switch
 from annotate.saying import deliver, guard, has_reported, one_line, report_fault, say, tell, warn
 from annotate.signals import came_by_a_signal
@@ -42,7 +42,7 @@ def profile(
     active: Active = "auto",
     repeat: int = 1,
     host_sample_ms: int = 100,
-    lines: bool = True,
+    lines: Lines = True,
     watch: bool = False,
     workers: WorkerLimits | None = None,
     headspace: int = 0,
@@ -64,6 +64,7 @@ def profile(
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between samples of the host in a window (Linux); 0: none, nor of threads' waits.
         lines: sample Python stacks while a window is open, so that the report names the hot lines of code (Linux).
+            "native": also what runs below them, which needs py-spy and slows the program down while a window is open.
         watch: from entering on also record the whole run, as `annotate.watch` does.
         workers: what each DataLoader worker may use while it records.
         headspace: steps after the last window that get copies of batches: what could the loop do without its loader?

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from annotate.capture.isolated import isolated_copy
 from annotate.capture.profiling import Profile
 from annotate.capture.random_state import Snapshot
-from annotate.capture.single_samples import SampleLoads, check_indices
+from annotate.capture.single_samples import Captured, SampleLoads, check_indices
 from annotate.hooks.collating import Collate
 from annotate.needs_torch import need_torch
-from annotate.options import CaptureOptions, absolute
+from annotate.options import CaptureOptions, Lines, absolute
 from annotate.saying import in_short, shown
 from annotate.trace import writer
 from annotate.trace_format import PipelineMetadata
@@ -47,6 +47,7 @@ def replay(
     *,
     indices: Iterable[int] | None = None,
     progress: bool = True,
+    lines: Lines = True,
 ) -> str:
     """Load the next `batches` batches of `loader` with zero workers, record every stage, and return the trace's path.
 
@@ -62,6 +63,7 @@ def replay(
         indices: load these samples of the dataset instead, one after the other, each for about a second, with its files
             in the page cache and once with them from storage. The report says for each why it was slow.
         progress: say on stderr how a replay differs, and on a terminal show how far it is.
+        lines: as of `profile`.
 
     Raises:
         TypeError: `loader` is no DataLoader.
@@ -72,20 +74,25 @@ def replay(
     """
     need_torch("replay")
     if indices is not None:
-        return replay_samples(loader, logdir, dict.fromkeys(indices), progress=progress)
+        return replay_samples(loader, logdir, dict.fromkeys(indices, Captured()), progress=progress, lines=lines)
     _check(loader)
     if batches < 1:
         raise ValueError(f"batches must be at least 1, not {batches}")
-    return _recorded(loader, logdir, batches, None, progress)
+    return _recorded(loader, _options(logdir, batches, lines), None, progress)
 
 
 def replay_samples(
-    loader: Any, logdir: str | os.PathLike[str], samples: Mapping[int, float | None], *, progress: bool = True
+    loader: Any,
+    logdir: str | os.PathLike[str],
+    samples: Mapping[int, Captured],
+    *,
+    progress: bool = True,
+    lines: Lines = True,
 ) -> str:
     """`replay` of single samples.
 
     Args:
-        samples: dataset index -> microseconds in the capture that it was named from.
+        samples: dataset index -> what the capture says that it was named from.
 
     Raises: as `replay`.
     """
@@ -97,7 +104,7 @@ def replay_samples(
         )
     check_indices(samples, loader.dataset)
     loads = SampleLoads(list(samples.items()), in_batches=loader.batch_sampler is not None)
-    return _recorded(loader, logdir, len(loads), loads, progress)
+    return _recorded(loader, _options(logdir, len(loads), lines), loads, progress)
 
 
 def _check(loader: Any) -> None:
@@ -109,10 +116,11 @@ def _check(loader: Any) -> None:
         )
 
 
-def _recorded(
-    loader: Any, logdir: str | os.PathLike[str], batches: int, loads: SampleLoads | None, progress: bool
-) -> str:
-    options = CaptureOptions(logdir=absolute(logdir), wait=0, warmup=0, active=batches, mode="replay")
+def _options(logdir: str | os.PathLike[str], batches: int, lines: Lines) -> CaptureOptions:
+    return CaptureOptions(logdir=absolute(logdir), wait=0, warmup=0, active=batches, mode="replay", lines=lines)
+
+
+def _recorded(loader: Any, options: CaptureOptions, loads: SampleLoads | None, progress: bool) -> str:
     snapshot = Snapshot(loader)
     try:
         return _replay(loader, options, loads, progress)

@@ -12,7 +12,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from annotate.recording import switch
 from annotate.saying import in_short
@@ -26,12 +26,24 @@ MOST: Final = 200
 _STORAGE: Final = b"read_bytes:"
 
 
+class Captured(NamedTuple):
+    """What the capture that a sample was named from says of it. None, "": not known."""
+
+    duration_us: float | None = None
+    typical_us: float | None = None
+    """The median over that capture's samples."""
+    read_us: float | None = None
+    """Self time in reading files, where that is the stage with most of it."""
+    line: str = ""
+    """That most of its sampled stacks were at."""
+
+
 @dataclass(slots=True)
 class Loads:
     """What was done for one sample."""
 
     index: int
-    captured_us: float | None
+    captured: Captured
     files: list[str] = field(default_factory=list)
     is_cold: bool = False
     """Its last load read from storage."""
@@ -40,10 +52,10 @@ class Loads:
 class SampleLoads:
     """Draws indices, one load each, in place of a loader's batch sampler: the next is drawn when a load has ended."""
 
-    def __init__(self, samples: Sequence[tuple[int, float | None]], *, in_batches: bool) -> None:
+    def __init__(self, samples: Sequence[tuple[int, Captured]], *, in_batches: bool) -> None:
         """
         Args:
-            samples: dataset indices, each with its microseconds in the capture that it was named from.
+            samples: dataset indices, each with what its capture says of it.
             in_batches: draw lists of one index.
         """
         self.done: Final[list[Loads]] = []
@@ -80,7 +92,10 @@ class SampleLoads:
         return {
             "replayed": {
                 "index": [loads.index for loads in self.done],
-                "captured_us": [loads.captured_us for loads in self.done],
+                "captured_us": [loads.captured.duration_us for loads in self.done],
+                "typical_us": [loads.captured.typical_us for loads in self.done],
+                "read_us": [loads.captured.read_us for loads in self.done],
+                "line": [loads.captured.line for loads in self.done],
                 "cold": [loads.is_cold for loads in self.done],
                 "files": [loads.files for loads in self.done],
             }

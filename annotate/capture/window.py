@@ -13,6 +13,7 @@ from annotate.host import facts
 from annotate.host.sampler import HostSampler
 from annotate.host.stack_thread import StackThread
 from annotate.host.watching import States, Watch
+from annotate.options import Lines
 from annotate.recording import switch
 from annotate.recording.boundaries import Boundaries
 from annotate.recording.callers import Callers
@@ -46,7 +47,7 @@ class Window:
         session: Session,
         *,
         host_sample_ms: int,
-        lines: bool = True,
+        lines: Lines = True,
         mode: Mode = "train",
         notes: tuple[str, ...] = (),
         loaders: tuple[object, ...] = (),
@@ -57,7 +58,7 @@ class Window:
     ) -> None:
         """
         Args:
-            lines: sample the stacks of threads.
+            lines: sample the stacks of threads; "native": with native frames.
             counts_steps: the profiler is a user's, who may never call its ``step``.
             weighs_profiler: measure what the profiler adds to an operator. Its probes are operators in the trace: not
                 where the profiler is a user's.
@@ -73,8 +74,8 @@ class Window:
         self._further: Final = further
         self._own_us: Final = own_us
         self._host = HostSampler(host_sample_ms, session.workers.pids)
-        self._watch = Watch(is_wanted=host_sample_ms > 0, with_stacks=lines)
-        self._lines, self._stack_thread = lines and host_sample_ms > 0, StackThread()
+        self._watch = Watch(is_wanted=host_sample_ms > 0, with_stacks=bool(lines), native=lines == "native")
+        self._lines, self._stack_thread = bool(lines) and host_sample_ms > 0, StackThread()
         """The thread samples stacks in windows in which the watcher cannot."""
         self._ledger = Ledger()
         self._boundaries = Boundaries() if counts_steps else None
@@ -167,6 +168,7 @@ class Window:
             boundaries=None if self._boundaries is None else self._boundaries.found(),
             callers=self._callers.found(),
             notes=[*self._notes, *self._session.patches.notes],
+            no_native=self._watch.why_no_native,
             further=self._further,
         )
 
@@ -195,6 +197,8 @@ class Recorded:
     callers: list[CallerMetadata] = field(default_factory=list)
     """Generators and iterators around the loaders."""
     further: Callable[[], PipelineMetadata] = PipelineMetadata
+    no_native: str = ""
+    """Why there are no native frames, where they were asked for."""
     missing: list[str] = field(default_factory=list)
     """Sentences about what it lacks; known when `metadata` has been asked for."""
 
@@ -203,6 +207,10 @@ class Recorded:
         workers, costs = rows.workers(), rows.batch_costs()
         names = written.names | rows.names()
         self.missing = what_is_missing(self.unread, self.ledger, rows, names)
+        native = self.states.native
+        why = self.no_native or (native.why_not[0] if native and native.why_not and not native.texts else "")
+        if why:
+            self.missing.append(f"no native frames: {why}. Lines are as without them.")
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.mode,

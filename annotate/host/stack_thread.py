@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from annotate.host import watcher
 from annotate.host.stack_reader import MOST_FRAMES, UNREAD, Place, Table
+from annotate.host.thread_stacks import MOST_TIMES
 from annotate.host.watching import MOST_BESIDE, OURS, States, WatchedThread
 from annotate.saying import guard
 
@@ -109,7 +110,7 @@ class _Seen:
                 stack = self._table.node(_places(frames[ident]))
                 self._records.append(watcher.RECORD.pack(begin, number, UNKNOWN_STATE, 0, 0, 0, stack))
         del frames
-        if len(self._took) < watcher.MOST_TIMES:
+        if len(self._took) < MOST_TIMES:
             self._took.append(perf_counter_ns() - begin)
         self._cpu = time.thread_time()
 

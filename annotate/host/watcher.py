@@ -5,12 +5,14 @@ It forks once and goes on in the child, so that it is nobody's child whom the tr
 come on standard input, a line each; answers leave on standard error; samples on standard output, a file without a name.
 
     l                     stacks are wanted as well   answer: why they cannot be read, or nothing
+    n PROGRAM FOLDER      native frames are wanted as well, by this py-spy; both are written as hexadecimal UTF-8
     t N PID TID LOCK ...  watch a thread, which gets this number; LOCKs: addresses of its lock, less `WORD` bits
                           answer, for a thread of the training process: errno, or 0
     p TID ...             these threads of the training process run Python
     o                     a window opens: samples from now on, from the beginning of the file
     c                     it closes   answer: CPU time in ns, bytes of samples (behind them are the stacks, as JSON),
                           then "TID=name" of those that held the lock
+    w                     answer, after c: JSON of what came of py-spy (`native.Native.wait`)
     q                     end; so does the end of the input, or of the training process
 """
 
@@ -61,9 +63,6 @@ CROWDED_NS = 2_000_000
 SAVED_NS = 8_000_000
 SAVED_WITH_STACKS_NS = 60_000_000
 """CPU time that was not used before a window, and may be used in it: a short window is sampled more often."""
-
-MOST_TIMES = 10_000
-"""Stacks of which it is remembered how long reading them took."""
 
 MOST_RECORDS = 400_000
 """Of one window: 13 MB."""
@@ -121,7 +120,10 @@ class Watcher:
         self.used = process_time_ns()
         self.cpu_at_open = 0
         self.random = os.getpid()
-        self.stacks: Stacks | None = None
+        self.stacks: Any = None
+        """A `thread_stacks.Stacks`, where they are wanted."""
+        self.native: Any = None
+        """A `native.Native`, where native frames are wanted."""
         self.late_ns = 0.0
         self.due = 0
         self.round_ns = 0.0
@@ -140,20 +142,24 @@ class Watcher:
             if poll.poll(wait_ns / 1e6 if self.is_open else 1000):
                 text = os.read(0, 65536)
                 if not text:
-                    return
+                    return self.end()
                 *lines, rest = (rest + text).split(b"\n")
                 for line in lines:
                     if line == b"q":
-                        return
+                        return self.end()
                     self.command(line.decode())
             now = perf_counter_ns()
             if now - looked > _LOOK_NS:
                 looked = now
                 if self.is_orphan():
-                    return
+                    return self.end()
             if self.is_open:
                 self.sample()
                 wait_ns = self.pause()
+
+    def end(self) -> None:
+        if self.native is not None:
+            self.native.end()
 
     def is_orphan(self) -> bool:
         try:
@@ -163,6 +169,9 @@ class Watcher:
 
     def command(self, line: str) -> None:
         word, *rest = line.split()
+        if word == "n":
+            self.read_native(*(bytes.fromhex(text).decode() for text in rest))
+            return
         numbers = list(map(int, rest))
         if word == "t":
             failed = self.watch(numbers[0], numbers[1], numbers[2], frozenset(numbers[3:]))
@@ -176,6 +185,8 @@ class Watcher:
             self.open()
         elif word == "c":
             self.close()
+        elif word == "w":
+            answer("{}" if self.native is None else json.dumps(self.native.wait()))
 
     def watch(self, number: int, pid: int, tid: int, locks: frozenset[int]) -> int:
         """The number of the error, 0 without one."""
@@ -186,12 +197,24 @@ class Watcher:
         if self.stacks is not None:
             thread.process = self.stacks.process(pid)
         self.threads.append(thread)
+        if self.is_open and self.native is not None:
+            self.native.sample(pid)
         return 0
+
+    def read_native(self, program: str, folder: str) -> None:
+        """In windows from now on."""
+        find_the_package()
+        from annotate.host.native import Native
+
+        self.native = Native(program, folder)
 
     def read_stacks(self) -> None:
         """From now on, as well. Threads that are watched by then have none."""
         why = ""
         try:
+            find_the_package()
+            from annotate.host.thread_stacks import Stacks
+
             self.stacks = Stacks()
         except Exception as error:
             why = " ".join(str(error).split()) or type(error).__name__
@@ -214,12 +237,18 @@ class Watcher:
         for thread in self.threads:
             thread.delay_ns = -1
         self.is_open = True
+        if self.native is not None:
+            self.native.begin()
+            for pid in dict.fromkeys(thread.pid for thread in self.threads):
+                self.native.sample(pid)
 
     def close(self) -> None:
         if self.is_open:
             self.sample()
             self.flush()
             self.is_open = False
+            if self.native is not None:
+                self.native.end()
         self.began = perf_counter_ns()
         cpu, size = process_time_ns() - self.cpu_at_open, self.written * RECORD.size
         if self.stacks is not None:
@@ -306,62 +335,10 @@ class Watcher:
         return wait
 
 
-class Stacks:
-    """Stacks of the threads that are watched."""
-
-    def __init__(self) -> None:
-        """Raises: Exception: they cannot be read here."""
-        sys.path.append(__file__.rpartition("/annotate/")[0])  # behind all others
-        from annotate.host import stack_reader
-
-        self.reader = stack_reader
-        self.layout = stack_reader.prepare()
-        self.table = stack_reader.Table()
-        self.processes: dict[int, Any] = {}
-        self.blind: dict[int, str] = {}
-        """Process -> why its stacks cannot be read."""
-        self.took: list[int] = []
-        self.unread = 0
-
-    def process(self, pid: int) -> Any:
-        if self.processes.get(pid) is None:
-            try:
-                self.processes[pid] = self.reader.Process(pid, self.layout, self.table)
-                self.blind.pop(pid, None)
-            except Exception as error:
-                self.processes[pid] = None
-                self.blind[pid] = " ".join(str(error).split()) or type(error).__name__
-        return self.processes[pid]
-
-    def leave(self, thread: Thread) -> None:
-        """It has ended; with its process, where it was the main thread."""
-        if thread.pid == thread.tid and self.processes.pop(thread.pid, None) is not None:
-            thread.process.close()
-
-    def begin(self) -> None:
-        self.table = self.reader.Table()
-        for process in self.processes.values():
-            if process is not None:
-                process.begin(self.table)
-        self.took, self.unread = [], 0
-
-    def stack(self, thread: Thread, now: int) -> int:
-        stack: int = thread.process.stack(thread.tid)
-        if stack >= 0 and thread.process.read_ns - now > self.reader.LATE_NS:
-            stack = -1
-        self.unread += stack < 0
-        if len(self.took) < MOST_TIMES:
-            self.took.append(perf_counter_ns() - now)
-        return stack
-
-    def as_json(self) -> bytes:
-        took = sorted(self.took)
-        facts = {
-            "took_ns": took[len(took) * 99 // 100] if took else 0,
-            "unread": self.unread,
-            "blind": self.blind,
-        }
-        return json.dumps({**self.table.columns(), **facts}, separators=(",", ":")).encode()
+def find_the_package() -> None:
+    """This script is run by its path."""
+    if (ours := __file__.rpartition("/annotate/")[0]) not in sys.path:
+        sys.path.append(ours)  # behind all others
 
 
 def read(path: str) -> bytes:

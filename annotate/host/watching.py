@@ -23,6 +23,7 @@ from time import monotonic, sleep
 from typing import IO, Final
 
 from annotate.host import interpreter_lock, watcher
+from annotate.host.native_stacks import PATIENCE_S, NativeStacks, PySpy
 from annotate.saying import guard
 
 _PATIENCE_S: Final = 2.0
@@ -69,14 +70,17 @@ class States:
     why_no_lock: str = ""
     """Why a wait for the lock cannot be told."""
     stacks: bytes = b""
-    """JSON of what `watcher.Stacks` knows."""
+    """JSON of what `thread_stacks.Stacks` knows."""
     why_no_stacks: str = ""
+    native: NativeStacks | None = None
+    """Where native frames were asked for."""
 
 
 class Watch:
     """One per capture. A fault of ours in it is one warning, and costs the samples."""
 
-    def __init__(self, *, is_wanted: bool = True, with_stacks: bool = False) -> None:
+    def __init__(self, *, is_wanted: bool = True, with_stacks: bool = False, native: bool = False) -> None:
+        self._native = PySpy() if native else None
         self.states = States()
         """Of the window that was closed last."""
         self._is_wanted, self._with_stacks = is_wanted, with_stacks
@@ -101,6 +105,16 @@ class Watch:
             _watchers[self._owner] = self._process.pid
             if self._with_stacks:
                 self._why_no_stacks = self._process.ask("l")
+            if self._native is not None and not self.why_no_native:
+                self._process.send(*self._native.command())
+
+    @property
+    def why_no_native(self) -> str:
+        """As a clause; "" where they are read, or nobody asked for them."""
+        if self._native is None:
+            return ""
+        unread = f"stacks are not read from outside, because {self.why_no_stacks}" if self.why_no_stacks else ""
+        return self._native.why_not or unread
 
     @property
     def why_no_stacks(self) -> str:
@@ -160,7 +174,15 @@ class Watch:
                 names={**known, **{tid: name for tid, name in self._names.items() if tid in known}},
                 cpu_ns=int(cpu),
                 why_no_lock=self._lock if isinstance(self._lock, str) else "",
+                native=self._native_frames(process),
             )
+
+    def _native_frames(self, process: _Process) -> NativeStacks | None:
+        if self._native is None:
+            return None
+        if why := self.why_no_native:
+            return NativeStacks(why_not=(why,))
+        return self._native.taken(process.ask("w", patience=PATIENCE_S), self._owner)
 
     def end(self) -> None:
         """End the watcher. Harmless when there is none."""
@@ -170,6 +192,8 @@ class Watch:
         if process is not None and os.getpid() == self._owner:
             with guard("annotate could not end the process that watches threads"):
                 process.end()
+                if self._native is not None:
+                    self._native.end()
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
@@ -277,15 +301,15 @@ class _Process:
         """Raises: OSError: it has ended."""
         self._commands.write(" ".join(map(str, words)).encode() + b"\n")
 
-    def ask(self, *words: object) -> str:
+    def ask(self, *words: object, patience: float = _PATIENCE_S) -> str:
         """Raises: OSError: it has ended, or does not answer."""
         self.send(*words)
-        return self._answer()
+        return self._answer(patience)
 
-    def _answer(self) -> str:
+    def _answer(self, patience: float = _PATIENCE_S) -> str:
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
-        until = monotonic() + _PATIENCE_S
+        until = monotonic() + patience
         while b"\n" not in self._rest:
             if not poll.poll(max(0.0, until - monotonic()) * 1e3):
                 raise TimeoutError("no answer")

@@ -14,8 +14,17 @@ from typing import Any, Final
 from annotate.host.stack_thread import UNKNOWN_STATE
 from annotate.host.watching import States, WatchedThread
 from annotate.trace.clock import Clock
+from annotate.trace.native_frames import Joined, NativeFrame
 from annotate.trace.thread_states import sample_rows
-from annotate.trace_format import LINES_VERSION, LineFrames, LineSampler, LineSamples, SampledLines
+from annotate.trace_format import (
+    LINES_VERSION,
+    LINES_VERSION_NATIVE,
+    LineFrames,
+    LineSampler,
+    LineSamples,
+    NativeFacts,
+    SampledLines,
+)
 
 MOST_SAMPLES: Final = 100_000
 """Of all threads together; some 1.5 MB of the trace before it is packed."""
@@ -39,11 +48,12 @@ def line_samples(
     rows = sample_rows(states)
     left_out, rows = max(0, len(rows) - MOST_SAMPLES), rows[:MOST_SAMPLES]
     tree, libraries = _Tree(known), _libraries()
+    native = None if states.native is None else Joined(states.native, known)
     found: LineSamples = {
         "version": LINES_VERSION,
         "sampler": sampler,
         "threads": [
-            _columns(thread, mine, clock, tree)
+            _columns(thread, mine, clock, tree, native)
             for number, thread in enumerate(states.threads)
             if (not thread.beside or thread.tid in elsewhere)
             and (mine := rows[rows["thread"] == number]).size
@@ -58,6 +68,10 @@ def line_samples(
         "recorder": _OURS,
         "libraries": libraries,
     }
+    if tree.has_native:
+        found["version"] = LINES_VERSION_NATIVE
+    if native is not None:
+        found["native"] = _native(native, states)
     if not found["threads"]:
         return {"version": LINES_VERSION, "why_not": "no stack could be read", "unseen": found["unseen"]}
     return found
@@ -81,6 +95,18 @@ def _processes(pids: list[str]) -> str:
     return f"process {few}" if len(pids) == 1 else f"{len(pids)} processes ({few}{', ...' if len(pids) > 3 else ''})"
 
 
+def _native(native: Joined, states: States) -> NativeFacts:
+    cpu_ns = states.native.cpu_ns if states.native else 0
+    left_out = states.native.left_out if states.native else 0
+    return {
+        "samples": native.samples,
+        "joined": native.joined,
+        "cpu_us": round(cpu_ns / 1000, 3),
+        "left_out": left_out,
+        "why_not": list(dict.fromkeys(native.why_not)),
+    }
+
+
 class _Tree:
     """The stacks that are written: those of the threads that are."""
 
@@ -92,6 +118,20 @@ class _Tree:
         self._numbers: dict[int, int] = {-1: -1}
         """Node -> its number in `nodes`."""
         self.nodes: dict[tuple[int, int], int] = {}
+        self._native: dict[NativeFrame, int] = {}
+        """Native frame -> its number: below 0, where those of Python frames are not."""
+
+    @property
+    def has_native(self) -> bool:
+        return bool(self._native)
+
+    def below(self, node: int, tail: tuple[NativeFrame, ...]) -> int:
+        """The number of a stack with native frames."""
+        number = self.number(node)
+        for frame in tail if node >= 0 else ():
+            each = self._native.setdefault(frame, -1 - len(self._native))
+            number = self.nodes.setdefault((number, each), len(self.nodes))
+        return number
 
     def number(self, node: int) -> int:
         chain = []
@@ -110,23 +150,25 @@ class _Tree:
             parent.append(above)
             frame.append(frames.setdefault(each, len(frames)))
         names: dict[str, int] = {}
-        columns = self._frames
+        columns, native = self._frames, {number: frame for frame, number in self._native.items()}
 
-        def named(column: list[int]) -> list[int]:
-            return [names.setdefault(self._names[column[each]], len(names)) for each in frames]
+        def named(texts: list[str]) -> list[int]:
+            return [names.setdefault(text, len(names)) for text in texts]
 
-        sources = [self._source(each, (*libraries, _OURS)) for each in frames]
-        return {
-            "frames": {
-                "function": named(columns["function"]),
-                "file": named(columns["file"]),
-                "line": [columns["line"][each] for each in frames],
-                "first": [columns["first"][each] for each in frames],
-                "source": [names.setdefault(text, len(names)) if text else -1 for text in sources],
-            },
-            "names": list(names),
-            "stacks": {"parent": parent, "frame": frame},
+        def texts(column: list[int], part: int) -> list[str]:
+            return [native[each][part] if each < 0 else self._names[column[each]] for each in frames]
+
+        sources = ["" if each < 0 else self._source(each, (*libraries, _OURS)) for each in frames]
+        written: LineFrames = {
+            "function": named(texts(columns["function"], 0)),
+            "file": named(texts(columns["file"], 1)),
+            "line": [0 if each < 0 else columns["line"][each] for each in frames],
+            "first": [0 if each < 0 else columns["first"][each] for each in frames],
+            "source": [names.setdefault(text, len(names)) if text else -1 for text in sources],
         }
+        if native:
+            written["native"] = [number for each, number in frames.items() if each < 0]
+        return {"frames": written, "names": list(names), "stacks": {"parent": parent, "frame": frame}}
 
     def _source(self, frame: int, folders: tuple[str, ...]) -> str:
         """The line of the user's code, in a notebook as well; "" where there is none."""
@@ -138,18 +180,20 @@ class _Tree:
         return ""
 
 
-def _columns(thread: WatchedThread, rows: Any, clock: Clock, tree: _Tree) -> SampledLines:
+def _columns(thread: WatchedThread, rows: Any, clock: Clock, tree: _Tree, native: Joined | None) -> SampledLines:
     import numpy as np
 
     times = clock.ts_ns(rows["time"])
     first = int(times[0])
     since = np.diff(np.rint((times - first) / 1000).astype(np.int64))
+    stacks = rows["stack"].tolist()
+    tails = [()] * len(stacks) if native is None else native.tails(thread.pid, rows["time"].tolist(), stacks)
     return {
         "pid": thread.pid,
         "tid": thread.tid,
         "training": thread.training,
         "start_us": round(first / 1000, 3),
         "since_us": [0, *since.tolist()],
-        "stack": [tree.number(node) for node in rows["stack"].tolist()],
+        "stack": [tree.below(node, tail) for node, tail in zip(stacks, tails, strict=True)],
         "state": np.where(rows["state"] == UNKNOWN_STATE, -1, rows["state"].astype(np.int64)).tolist(),
     }

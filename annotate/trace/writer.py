@@ -220,35 +220,44 @@ def _merged(
     """Kineto's text with our part."""
     known = {json.dumps(marker)[1:-1].encode(): json.dumps(span).encode() for marker, span in names.items()}
     is_held = plain.stat().st_size <= _HELD
-    held: list[_Looked] = []
+    held: list[bytes] = []
+    found: list[list[_Marker]] = []
+    """By piece: they are looked for once, which takes longer than reading the text again."""
     counts: Counter[bytes] = Counter()
-    for looked in _looked_at(plain, known):
+    for text in _pieces_of(plain):
+        markers = [
+            _Marker(match.start(), match.end(), match[1])
+            for match in _CATEGORY_AND_NAME.finditer(text)
+            if match[1] in known
+        ]
         if rows is not None:
-            rows.look(looked.text)
-        counts.update(match[1] for match in looked.markers)
+            rows.look(text)
+        counts.update(marker.name for marker in markers)
+        found.append(markers)
         if is_held:
-            held.append(looked)
+            held.append(text)
     if rows is not None:
         rows.read()
     spans = frozenset(json.loads(known[marker]) for marker in counts)
     metadata = metadata_for(Written(counts.total(), spans))
     head = json.dumps({METADATA_KEY: metadata}, allow_nan=False)[1:-1].encode()
     events = () if rows is None else rows.events(metadata.get("loaders", []))
-    texts = (_rewritten(looked, known, rows) for looked in (held if is_held else _looked_at(plain, known)))
+    pieces = zip(held if is_held else _pieces_of(plain), found, strict=True)
+    texts = (_rewritten(text, markers, known, rows) for text, markers in pieces)
     yield from _with_head(_with_events(texts, events), head)
 
 
-class _Looked(NamedTuple):
-    """A piece of the text, and our markers in it."""
+class _Marker(NamedTuple):
+    """One of ours, in a piece of the text: where its category and name stand."""
 
-    text: bytes
-    markers: list[re.Match[bytes]]
+    start: int
+    end: int
+    name: bytes
 
 
-def _looked_at(plain: Path, known: Mapping[bytes, bytes]) -> Iterator[_Looked]:
+def _pieces_of(plain: Path) -> Iterator[bytes]:
     with plain.open("rb") as source:
-        for text in _pieces(source):
-            yield _Looked(text, [match for match in _CATEGORY_AND_NAME.finditer(text) if match[1] in known])
+        yield from _pieces(source)
 
 
 def _pieces(source: IO[bytes]) -> Iterator[bytes]:
@@ -294,22 +303,22 @@ def _gzip(sink: IO[bytes]) -> Any:
     return opened(filename="", mode="wb", fileobj=sink, compresslevel=_ISAL_COMPRESSION, mtime=0)
 
 
-def _rewritten(looked: _Looked, known: Mapping[bytes, bytes], rows: Rows | None) -> bytes:
+def _rewritten(text: bytes, markers: list[_Marker], known: Mapping[bytes, bytes], rows: Rows | None) -> bytes:
     """Markers with their category and name put right, and with what `rows` knows of them."""
-    text, category = looked.text, MARKER_CATEGORY.encode()
-    if not looked.markers:
+    category = MARKER_CATEGORY.encode()
+    if not markers:
         return text
     parts: list[bytes] = []
     decoded: dict[bytes, str] = {}
     copied = 0
-    for match in looked.markers:
-        parts += text[copied : match.start()], b'"cat": "%b", "name": %b' % (category, known[match[1]])
-        copied = match.end()
+    for marker in markers:
+        parts += text[copied : marker.start], b'"cat": "%b", "name": %b' % (category, known[marker.name])
+        copied = marker.end
         tail = None if rows is None else _ARGS.match(text, copied)
         if rows is not None and tail is not None:
-            name = decoded.get(match[1])
+            name = decoded.get(marker.name)
             if name is None:
-                name = decoded[match[1]] = json.loads(b'"%b"' % match[1])
+                name = decoded[marker.name] = json.loads(b'"%b"' % marker.name)
             more = rows.args_of(name, int(tail[1]), _ns(tail[2]), _ns(tail[3]))
             parts += tail[0], more.encode()
             copied = tail.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from tb_dataplugin.model.line_samples import Frame
 
@@ -34,6 +34,13 @@ class Place:
         return f"{file or '?'}:{self.line}" if self.line else file or "?"
 
 
+class Native(NamedTuple):
+    """Compiled code. `library`: ``libjpeg``, or a source file, ``JpegDecode.c``; `symbol` "" where it has none."""
+
+    library: str
+    symbol: str
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """The deepest frame of the user's own code in a stack, and the function of somebody else's that it calls there."""
@@ -45,13 +52,29 @@ class Home:
     """
     is_user: bool
     """False: no frame is the user's; the place is in the package whose code runs the stage."""
+    native: Native | None = None
+    """What runs below it in compiled code, where that was sampled."""
 
 
 def inside_stage(frames: list[Frame]) -> list[Frame]:
     """The frames that belong to the innermost stage: those that the recorder's own frames called.
 
-    A stage that is C code has none. It is at the line that called it: the frames outside of the recorder's.
+    A stage that is C code has none. It is at the line that called it: the frames outside of the recorder's. Native
+    frames belong to either.
     """
+    python = python_part(frames)
+    return [*_inside_stage(python), *frames[len(python) :]]
+
+
+def python_part(frames: list[Frame]) -> list[Frame]:
+    """Without the native frames, which are the innermost."""
+    end = len(frames)
+    while end and frames[end - 1].origin == "native":
+        end -= 1
+    return frames[:end]
+
+
+def _inside_stage(frames: list[Frame]) -> list[Frame]:
     end = len(frames)
     while end and frames[end - 1].origin == "recorder":
         end -= 1
@@ -62,14 +85,16 @@ def inside_stage(frames: list[Frame]) -> list[Frame]:
 
 def below_stage(frames: list[Frame]) -> list[Frame]:
     """What a tree of functions has below the innermost stage: of a stage that is C code the line that called it."""
-    inside = inside_stage(frames)
-    if not inside or inside[-1] is frames[-1]:
-        return inside
-    return [next((frame for frame in reversed(inside) if frame.origin == "user"), inside[-1])]
+    python = python_part(frames)
+    inside, native = _inside_stage(python), frames[len(python) :]
+    if not inside or inside[-1] is python[-1]:
+        return [*inside, *native]
+    return [next((frame for frame in reversed(inside) if frame.origin == "user"), inside[-1]), *native]
 
 
 def home_of(frames: list[Frame]) -> Home | None:
     """Of frames outermost first; None where there is no frame."""
+    native, frames = native_of(frames), python_part(frames)
     own = [at for at, frame in enumerate(frames) if frame.origin == "user"]
     is_user = bool(own)
     if not own:
@@ -80,7 +105,39 @@ def home_of(frames: list[Frame]) -> Home | None:
     if not own:
         return None
     at = own[-1]
-    return Home(place_of(frames[at]), _called(frames[at], frames[at + 1 :]), is_user)
+    return Home(place_of(frames[at]), _called(frames[at], frames[at + 1 :]), is_user, native)
+
+
+_EVERYBODYS: Final = re.compile(r"^(?:libc|libpthread|libm|ld-linux[\w-]*|linux-vdso|\[vdso\]|libstdc\+\+|libgcc_s)$")
+"""Libraries whose functions say little: who called them is the one to name."""
+_HASH: Final = re.compile(r"-[0-9a-f]{8}$")
+_PARAMETERS: Final = re.compile(r"(?<=[\w>~])\(.*$")
+
+
+def native_of(frames: list[Frame]) -> Native | None:
+    """The innermost library that says something, and the innermost symbol that is known of it; None: no native frame
+    was sampled.
+    """
+    native = [Native(library_name(frame.file), symbol(frame)) for frame in frames[len(python_part(frames)) :]]
+    telling = [each for each in native if not _EVERYBODYS.match(each.library)] or native
+    if not telling:
+        return None
+    library = telling[-1].library
+    return next((each for each in reversed(telling) if each.library == library and each.symbol), telling[-1])
+
+
+def library_name(file: str) -> str:
+    """``libjpeg`` of ``pillow.libs/libjpeg-6dc8d115.so.62.4.0``; a source file keeps its name."""
+    name = PurePosixPath(file).name
+    head, is_library, _ = name.partition(".so")
+    if not is_library:
+        return name or "?"
+    return _HASH.sub("", head.partition(".cpython-")[0].partition(".abi3")[0])
+
+
+def symbol(frame: Frame) -> str:
+    """Without parameters; "" where it is not known."""
+    return "" if frame.function.startswith("(") else _PARAMETERS.sub("", frame.function)
 
 
 def calling_place(frames: list[Frame], stage: list[Frame]) -> Place | None:

@@ -16,7 +16,16 @@ import numpy.typing as npt
 
 from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.code_places import Home, Place, below_stage, calling_place, home_of, inside_stage, plain
+from tb_dataplugin.analyses.code_places import (
+    Home,
+    Place,
+    below_stage,
+    calling_place,
+    home_of,
+    inside_stage,
+    plain,
+    python_part,
+)
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
 from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
@@ -37,7 +46,7 @@ from tb_dataplugin.analyses.step_lines import FEWEST_OF_ONE, FEWEST_STEPS, StepL
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
-from tb_dataplugin.model.line_samples import Frame, LineSamples, Stacks
+from tb_dataplugin.model.line_samples import Frame, LineSamples, NativeFacts, Stacks
 from tb_dataplugin.model.trace import Trace
 
 LEAST_SAMPLES: Final = 100
@@ -122,6 +131,7 @@ class HotLines:
     unseen: tuple[str, ...]
     hits: Hits
     stage_samples: int
+    native: NativeFacts | None = None
     pipeline: PartLines | None = None
     training_thread: PartLines | None = None
 
@@ -163,6 +173,7 @@ def find_hot_lines(
         unseen=samples.unseen,
         hits=hits,
         stage_samples=int(_in_stages(hits, tree).sum()),
+        native=samples.native,
         pipeline=finder.pipeline(hits, tree),
         training_thread=finder.training_thread(hits, loader, window),
     )
@@ -201,7 +212,7 @@ class _Finder:
 
     def is_recorder(self, stack: int) -> bool:
         """Whether the recorder's own code is what runs."""
-        last = self.frames(stack)[-1]
+        last = python_part(self.frames(stack))[-1]
         return last.origin == "recorder" and plain(last.function) in RECORDERS_OWN
 
     def in_recorder(self, hits: Hits) -> Mask:

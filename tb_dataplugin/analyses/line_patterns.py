@@ -10,7 +10,7 @@ from typing import Final, Literal
 import numpy as np
 
 from annotate.trace_format import Stage
-from tb_dataplugin.analyses.code_places import Home, home_of, inside_stage, plain
+from tb_dataplugin.analyses.code_places import Home, home_of, inside_stage, plain, python_part
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
 from tb_dataplugin.analyses.stages import StageTree
@@ -120,6 +120,7 @@ def _pattern_of(stage: Stage | None, frames: list[Frame], home: Home | None) -> 
 
 def _below(frames: list[Frame]) -> list[Frame]:
     """What the innermost line of the user's calls."""
+    frames = python_part(frames)
     at = next((at for at in range(len(frames), 0, -1) if frames[at - 1].origin == "user"), 0)
     return frames[at:]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tb_dataplugin.analyses.code_places import Home, Place
+from tb_dataplugin.analyses.code_places import Home, Native, Place
 from tb_dataplugin.analyses.line_hits import Floats, Hits
 
 Z_95: Final = 1.96
@@ -17,7 +17,9 @@ Z_95: Final = 1.96
 MOST_CALLEES: Final = 4
 
 Mask = npt.NDArray[np.bool_]
-K = TypeVar("K", str, Place)
+K = TypeVar("K", str, Place, Native)
+OF_ONE_FUNCTION: Final = 0.5
+"""Part of a line's time in one native function, from which the function is named, and not only its library."""
 
 
 class Callee(NamedTuple):
@@ -34,7 +36,8 @@ class LineRow:
     `waited_share`: of the data wait that the stage caused; `idle_share`: of its time while a device was idle; None
     where there is none. `calls`: what the line mostly calls, and `calls_share` that part of the line's time; `callees`:
     all of them, with theirs, the longest first. `called_from`: the user's line that calls the stage, where only library
-    code runs in it.
+    code runs in it. `native`: the compiled code that has most of the line's time, `native_share` of it; its symbol is
+    "" where no function of the library has most.
     """
 
     place: Place
@@ -49,6 +52,8 @@ class LineRow:
     calls_share: float
     callees: tuple[Callee, ...] = ()
     called_from: Place | None = None
+    native: Native | None = None
+    native_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,8 @@ def line_rows(
         callers = {} if is_user or not called_from else _time_by(called_from, hits, place, mine)
         callees = _time_by(names, hits, place, mine)
         caller = max(callers, key=lambda each: callers[each], default=None)
-        rows.append(_row(hits, mine, place_of, is_user, _ranked(callees, hits, mine), caller, has_device))
+        row = _row(hits, mine, place_of, is_user, _ranked(callees, hits, mine), caller, has_device)
+        rows.append(_with_native(row, _time_by([home.native if home else None for home in homes], hits, place, mine)))
     return tuple(sorted(rows, key=lambda row: (-row.time_ns, row.place)))
 
 
@@ -140,6 +146,21 @@ def _row(
         callees=callees,
         called_from=caller,
     )
+
+
+def _with_native(row: LineRow, times: dict[Native, float]) -> LineRow:
+    """`times`: of the line's samples, by the compiled code that they were in."""
+    if not times or not row.time_ns:
+        return row
+    of_libraries: dict[Native, float] = {}
+    for native, time in times.items():
+        library = Native(native.library, "")
+        of_libraries[library] = of_libraries.get(library, 0.0) + time
+    named = max(times, key=lambda native: (times[native], native))
+    library = max(of_libraries, key=lambda native: (of_libraries[native], native))
+    if times[named] < OF_ONE_FUNCTION * row.time_ns:
+        named, times = library, of_libraries
+    return replace(row, native=named, native_share=min(1.0, times[named] / row.time_ns))
 
 
 def _share(weights: Floats, mine: Mask) -> float | None:

@@ -21,8 +21,8 @@ LinesAt = Callable[[Intervals], PartLines]
 @dataclass(frozen=True, slots=True)
 class ReplayedSample:
     """`warm_ns` is the median of `loads` loads with the files in the page cache, `fastest_ns` the fastest of them, and
-    `cpu_ns` their median CPU time; `cold_ns` one load with the files from storage. `captured_ns`: in the capture that
-    the sample was named from. None: not known.
+    `cpu_ns` their median CPU time; `cold_ns` one load with the files from storage. `captured_ns`, `read_ns`,
+    `typical_ns`, `captured_line`: of the capture that it was named from, as in `Replayed`. None: not known.
 
     `stage` has the most self time in all loads, `stage_share` of it; `line` the most samples of stacks, None: too few.
     """
@@ -38,6 +38,9 @@ class ReplayedSample:
     stage_share: float
     line: LineRow | None
     files: tuple[str, ...]
+    typical_ns: int | None = None
+    read_ns: int | None = None
+    captured_line: str = ""
 
 
 def find_replayed_samples(trace: Trace, tree: StageTree, lines_at: LinesAt | None) -> tuple[ReplayedSample, ...]:
@@ -76,6 +79,9 @@ def _sample(
         stage_share=share,
         line=part.rows[0] if part and part.rows else None,
         files=replayed.files,
+        typical_ns=replayed.typical_ns,
+        read_ns=replayed.read_ns,
+        captured_line=replayed.line,
     )
 
 

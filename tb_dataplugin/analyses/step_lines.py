@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import THREAD_WAITS_FOR_LOCK
-from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, plain
+from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, plain, python_part
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.spread_lines import Together, is_plain, spread
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
@@ -89,15 +90,22 @@ class AroundLoader:
 
 @dataclass(frozen=True, slots=True)
 class StepLine:
-    """A line outside the data wait. Shares of `row` are of the samples in the window, `part` of the window too.
+    """A line outside the data wait, or several of one function that stand together: `rows`, the hottest first, as in
+    `spread_lines`. Their shares are of the samples in the window, `part` of the window too.
 
     `is_one_off`: all of it lies in one of several steps, as a first call does that loads or compiles something.
     """
 
-    row: LineRow
+    rows: Together
     work: Work
     part: Estimate
     is_one_off: bool = False
+
+    @property
+    def idle_share(self) -> float | None:
+        """Of the device's idle time; None without a device."""
+        known = [row.idle_share for row in self.rows if row.idle_share is not None]
+        return sum(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +154,9 @@ class _SortedOut:
         self.hits, self.has_device = hits, has_device
         steps = find_steps(trace)
         self.step_starts_ns = np.zeros(0, np.int64) if isinstance(steps, Unavailable) else steps.start_ns
-        self.frames = [frames_of(stack) for stack in stacks.tolist()]
+        whole = [frames_of(stack) for stack in stacks.tolist()]
+        self.homes = [home_of(frames) for frames in whole]
+        self.frames = list(map(python_part, whole))
         self.callers = _callers(trace)
         outside = ~loader.waits.contains(hits.time_ns)
         self.caller = np.where(outside, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1)
@@ -181,8 +191,7 @@ class _SortedOut:
 
     def _around(self, caller: Caller, mine: Mask) -> AroundLoader:
         hits = self.hits
-        homes = [home_of(frames) for frames in self.frames]
-        rows = line_rows(hits.where(mine), homes, self.stack[mine], has_device=self.has_device)
+        rows = line_rows(hits.where(mine), self.homes, self.stack[mine], has_device=self.has_device)
         used = [row for row in rows if row.samples]
         models = np.array([_runs_the_model(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         is_outside = caller.steps > 0 or int((models & ~mine).sum()) > int((models & mine).sum())
@@ -196,7 +205,7 @@ class _SortedOut:
         )
 
     def lines(self) -> Iterator[StepLine]:
-        homes = [home_of(frames) for frames in self.frames]
+        homes = self.homes
         works = [_work_of(frames, home) for frames, home in zip(self.frames, homes, strict=True)]
         containers = _containers(homes, self._time_by_stack(self.compute))
         kept = [None if home is None or not home.is_user or _key(home) in containers else home for home in homes]
@@ -205,13 +214,19 @@ class _SortedOut:
         place = np.where(of_rest, self.stack, len(kept)).astype(np.intp)
         rows = line_rows(self.hits, [*kept, None], place, has_device=self.has_device)
         computed = self._time_by_place(homes, self.compute)
+        own: dict[Place, Mask] = {}
         for row in rows:
             operators = computed.get(row.place, 0.0)
-            if row.time_ns <= 0 or operators > _COMPUTING * (operators + row.time_ns):
-                continue
-            mine = of_rest & np.array([home is not None and home.place == row.place for home in kept])[self.stack]
+            if row.time_ns > 0 and operators <= _COMPUTING * (operators + row.time_ns):
+                here = [home is not None and home.place == row.place for home in kept]
+                own[row.place] = of_rest & np.array(here)[self.stack]
+        plain = {place for place, mine in own.items() if self._work(works, mine) == "python"}
+        for together in spread(
+            (row for row in rows if row.place in own), joins=lambda row: row.place in plain and is_plain(row)
+        ):
+            mine = np.logical_or.reduce([own[row.place] for row in together])
             part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
-            yield StepLine(row, self._work(works, mine), part, self._is_one_off(mine))
+            yield StepLine(together, self._work(works, mine), part, self._is_one_off(mine))
 
     def _is_one_off(self, mine: Mask) -> bool:
         """Too few samples may lie in one step by chance."""

@@ -34,7 +34,7 @@ def limiting_stage(capture: Capture) -> str:
 def _line_of(capture: Capture, stage: str) -> str:
     """The hottest line in a stage, else where the stage is defined."""
     for part in capture.lines.stages:
-        if part.name == stage and part.lines:
-            line = part.lines[0]
-            return f"{line.place} in {line.function}, {percent(line.share)} of the stage by samples"
+        if part.name == stage and part.hottest:
+            hottest = part.hottest[0]
+            return f"{hottest.place} in {hottest.function}, {percent(hottest.share)} of the stage by samples"
     return next((row.defined_at for row in capture.stages if f"{row.kind}::{row.label}" == stage), "")

@@ -86,7 +86,8 @@ def as_collapsed(report: pb.Report) -> str:
 
 def _labelled(place: tuple[str, str, int]) -> str:
     function, file, line = place
-    return f"{function} ({PurePath(file).name}:{line})"
+    where = PurePath(file).name
+    return f"{function} ({where}:{line})" if line or not where else f"{function} [{where}]"
 
 
 def _one_name(text: str) -> str:

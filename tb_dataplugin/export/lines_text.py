@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
@@ -16,9 +16,6 @@ MOST_PARTS: Final = 5
 MOST_LINES: Final = 3
 LEAST_SHARE: Final = 0.02
 """Of a part: a line with less is not printed."""
-
-MOST_OF_IT: Final = 0.5
-"""Of a function's time: a line with that is the one to look at."""
 
 LEAST_TIME: Final = 0.03
 """Of the time in all stages: a stage with less is not printed."""
@@ -53,29 +50,8 @@ def _part(part: pb.PartLines, name: str) -> Iterator[str]:
         yield from _wrap(f"{name}: {part.text}", "  ")
         return
     yield from _wrap(name, "  ")
-    for share, text in sorted(_hottest(part.lines), key=lambda row: -row[0])[:MOST_LINES]:
-        yield from _wrap(text, f"  {percent(share):>8}  ")
-
-
-def _hottest(lines: Iterable[pb.Line]) -> Iterator[tuple[float, str]]:
-    """Shares and words: of lines, and of a function as a whole where no line of it has most of its time, as in a loop
-    of plain Python. Each of its lines may be colder than a line elsewhere.
-    """
-    for (function, file), of_function in _by_function(lines).items():
-        whole = sum(line.share for line in of_function)
-        if max(line.share for line in of_function) >= MOST_OF_IT * whole:
-            yield from ((line.share, line.text) for line in of_function if line.share >= LEAST_SHARE)
-        elif whole >= LEAST_SHARE:
-            numbers = sorted(line.line for line in of_function)
-            place = f"{PurePath(file).name}:{numbers[0]} to {numbers[-1]}"
-            yield whole, f"{function} at {place}, over {len(numbers)} lines, most in {of_function[0].text}"
-
-
-def _by_function(lines: Iterable[pb.Line]) -> dict[tuple[str, str], list[pb.Line]]:
-    found: dict[tuple[str, str], list[pb.Line]] = {}
-    for line in lines:
-        found.setdefault((line.function, line.file), []).append(line)
-    return found
+    for place in (place for place in part.hottest[:MOST_LINES] if place.share >= LEAST_SHARE):
+        yield from _wrap(place.text, f"  {percent(place.share):>8}  ")
 
 
 def _wrap(text: str, first: str) -> list[str]:

@@ -30,6 +30,9 @@ def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     if capture.replay_command:
         yield "  To see whether they are slow in themselves, load them again, alone:"
         yield from _command(capture.replay_command)
+        yield "  MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader)."
+        yield "  In a notebook:"
+        yield from textwrap.wrap(capture.replay_code, width, initial_indent="    ", subsequent_indent="      ")
 
 
 def _command(command: str) -> Iterator[str]:

@@ -9,23 +9,26 @@ from annotate.trace_format import span_name
 from tb_dataplugin.analyses.hot_lines import HotLines, PartLines
 from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.analyses.line_rows import Estimate
+from tb_dataplugin.analyses.spread_lines import Together, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines, Work
-from tb_dataplugin.findings.line_texts import MOSTLY, line_text, row_name
+from tb_dataplugin.findings.line_texts import MOSTLY, line_text, lines_place, lines_text, row_name
 from tb_dataplugin.units import percent
 
 
 @dataclass(frozen=True, slots=True)
 class HotLine:
-    """The line of the user's code that takes most of a stage, or of a part of the training thread's time."""
+    """The line of the user's code that takes most of a stage, or of a part of the training thread's time; or several of
+    one function, where none of them has most of its time.
+    """
 
     text: str
     """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``."""
     place: str
-    """``train.py:41``."""
+    """``train.py:41``, ``train.py:41 to 44``."""
     share: float
     """Of the stage's time."""
     source: str = ""
-    """The line as it is written; "" where that was not recorded."""
+    """The hottest line as it is written; "" where that was not recorded."""
     calls: str = ""
     """``scipy.signal.convolve2d``, where most of the line's time is in it; else ""."""
 
@@ -45,7 +48,7 @@ class AroundSignal:
 
 @dataclass(frozen=True, slots=True)
 class StepLineSignal:
-    """A line of the training step that is not the model's work. `part`: of the window."""
+    """A line of the training step that is not the model's work, or several as one. `part`: of the window."""
 
     text: str
     place: str
@@ -87,13 +90,28 @@ def interval(part: Estimate) -> str:
     return f"95% interval {percent(part.low)} to {percent(part.high)}"
 
 
-def hottest(parts: Iterable[tuple[str, PartLines]]) -> Iterator[tuple[str, HotLine]]:
-    """By the part's name; without those of which too few samples were taken. What happened once is no evidence."""
+def hottest(parts: Iterable[tuple[str, PartLines]], *, in_step: bool = False) -> Iterator[tuple[str, HotLine]]:
+    """By the part's name; without those of which too few samples were taken. What happened once is no evidence.
+
+    Args:
+        in_step: they are parts of the training thread's time outside the data wait.
+    """
+    joined = spread_in_step if in_step else spread
     for name, part in parts:
-        row = next((row for row in part.rows if row.place not in part.one_off), None)
-        if row is not None:
-            calls = row.calls if row.calls_share >= MOSTLY else ""
-            yield name, HotLine(line_text(row), row.place.short, row.share, row.place.source, calls)
+        found = joined(row for row in part.rows if row.place not in part.one_off)
+        if found:
+            yield name, _hot_line(found[0])
+
+
+def _hot_line(lines: Together) -> HotLine:
+    calls = {row.calls if row.calls_share >= MOSTLY else "" for row in lines}
+    return HotLine(
+        text=lines_text(lines),
+        place=lines_place(lines),
+        share=share_of(lines),
+        source=lines[0].place.source,
+        calls=calls.pop() if len(calls) == 1 else "",
+    )
 
 
 def read_step(lines: HotLines | None) -> StepSignals | None:
@@ -125,7 +143,7 @@ def read_patterns(lines: HotLines | None) -> tuple[PatternSignal, ...]:
 
 def _by_cost(step: StepLines) -> list[StepLine]:
     """What keeps the device idle first, where there is one."""
-    return sorted(step.lines, key=lambda line: -(line.row.idle_share or 0.0))
+    return sorted(step.lines, key=lambda line: -(line.idle_share or 0.0))
 
 
 def _around(found: AroundLoader) -> AroundSignal:
@@ -140,7 +158,12 @@ def _around(found: AroundLoader) -> AroundSignal:
 
 
 def _line(found: StepLine) -> StepLineSignal:
-    row, place = found.row, found.row.place
     return StepLineSignal(
-        line_text(row), place.short, place.source, found.work, found.part, row.idle_share, found.is_one_off
+        text=lines_text(found.rows),
+        place=lines_place(found.rows),
+        source=found.rows[0].place.source,
+        work=found.work,
+        part=found.part,
+        idle_share=found.idle_share,
+        is_one_off=found.is_one_off,
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.analyses.spread_lines import Together, error_of, first_and_last, share_of
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import count, duration, percent, plural
 
@@ -46,7 +49,31 @@ def line_text(row: LineRow) -> str:
         text = f"{row.calls}, called in {where}"
     else:
         text = f"`{source}` in {where}" if source else where
+    text += _below(row)
     return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
+
+
+def _below(row: LineRow) -> str:
+    """``, in libjpeg's `decode_mcu```: the compiled code that most of the line's time is in, where that was sampled."""
+    if row.native is None or row.native_share < MOSTLY:
+        return ""
+    library, symbol = row.native
+    return f", in {library}'s `{symbol}`" if symbol else f", in {library}"
+
+
+def lines_text(lines: Together) -> str:
+    """``mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17``; of one line as `line_text`."""
+    if len(lines) == 1:
+        return line_text(lines[0])
+    hottest = lines[0].place
+    written = f"`{hottest.source}` in line {hottest.line}" if hottest.source else f"line {hottest.line}"
+    return f"{hottest.function} at {lines_place(lines)}, over {len(lines)} lines, the hottest {written}"
+
+
+def lines_place(lines: Together) -> str:
+    """``train.py:16 to 19``."""
+    first, last = first_and_last(lines)
+    return lines[0].place.short if len(lines) == 1 else f"{replace(lines[0].place, line=first).short} to {last}"
 
 
 def _is_written(name: str, source: str) -> bool:
@@ -81,7 +108,21 @@ def lines_sentence(lines: HotLines, window: Window, steps: int | None) -> str:
     who = "a separate process" if lines.is_outside else "a thread in each process"
     rate = f"every {duration(lines.interval_ns / 1e3)}" if lines.interval_ns else "once"
     sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}"
-    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines, steps)}{BLIND}"
+    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines, steps)}{BLIND}{_native(lines)}"
+
+
+def _native(lines: HotLines) -> str:
+    """How many samples have their native frames, at what cost, and why others have none."""
+    native = lines.native
+    if native is None:
+        return ""
+    why = f" Native frames are missing: {'; '.join(native.why_not)}." if native.why_not else ""
+    if native.samples:
+        part = f"{percent(native.joined / native.samples)} of {plural(native.samples, 'stack')}"
+        cost = f"{duration(native.cost_ns / 1e3)} of CPU time"
+        why = f" py-spy read the native frames of {part}, for {cost}; the program stood still meanwhile.{why}"
+    beyond = f" {plural(native.left_out, 'process')} beyond its limit had none." if native.left_out else ""
+    return why + beyond
 
 
 def _cost(lines: HotLines, window: Window) -> str:
@@ -105,13 +146,15 @@ def _check(lines: HotLines, steps: int | None) -> str:
     return f" Shares of stages by samples and by spans differ by up to {points} ({check.stage})."
 
 
-def part_sentence(part: PartLines) -> str:
+def part_sentence(hottest: Sequence[Together]) -> str:
     """``The hottest line, 84.0% of the time (95% interval: 79.1% to 88.9%): RandomMask.dilate at train.py:41.``"""
-    if not part.rows:
+    if not hottest:
         return ""
-    row = part.rows[0]
-    low, high = percent(max(0.0, row.share - row.error)), percent(min(1.0, row.share + row.error))
-    return f"The hottest line, {percent(row.share)} of the time (95% interval: {low} to {high}): {line_text(row)}."
+    lines = hottest[0]
+    share, error = share_of(lines), error_of(lines)
+    low, high = percent(max(0.0, share - error)), percent(min(1.0, share + error))
+    what = "line" if len(lines) == 1 else "lines"
+    return f"The hottest {what}, {percent(share)} of the time (95% interval: {low} to {high}): {lines_text(lines)}."
 
 
 def part_text(part: PartLines, steps: int | None) -> str:

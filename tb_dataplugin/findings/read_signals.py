@@ -86,7 +86,7 @@ def read_signals(results: Results) -> Signals:
         lock=read_lock(results.limits) if results.limits else None,
         stage_lines=dict(_stage_lines(results)),
         stage_places=dict(pipeline.stages_at) if pipeline else {},
-        training_lines=dict(hottest(results.lines.training.items())) if results.lines else {},
+        training_lines=dict(_training_lines(results)),
         step=read_step(results.lines),
         patterns=read_patterns(results.lines),
         queue_wait=results.queue_wait,
@@ -96,6 +96,10 @@ def read_signals(results: Results) -> Signals:
 
 def _stage_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
     return hottest((stage.name, part) for stage, part in results.lines.stages.items()) if results.lines else ()
+
+
+def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
+    return hottest(results.lines.training.items(), in_step=True) if results.lines else ()
 
 
 def _collecting(pipeline: PipelineInfo | None) -> float | None:

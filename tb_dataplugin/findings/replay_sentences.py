@@ -7,7 +7,7 @@ from typing import Final, Literal
 from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings.line_texts import line_text
-from tb_dataplugin.units import percent
+from tb_dataplugin.units import duration, percent
 
 Cause = Literal["itself", "storage", "contention", "unknown"]
 
@@ -15,6 +15,15 @@ AS_SLOW: Final = 0.7
 """Of the time in the capture: a load that takes as much shows where that time went. What is left is within what loads
 of one sample differ by, and what a busy machine adds."""
 
+
+STANDS_OUT: Final = 3.0
+"""Times the median sample: one that takes as long alone is slow, whatever held it up in training."""
+
+PART: Final = 0.25
+"""Of the time in the capture, that such a load must have at least."""
+
+COLD: Final = 1.5
+"""Times as long as with its files in the page cache, from which storage makes a difference."""
 
 BUSY: Final = 0.2
 """Share of the replay in which it waited for a CPU, from which a slow load from storage may have waited for that."""
@@ -35,33 +44,70 @@ def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
     captured = sample.captured_ns
     if captured is None:
         return "unknown"
-    if max(sample.fastest_ns, sample.cpu_ns or 0) >= AS_SLOW * captured:
+    if _alone_ns(sample) >= AS_SLOW * captured or _is_long_alone(sample):
         return "itself"
+    if _reads_slowly(sample):
+        return "storage"
     if sample.cold_ns is None or (no_cpu >= BUSY and sample.cold_ns >= AS_SLOW * captured):
         return "unknown"
     return "storage" if sample.cold_ns >= AS_SLOW * captured else "contention"
 
 
+def _alone_ns(sample: ReplayedSample) -> int:
+    return max(sample.fastest_ns, sample.cpu_ns or 0)
+
+
+def _is_long_alone(sample: ReplayedSample) -> bool:
+    """Whether it would stand out alone as well: something else made it longer still, which is not why it is slow."""
+    if sample.typical_ns is None or sample.captured_ns is None:
+        return False
+    return _alone_ns(sample) >= max(STANDS_OUT * sample.typical_ns, PART * sample.captured_ns)
+
+
+def _reads_slowly(sample: ReplayedSample) -> bool:
+    """Whether reading its files took the time in training, and storage makes it longer alone too: storage that others
+    used as well was slower in training than alone.
+    """
+    if sample.read_ns is None or sample.captured_ns is None or sample.cold_ns is None:
+        return False
+    return sample.read_ns >= AS_SLOW * sample.captured_ns and sample.cold_ns >= COLD * sample.warm_ns
+
+
 def replayed_text(sample: ReplayedSample, no_cpu: float) -> str:
-    """One or two sentences, with the line or stage to look at."""
+    """Sentences with the line or stage to look at."""
     where = _where(sample)
     if sample.captured_ns is None:
         return f"{where}."
     match cause_of(sample, no_cpu):
         case "itself":
-            return f"Slow in itself: it takes as long alone. {where}."
+            return f"Slow in itself: {_compared(sample)}. {where}."
         case "storage":
-            return "Storage: only its files make it slow, when they are not in the page cache."
+            return f"Storage: {_storage(sample)}, when they are not in the page cache."
         case "contention":
+            at = f" It was at {sample.captured_line} most of that time." if sample.captured_line else ""
             return (
                 "Contention: alone it is fast, also with its files from storage. In training it waited for a CPU, a "
-                "lock or busy storage."
+                f"lock or busy storage.{at}"
             )
     if sample.cold_ns is None:
         why = "its files could not be removed from the page cache"
     else:
         why = f"the replay itself waited for a CPU for {percent(no_cpu)} of its time, so repeat it on an idle machine"
     return f"Contention or storage, not the sample itself: alone it is fast. Which of the two is unknown: {why}."
+
+
+def _compared(sample: ReplayedSample) -> str:
+    if sample.captured_ns is None or _alone_ns(sample) >= AS_SLOW * sample.captured_ns or sample.typical_ns is None:
+        return "it takes as long alone"
+    alone, typical = duration(_alone_ns(sample) / 1e3), duration(sample.typical_ns / 1e3)
+    return f"alone it takes {alone}, and the median sample {typical} in training, where something held it up as well"
+
+
+def _storage(sample: ReplayedSample) -> str:
+    if sample.read_ns is None or sample.captured_ns is None or not _reads_slowly(sample):
+        return "only its files make it slow"
+    part = percent(sample.read_ns / sample.captured_ns)
+    return f"reading its files took {part} of its time in training, and they take longer alone as well"
 
 
 def _where(sample: ReplayedSample) -> str:

@@ -10,8 +10,10 @@ import numpy as np
 
 from tb_dataplugin.model.intervals import Int64Array
 
-Origin = Literal["user", "library", "recorder", "stage"]
-"""Whose code a frame is; "stage": it is none, but stands for a stage in a tree of frames."""
+Origin = Literal["user", "library", "recorder", "stage", "native"]
+"""Whose code a frame is; "native": compiled code, of which `Frame.function` is a symbol and `Frame.file` the library or
+a source file; "stage": it is none, but stands for a stage in a tree of frames.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,17 @@ class SampledStacks:
 
 
 @dataclass(frozen=True, slots=True)
+class NativeFacts:
+    """Native frames were asked for: of `samples`, `joined` got theirs. `why_not`: why some are missing, clauses."""
+
+    samples: int
+    joined: int
+    cost_ns: int
+    left_out: int
+    why_not: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LineSamples:
     """`is_outside`: another process took them, so that nothing in the sampled one hid anything from it.
 
@@ -97,6 +110,7 @@ class LineSamples:
     left_out: int = 0
     unseen: tuple[str, ...] = ()
     why_not: str = ""
+    native: NativeFacts | None = None
 
     def __iter__(self) -> Iterator[SampledStacks]:
         return iter(self.threads)

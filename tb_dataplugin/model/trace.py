@@ -165,12 +165,19 @@ class ThreadCosts:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A sample that was named to be loaded again; `is_cold`: its last load read from storage."""
+    """A sample that was named to be loaded again; `is_cold`: its last load read from storage.
+
+    Of the capture that it was named from: `captured_ns` it took, `read_ns` of it in reading files where that took most;
+    `typical_ns` is the median sample, `line` where most of its stacks were. None, "": not known.
+    """
 
     index: int
     captured_ns: int | None
     is_cold: bool
     files: tuple[str, ...]
+    typical_ns: int | None = None
+    read_ns: int | None = None
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import Annotated, Final
 import msgspec
 import numpy as np
 
-from annotate.trace_format import LINES_VERSION, THREAD_WAITS_FOR_LOCK, LineSampler
+from annotate.trace_format import LINES_VERSION, LINES_VERSION_NATIVE, THREAD_WAITS_FOR_LOCK, LineSampler
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_LABEL, MOST_SAMPLED_NODES, MOST_SETTINGS, MOST_WORKERS
 from tb_dataplugin.model.intervals import int64
-from tb_dataplugin.model.line_samples import Caller, Frame, LineSamples, Origin, SampledStacks, Stacks
+from tb_dataplugin.model.line_samples import Caller, Frame, LineSamples, NativeFacts, Origin, SampledStacks, Stacks
 from tb_dataplugin.reader.decimals import LONGEST_NS
 
 MOST_US: Final = 9e15
@@ -29,6 +29,15 @@ class Frames(msgspec.Struct):
     line: list[Index] = []
     first: list[Index] = []
     source: list[Index] = []
+    native: list[Index] = []
+
+
+class Native(msgspec.Struct):
+    samples: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
+    joined: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
+    cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] = 0.0
+    left_out: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] = 0
+    why_not: tuple[str, ...] = ()
 
 
 class Nodes(msgspec.Struct):
@@ -61,6 +70,7 @@ class Lines(msgspec.Struct):
     recorder: str = ""
     unseen: tuple[str, ...] = ()
     why_not: str = ""
+    native: Native | None = None
 
 
 class CallerRecord(msgspec.Struct):
@@ -78,8 +88,8 @@ _NONE: Final = Stacks((), int64([]), int64([]))
 def read_line_samples(lines: Lines, origin_ns: int, diagnostics: DiagnosticsCollector) -> LineSamples:
     """What does not fit together is left out, which is a diagnostic."""
     unseen = tuple(text[:MOST_PATH] for text in lines.unseen[:MOST_SETTINGS])
-    if lines.version > LINES_VERSION:
-        why = f"they have version {lines.version}, and this is {LINES_VERSION}: upgrade tb-dataplugin"
+    if lines.version > LINES_VERSION_NATIVE:
+        why = f"they have version {lines.version}, and this is {LINES_VERSION_NATIVE}: upgrade tb-dataplugin"
         return LineSamples(_NONE, (), why_not=why, unseen=unseen)
     if lines.why_not or not _is_tree(lines):
         if not lines.why_not:
@@ -99,7 +109,13 @@ def read_line_samples(lines: Lines, origin_ns: int, diagnostics: DiagnosticsColl
         unread=max(0, lines.unread),
         left_out=max(0, lines.left_out),
         unseen=unseen,
+        native=None if lines.native is None else _native(lines.native),
     )
+
+
+def _native(facts: Native) -> NativeFacts:
+    reasons = tuple(why[:MOST_PATH] for why in facts.why_not[:MOST_SETTINGS])
+    return NativeFacts(facts.samples, facts.joined, round(facts.cpu_us * 1e3), facts.left_out, reasons)
 
 
 def read_caller(caller: CallerRecord) -> Caller:
@@ -147,7 +163,7 @@ def _frames(lines: Lines) -> list[Frame]:
     folders = tuple(f"{folder.rstrip('/')}/" for folder in lines.libraries[:MOST_SETTINGS] if folder.strip("/"))
     recorder = f"{lines.recorder}/" if lines.recorder else "\0"
     origins: dict[str, Origin] = {name: _origin(name, folders, recorder) for name in {names[f] for f in frames.file}}
-    sources = frames.source or [-1] * len(frames.file)
+    sources, native = frames.source or [-1] * len(frames.file), frozenset(frames.native)
     columns = zip(frames.function, frames.file, frames.line, frames.first, sources, strict=True)
     return [
         Frame(
@@ -155,10 +171,10 @@ def _frames(lines: Lines) -> list[Frame]:
             file=names[file][:MOST_PATH],
             line=max(0, line),
             first=max(0, first),
-            origin=origins[names[file]],
+            origin="native" if row in native else origins[names[file]],
             source=names[source][:MOST_LABEL] if source >= 0 else "",
         )
-        for function, file, line, first, source in columns
+        for row, (function, file, line, first, source) in enumerate(columns)
     ]
 
 

@@ -100,9 +100,15 @@ class _Steps(msgspec.Struct):
     boundaries_us: list[Time] = []
 
 
+Elapsed = Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None
+
+
 class _Replayed(msgspec.Struct):
     index: list[Count] = []
-    captured_us: list[Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None] = []
+    captured_us: list[Elapsed] = []
+    typical_us: list[Elapsed] = []
+    read_us: list[Elapsed] = []
+    line: list[str] = []
     cold: list[bool] = []
     files: list[list[str]] = []
 
@@ -220,21 +226,31 @@ def _headspace(record: _Headspace) -> HeadspaceSteps:
 
 
 def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Replayed, ...]:
-    lengths = {len(getattr(columns, name)) for name in columns.__struct_fields__}
-    if len(lengths) != 1:
+    count = len(columns.index)
+    lengths = {len(column) for column in (columns.captured_us, columns.cold, columns.files)}
+    lengths |= {len(column) or count for column in (columns.typical_us, columns.read_us, columns.line)}
+    if lengths != {count}:  # earlier captures have none of the latter
         diagnostics.add("bad_replayed", "The columns of the replayed samples differ in length; they are left out")
         return ()
-    most = _bounded("replayed samples", len(columns.index), MOST_SETTINGS, diagnostics)
-    rows = zip(columns.index, columns.captured_us, columns.cold, columns.files, strict=True)
+    most = _bounded("replayed samples", count, MOST_SETTINGS, diagnostics)
+    typical, read, line = columns.typical_us or [None] * count, columns.read_us or [None] * count, columns.line
+    rows = zip(columns.index, columns.captured_us, columns.cold, columns.files, typical, read, strict=True)
     return tuple(
         Replayed(
             index,
-            None if captured is None else round(captured * 1e3),
+            _maybe_ns(captured),
             cold,
             tuple(path[:MOST_PATH] for path in files[:MOST_PATHS]),
+            _maybe_ns(usual),
+            _maybe_ns(reading),
+            line[row][:MOST_PATH] if line else "",
         )
-        for index, captured, cold, files in islice(rows, most)
+        for row, (index, captured, cold, files, usual, reading) in enumerate(islice(rows, most))
     )
+
+
+def _maybe_ns(time: float | None) -> int | None:
+    return None if time is None else round(time * 1e3)
 
 
 def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:

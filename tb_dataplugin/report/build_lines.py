@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from tb_dataplugin.analyses.code_places import Place, place_of
+from tb_dataplugin.analyses.code_places import Place, library_name, place_of, symbol
 from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
+from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
-from tb_dataplugin.findings.line_texts import line_text, lines_sentence, part_sentence, part_text
+from tb_dataplugin.findings.line_texts import (
+    line_text,
+    lines_place,
+    lines_sentence,
+    lines_text,
+    part_sentence,
+    part_text,
+)
 from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.line_samples import Frame
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 
@@ -19,7 +28,7 @@ def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines
     """`steps`: in the window."""
     return pb.Lines(
         stages=(_part(stage.name, part, steps) for stage, part in lines.stages.items()),
-        training=(_part(cause, part, steps) for cause, part in lines.training.items()),
+        training=(_part(cause, part, steps, spread_in_step) for cause, part in lines.training.items()),
         step=_step(lines.step) if lines.step else None,
         check=_check(lines.check) if lines.check else None,
         samples=lines.samples,
@@ -32,7 +41,9 @@ def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines
         unseen=lines.unseen,
         sentence=lines_sentence(lines, window, steps),
         pipeline=_part("pipeline", lines.pipeline, steps) if lines.pipeline else None,
-        training_thread=_part("training thread", lines.training_thread, steps) if lines.training_thread else None,
+        training_thread=_part("training thread", lines.training_thread, steps, spread_in_step)
+        if lines.training_thread
+        else None,
     )
 
 
@@ -64,10 +75,18 @@ def _around(around: AroundLoader) -> pb.AroundLoader:
 
 
 def _step_line(line: StepLine) -> pb.StepLine:
-    return pb.StepLine(line=_line(line.row), work=line.work, window=_estimate(line.part))
+    return pb.StepLine(
+        line=_line(line.rows[0]), work=line.work, window=_estimate(line.part), text=lines_text(line.rows)
+    )
 
 
-def _part(name: str, part: PartLines, steps: int | None) -> pb.PartLines:
+def _part(
+    name: str,
+    part: PartLines,
+    steps: int | None,
+    joined: Callable[[Iterable[LineRow]], tuple[Together, ...]] = spread,
+) -> pb.PartLines:
+    hottest = joined(part.rows)
     return pb.PartLines(
         name=name,
         samples=part.samples,
@@ -76,9 +95,21 @@ def _part(name: str, part: PartLines, steps: int | None) -> pb.PartLines:
         others=part.others,
         text=part_text(part, steps),
         recorder_us=us(part.recorder_ns),
-        sentence=part_sentence(part),
+        sentence=part_sentence(hottest),
+        hottest=map(hot_place, hottest),
         tree=_tree(part.tree) if part.tree else None,
         in_order=_tree(part.in_order) if part.in_order else None,
+    )
+
+
+def hot_place(lines: Together) -> pb.HotPlace:
+    return pb.HotPlace(
+        text=lines_text(lines),
+        place=lines_place(lines),
+        share=share_of(lines),
+        error=error_of(lines),
+        lines=len(lines),
+        function=lines[0].place.function,
     )
 
 
@@ -101,6 +132,9 @@ def _line(row: LineRow) -> pb.Line:
         text=line_text(row),
         callees=(pb.Callee(name=callee.name, share=callee.share) for callee in row.callees),
         called_from=row.called_from.short if row.called_from else "",
+        native_library=row.native.library if row.native else "",
+        native_symbol=row.native.symbol if row.native else "",
+        native_share=row.native_share,
     )
 
 
@@ -111,7 +145,7 @@ def _tree(tree: LineTree) -> pb.LineTree:
         return [names.setdefault(text, len(names)) for text in texts]
 
     function, file = numbers(frame.function for frame in tree.frame), numbers(frame.file for frame in tree.frame)
-    places = [place_of(frame) if frame.origin != "stage" else Place(frame.function, "", 0) for frame in tree.frame]
+    places = [_place_in_tree(frame) for frame in tree.frame]
     source = [numbers([frame.source])[0] if frame.source else -1 for frame in tree.frame]
     tree_report = pb.LineTree(
         function=function,
@@ -132,6 +166,14 @@ def _tree(tree: LineTree) -> pb.LineTree:
     )
     tree_report.names.extend(names)
     return tree_report
+
+
+def _place_in_tree(frame: Frame) -> Place:
+    if frame.origin == "stage":
+        return Place(frame.function, "", 0)
+    if frame.origin == "native":
+        return Place(symbol(frame) or frame.function, library_name(frame.file), 0)
+    return place_of(frame)
 
 
 def _check(check: ShareCheck) -> pb.LineCheck:

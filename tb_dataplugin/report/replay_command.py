@@ -1,4 +1,4 @@
-"""The command that loads a capture's slowest samples again, alone."""
+"""The command that loads a capture's slowest samples again, alone, and the same in Python."""
 
 from __future__ import annotations
 
@@ -18,3 +18,5 @@ def add_replay_command(capture: pb.Capture) -> None:
             f"python -m annotate replay MODULE:MAKE_LOADER --logdir {LOGDIR} --slowest {count} "
             f"--from {shlex.quote(capture.file)}"
         )
+        indices = dict.fromkeys(sample.index for sample in capture.slow_samples if sample.index >= 0)
+        capture.replay_code = f'annotate.replay(loader, "{LOGDIR}", indices={list(indices)})'

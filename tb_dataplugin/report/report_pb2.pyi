@@ -112,6 +112,7 @@ class Capture(_message.Message):
     THREAD_SAMPLES_FIELD_NUMBER: _builtins.int
     LINES_FIELD_NUMBER: _builtins.int
     REPLAYED_SAMPLES_FIELD_NUMBER: _builtins.int
+    REPLAY_CODE_FIELD_NUMBER: _builtins.int
     REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
     STAGE_DETAILS_FIELD_NUMBER: _builtins.int
     SELECTION_FIELD_NUMBER: _builtins.int
@@ -138,6 +139,8 @@ class Capture(_message.Message):
     """absent when no batches were recorded"""
     findings_sentence: _builtins.str
     """how many findings and the largest gain; or why there is nothing to change"""
+    replay_code: _builtins.str
+    """the same in Python, for a notebook; "" where replay_command is"""
     replay_command: _builtins.str
     """runs slow_samples again, alone; "" without slow samples that have an index"""
     origin_us: _builtins.float
@@ -286,6 +289,7 @@ class Capture(_message.Message):
         thread_samples: Global___ThreadSamples | None = ...,
         lines: Global___Lines | None = ...,
         replayed_samples: _abc.Iterable[Global___ReplayedSample] | None = ...,
+        replay_code: _builtins.str = ...,
         replay_command: _builtins.str = ...,
         stage_details: _abc.Iterable[Global___StageDetail] | None = ...,
         selection: Global___StepSelection | None = ...,
@@ -294,7 +298,7 @@ class Capture(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "headspace", b"headspace", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "rank", b"rank", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -597,9 +601,11 @@ class Doubt(_message.Message):
     CODE_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     code: _builtins.str
-    """cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window"""
+    """cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window |"""
     sentence: _builtins.str
-    """what is wrong, and what to do about it"""
+    """profiler_weight | busy_machine
+    what is wrong, and what to do about it
+    """
     def __init__(
         self,
         *,
@@ -1395,7 +1401,7 @@ class SteadyState(_message.Message):
     """of the mean step"""
     wait_us: _builtins.float
     """The steady state: measured where `state` is steady; estimated from the workers' capacity where it is draining or
-    filling; absent where an epoch starts in the window, and where there are too few batches or steps.
+    filling; without the waits for first batches where an epoch starts; absent where there are too few batches or steps.
     data wait per step
     """
     wait_low_us: _builtins.float
@@ -3718,18 +3724,21 @@ Global___AroundLoader: _TypeAlias = AroundLoader  # noqa: Y015
 
 @_typing.final
 class StepLine(_message.Message):
-    """A line of the training step."""
+    """A line of the training step, or several of one function that stand together where none has most of their time."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     LINE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
     WORK_FIELD_NUMBER: _builtins.int
     WINDOW_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """of all of them, as in HotPlace"""
     work: _builtins.str
-    """"readback" | "saving" | "output" | "sleep" | "waiting" | "python" """
+    """"readback" | "saving" | "output" | "copying" | "sleep" | "waiting" | "python" """
     @_builtins.property
     def line(self) -> Global___Line:
-        """share: of the window"""
+        """the hottest; share: of the window"""
 
     @_builtins.property
     def window(self) -> Global___Estimate: ...
@@ -3737,12 +3746,13 @@ class StepLine(_message.Message):
         self,
         *,
         line: Global___Line | None = ...,
+        text: _builtins.str = ...,
         work: _builtins.str = ...,
         window: Global___Estimate | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "window", b"window"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "window", b"window", "work", b"work"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["line", b"line", "text", b"text", "window", b"window", "work", b"work"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3764,6 +3774,7 @@ class PartLines(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     RECORDER_US_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    HOTTEST_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     samples: _builtins.int
     time_us: _builtins.float
@@ -3788,6 +3799,10 @@ class PartLines(_message.Message):
     def in_order(self) -> Global___LineTree:
         """the same in time order, one thread after the other; absent as `tree` is"""
 
+    @_builtins.property
+    def hottest(self) -> _containers.RepeatedCompositeFieldContainer[Global___HotPlace]:
+        """lines, and functions whose time is spread over lines; most time first"""
+
     def __init__(
         self,
         *,
@@ -3801,14 +3816,55 @@ class PartLines(_message.Message):
         text: _builtins.str = ...,
         recorder_us: _builtins.float = ...,
         sentence: _builtins.str = ...,
+        hottest: _abc.Iterable[Global___HotPlace] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["in_order", b"in_order", "tree", b"tree"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["in_order", b"in_order", "lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hottest", b"hottest", "in_order", b"in_order", "lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PartLines: _TypeAlias = PartLines  # noqa: Y015
+
+@_typing.final
+class HotPlace(_message.Message):
+    """A line, or the lines of one function that stand together where none of them has most of their time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    FUNCTION_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """"mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17" """
+    place: _builtins.str
+    """"train.py:16 to 19" """
+    share: _builtins.float
+    """of PartLines.time_us"""
+    error: _builtins.float
+    """half of its 95% interval"""
+    lines: _builtins.int
+    function: _builtins.str
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+        place: _builtins.str = ...,
+        share: _builtins.float = ...,
+        error: _builtins.float = ...,
+        lines: _builtins.int = ...,
+        function: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "function", b"function", "lines", b"lines", "place", b"place", "share", b"share", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HotPlace: _TypeAlias = HotPlace  # noqa: Y015
 
 @_typing.final
 class Line(_message.Message):
@@ -3833,6 +3889,9 @@ class Line(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     CALLEES_FIELD_NUMBER: _builtins.int
     CALLED_FROM_FIELD_NUMBER: _builtins.int
+    NATIVE_LIBRARY_FIELD_NUMBER: _builtins.int
+    NATIVE_SYMBOL_FIELD_NUMBER: _builtins.int
+    NATIVE_SHARE_FIELD_NUMBER: _builtins.int
     function: _builtins.str
     """its qualified name, without what it is local to"""
     file: _builtins.str
@@ -3862,6 +3921,12 @@ class Line(_message.Message):
     """"scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41" """
     called_from: _builtins.str
     """where only library code runs in the stage: the user's line that calls it; else "" """
+    native_library: _builtins.str
+    """compiled code with most of its time: "libjpeg", "JpegDecode.c"; "" where not sampled"""
+    native_symbol: _builtins.str
+    """"jpeg_read_scanlines"; "" where none is known, or has most"""
+    native_share: _builtins.float
+    """part of the line's time in it"""
     @_builtins.property
     def callees(self) -> _containers.RepeatedCompositeFieldContainer[Global___Callee]:
         """what it calls, most time first"""
@@ -3886,10 +3951,13 @@ class Line(_message.Message):
         text: _builtins.str = ...,
         callees: _abc.Iterable[Global___Callee] | None = ...,
         called_from: _builtins.str = ...,
+        native_library: _builtins.str = ...,
+        native_symbol: _builtins.str = ...,
+        native_share: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "idle_share", b"idle_share", "waited_share", b"waited_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "called_from", b"called_from", "callees", b"callees", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "called_from", b"called_from", "callees", b"callees", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "native_library", b"native_library", "native_share", b"native_share", "native_symbol", b"native_symbol", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
     _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015

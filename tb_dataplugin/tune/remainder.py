@@ -69,9 +69,9 @@ def undecided(outcome: Outcome) -> str:
 
 
 def _where(capture: Capture, stage: str) -> str:
-    """The stage's hottest line, else where it is defined; "" when unknown."""
+    """The stage's hottest line or lines, else where it is defined; "" when unknown."""
     for part in capture.lines.stages:
-        if part.name == stage and part.lines:
-            return part.lines[0].place
+        if part.name == stage and part.hottest:
+            return part.hottest[0].place
     places = [one.defined_at for one in capture.stages if f"{one.kind}::{one.label}" == stage and one.defined_at]
     return places[0] if places else ""

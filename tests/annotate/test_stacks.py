@@ -21,7 +21,7 @@ from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate.host import stack_layout, stack_reader, stack_thread, watcher, watching
+from annotate.host import stack_layout, stack_reader, stack_thread, thread_stacks, watcher, watching
 from annotate.host.stack_layout import Layout, UnknownLayoutError
 from annotate.host.stack_reader import UNREAD, Process, Table
 from annotate.host.watching import Watch
@@ -383,8 +383,8 @@ def test_what_counts_as_the_recorders_own_is_in_the_recorder() -> None:
 
 
 def test_a_stack_that_was_read_long_after_its_moment_is_none() -> None:
-    stacks = object.__new__(watcher.Stacks)
-    stacks.reader, stacks.took, stacks.unread = stack_reader, [], 0
+    stacks = object.__new__(thread_stacks.Stacks)
+    stacks.took, stacks.unread = [], 0
 
     class Sampled:
         read_ns = 5 * stack_reader.LATE_NS

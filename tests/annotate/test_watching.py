@@ -291,7 +291,7 @@ class Clocks:
 
     def mean_pause(self, cost_ns: int, late_ns: int = 0, rounds: int = 60, delayed: float = 0.0) -> float:
         seen = watcher.Watcher(os.getpid())
-        seen.stacks, seen.credit = Any, float(watcher.SAVED_WITH_STACKS_NS)  # type: ignore[assignment]
+        seen.stacks, seen.credit = Any, float(watcher.SAVED_WITH_STACKS_NS)
         seen.used, seen.seen, seen.due = self.cpu, self.now, self.now
         pauses = []
         for _ in range(rounds):

@@ -105,6 +105,8 @@ export interface Capture {
     | undefined;
   /** in the order in which they were replayed; empty where none was named */
   replayed_samples: ReplayedSample[];
+  /** the same in Python, for a notebook; "" where replay_command is */
+  replay_code: string;
   /** runs slow_samples again, alone; "" without slow samples that have an index */
   replay_command: string;
   /** one per stage, wherever it is called; most time first, at most 100 */
@@ -233,9 +235,9 @@ export interface ThreadSamples_LockHoldersUsEntry {
 
 /** What makes a report doubtful. Each lowers the confidence of every finding. */
 export interface Doubt {
-  /** cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window */
+  /** cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window | */
   code: string;
-  /** what is wrong, and what to do about it */
+  /** profiler_weight | busy_machine */
   sentence: string;
 }
 
@@ -528,7 +530,7 @@ export interface SteadyState {
   measured_share: number;
   /**
    * The steady state: measured where `state` is steady; estimated from the workers' capacity where it is draining or
-   * filling; absent where an epoch starts in the window, and where there are too few batches or steps.
+   * filling; without the waits for first batches where an epoch starts; absent where there are too few batches or steps.
    */
   wait_us?:
     | number
@@ -1416,13 +1418,15 @@ export interface AroundLoader {
   hottest: Line | undefined;
 }
 
-/** A line of the training step. */
+/** A line of the training step, or several of one function that stand together where none has most of their time. */
 export interface StepLine {
-  /** share: of the window */
+  /** the hottest; share: of the window */
   line:
     | Line
     | undefined;
-  /** "readback" | "saving" | "output" | "sleep" | "waiting" | "python" */
+  /** of all of them, as in HotPlace */
+  text: string;
+  /** "readback" | "saving" | "output" | "copying" | "sleep" | "waiting" | "python" */
   work: string;
   window: Estimate | undefined;
 }
@@ -1451,6 +1455,22 @@ export interface PartLines {
   recorder_us: number;
   /** its hottest line and that line's share; "" where there are too few samples */
   sentence: string;
+  /** lines, and functions whose time is spread over lines; most time first */
+  hottest: HotPlace[];
+}
+
+/** A line, or the lines of one function that stand together where none of them has most of their time. */
+export interface HotPlace {
+  /** "mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17" */
+  text: string;
+  /** "train.py:16 to 19" */
+  place: string;
+  /** of PartLines.time_us */
+  share: number;
+  /** half of its 95% interval */
+  error: number;
+  lines: number;
+  function: string;
 }
 
 /** One line: the innermost of the user's own code in the stacks that have it. */
@@ -1490,6 +1510,12 @@ export interface Line {
   callees: Callee[];
   /** where only library code runs in the stage: the user's line that calls it; else "" */
   called_from: string;
+  /** compiled code with most of its time: "libjpeg", "JpegDecode.c"; "" where not sampled */
+  native_library: string;
+  /** "jpeg_read_scanlines"; "" where none is known, or has most */
+  native_symbol: string;
+  /** part of the line's time in it */
+  native_share: number;
 }
 
 export interface Callee {
@@ -2052,6 +2078,11 @@ export const Capture: MessageFns<Capture> = {
         : globalThis.Array.isArray(object?.replayed_samples)
         ? object.replayed_samples.map((e: any) => ReplayedSample.fromJSON(e))
         : [],
+      replay_code: isSet(object.replayCode)
+        ? globalThis.String(object.replayCode)
+        : isSet(object.replay_code)
+        ? globalThis.String(object.replay_code)
+        : "",
       replay_command: isSet(object.replayCommand)
         ? globalThis.String(object.replayCommand)
         : isSet(object.replay_command)
@@ -3925,6 +3956,7 @@ export const StepLine: MessageFns<StepLine> = {
   fromJSON(object: any): StepLine {
     return {
       line: isSet(object.line) ? Line.fromJSON(object.line) : undefined,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
       work: isSet(object.work) ? globalThis.String(object.work) : "",
       window: isSet(object.window) ? Estimate.fromJSON(object.window) : undefined,
     };
@@ -3958,6 +3990,22 @@ export const PartLines: MessageFns<PartLines> = {
         ? globalThis.Number(object.recorder_us)
         : 0,
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      hottest: globalThis.Array.isArray(object?.hottest)
+        ? object.hottest.map((e: any) => HotPlace.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const HotPlace: MessageFns<HotPlace> = {
+  fromJSON(object: any): HotPlace {
+    return {
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+      place: isSet(object.place) ? globalThis.String(object.place) : "",
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
+      error: isSet(object.error) ? globalThis.Number(object.error) : 0,
+      lines: isSet(object.lines) ? globalThis.Number(object.lines) : 0,
+      function: isSet(object.function) ? globalThis.String(object.function) : "",
     };
   },
 };
@@ -4008,6 +4056,21 @@ export const Line: MessageFns<Line> = {
         : isSet(object.called_from)
         ? globalThis.String(object.called_from)
         : "",
+      native_library: isSet(object.nativeLibrary)
+        ? globalThis.String(object.nativeLibrary)
+        : isSet(object.native_library)
+        ? globalThis.String(object.native_library)
+        : "",
+      native_symbol: isSet(object.nativeSymbol)
+        ? globalThis.String(object.nativeSymbol)
+        : isSet(object.native_symbol)
+        ? globalThis.String(object.native_symbol)
+        : "",
+      native_share: isSet(object.nativeShare)
+        ? globalThis.Number(object.nativeShare)
+        : isSet(object.native_share)
+        ? globalThis.Number(object.native_share)
+        : 0,
     };
   },
 };

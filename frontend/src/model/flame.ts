@@ -13,7 +13,7 @@ export type Frame = {
   readonly place: string;
   readonly file: string;
   readonly source: string;
-  /** user | library | recorder | stage | whole */
+  /** user | library | recorder | native | stage | whole */
   readonly origin: string;
   /** Theme token that it is coloured by. */
   readonly token: string;

@@ -55,6 +55,26 @@ def test_why_a_sample_was_slow(loads: list[float], captured: float | None, more:
     assert sample_of(replay(loads, captured, **more))["cause"] == cause
 
 
+@pytest.mark.parametrize(
+    ("loads", "facts", "cause", "words"),
+    [
+        # 113 ms alone beside a median of 8: a busy machine made it 288, and is not why it is slow
+        ([500, 113, 120, 121], {"typical_us": [8]}, "itself", "alone it takes 113 µs, and the median sample 8.00 µs"),
+        ([500, 20, 21, 22], {"typical_us": [8]}, "contention", "Contention"),
+        # storage that others used as well is slower in training
+        ([500, 46, 46, 82], {"read_us": [270]}, "storage", "reading its files took 93.8% of its time in training"),
+        ([500, 46, 46, 50], {"read_us": [270]}, "contention", "Contention"),
+        ([500, 4, 5, 6], {"line": ["burn at data.py:30"]}, "contention", "It was at burn at data.py:30 most of"),
+    ],
+)
+def test_what_the_capture_says_of_a_sample_decides_what_durations_alone_do_not(
+    loads: list[float], facts: dict[str, Any], cause: str, words: str
+) -> None:
+    sample = sample_of(replay(loads, 288, **facts))
+    assert sample["cause"] == cause
+    assert words in sample["text"]
+
+
 def test_a_sample_that_is_slow_in_itself_names_what_takes_the_time() -> None:
     sample = sample_of(replay([500, 100, 110, 300], 130))
     assert sample["stage"] == "decode::PIL.Image"

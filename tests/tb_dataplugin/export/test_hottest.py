@@ -1,35 +1,74 @@
-"""The hottest lines of a stage, in the terminal."""
+"""The hottest lines of a stage, in the terminal and in findings."""
 
 from __future__ import annotations
 
+from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.analyses.spread_lines import spread, spread_in_step
 from tb_dataplugin.export.lines_text import line_lines
-from tb_dataplugin.report.report_pb2 import Capture, Line, PartLines
+from tb_dataplugin.findings.line_texts import lines_text
+from tb_dataplugin.report.build_lines import hot_place
+from tb_dataplugin.report.report_pb2 import Capture, PartLines
 
 TRAIN = "/home/me/train.py"
 
 
-def line(function: str, number: int, share: float) -> Line:
-    return Line(function=function, file=TRAIN, line=number, share=share, text=f"line {number}")
+def line(function: str, number: int, share: float, calls: str = "", source: str = "") -> LineRow:
+    time_ns = round(share * 1e9)
+    return LineRow(
+        Place(function, TRAIN, number, source), True, 100, time_ns, share, 0.05, None, None, calls, float(bool(calls))
+    )
 
 
-def said(*lines: Line) -> list[str]:
+LOOP = [line("mel", number, share) for number, share in ((17, 0.10), (19, 0.09), (16, 0.05))]
+
+
+def said(*rows: LineRow) -> list[str]:
     capture = Capture()
-    capture.lines.stages.append(PartLines(name="sample::Speech", time_us=1e6, lines=lines))
+    part = PartLines(name="sample::Speech", time_us=1e6, hottest=map(hot_place, spread(rows)))
+    part.lines.add()
+    capture.lines.stages.append(part)
     return [row.strip() for row in line_lines(capture)][1:]
 
 
 def test_a_loop_of_plain_python_is_one_function_whose_lines_are_all_colder() -> None:
-    loop = [line("mel_filterbank", number, share) for number, share in ((17, 0.10), (19, 0.09), (16, 0.05))]
-    rows = said(line("load", 35, 0.4), line("logmel", 31, 0.2), line("logmel", 29, 0.13), *loop)
+    rows = said(line("load", 35, 0.4), line("logmel", 31, 0.2), line("logmel", 29, 0.13), *LOOP)
     assert rows == [
-        "40.0%  line 35",
-        "24.0%  mel_filterbank at train.py:16 to 19, over 3 lines, most in line 17",
-        "20.0%  line 31",
+        "40.0%  load at train.py:35",
+        "24.0%  mel at train.py:16 to 19, over 3 lines, the hottest line 17",
+        "20.0%  logmel at train.py:31",
     ]
 
 
 def test_a_line_with_most_of_its_function_is_said_itself() -> None:
     assert said(line("load", 35, 0.4), line("load", 36, 0.1), line("crop", 50, 0.01)) == [
-        "40.0%  line 35",
-        "10.0%  line 36",
+        "40.0%  load at train.py:35",
+        "10.0%  load at train.py:36",
     ]
+
+
+def test_lines_far_apart_in_one_function_are_about_different_things() -> None:
+    found = spread([line("main", 20, 0.3), line("main", 40, 0.3), line("main", 90, 0.3)])
+    assert [[row.place.line for row in group] for group in found] == [[20], [40], [90]]
+
+
+def test_a_cold_line_beside_a_loop_does_not_widen_it() -> None:
+    (loop, beside) = spread([*LOOP, line("mel", 13, 0.001)])
+    assert (lines_text(loop).partition(",")[0], beside[0].place.line) == ("mel at train.py:16 to 19", 13)
+
+
+def test_a_loop_is_as_sure_as_one_line_with_its_share() -> None:
+    place = hot_place(spread([line("mel", 1, 0.25), line("mel", 2, 0.25), line("mel", 3, 0.25), line("a", 9, 0.25)])[0])
+    assert round(place.share, 3) == 0.75
+    assert round(place.error, 3) == 0.05  # 0.75 spreads as 0.25 does
+
+
+def test_in_the_step_a_line_that_calls_something_stands_alone() -> None:
+    rows = [
+        line("train", 50, 0.3, calls="torch.Tensor.backward"),
+        line("train", 51, 0.3, source="total += loss.item()"),
+        line("train", 53, 0.2, source="for token in tokens:"),
+        line("train", 54, 0.19, source="counts[token] += 1"),
+        line("train", 55, 0.1, source="seen.add(token)"),
+    ]
+    assert [[row.place.line for row in group] for group in spread_in_step(rows)] == [[53, 54, 55], [50], [51]]

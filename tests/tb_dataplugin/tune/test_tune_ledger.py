@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tb_dataplugin.export.terminal import PLAIN
-from tb_dataplugin.report.report_pb2 import Capture, Line, Lines, PartLines, Stage
+from tb_dataplugin.report.report_pb2 import Capture, HotPlace, Lines, PartLines, Stage
 from tb_dataplugin.tune.as_json import as_json
 from tb_dataplugin.tune.as_text import as_text
 from tb_dataplugin.tune.remainder import Remainder, remainder_of
@@ -94,7 +94,7 @@ class OneStage:
 
 
 def test_what_is_left_names_the_stage_and_its_line(tuned: Tuned) -> None:
-    line = Lines(stages=[PartLines(name="transform::Blur", lines=[Line(place="train.py:41")])])
+    line = Lines(stages=[PartLines(name="transform::Blur", hottest=[HotPlace(place="train.py:41")])])
     stage = Stage(kind="transform", label="Blur", defined_at="train.py:30")
     for capture, place in ((Capture(lines=line), "train.py:41"), (Capture(stages=[stage]), "train.py:30")):
         rest = remainder_of(tuned.outcome, OneStage(), capture)  # type: ignore[arg-type]

@@ -7,12 +7,13 @@ import { inkName } from "../../theme/tokens";
 import type { Paint } from "../../ui/icicle";
 import { fillStyle } from "../../ui/swatch";
 
-/** Stages in their kind's colour; functions in tints of it, the user's own the stronger. */
+/** Stages in their kind's colour; functions in tints of it, the user's own the stronger; native code is hatched. */
 export function paintFrame({ origin, token }: Frame): Paint {
   return { tone: origin, style: { ...fillStyle(token), "--on": `var(${inkName(token)})` } };
 }
 
-export function textOfFrame({ name, place }: Frame): string {
+export function textOfFrame({ name, place, origin }: Frame): string {
+  if (origin === "native") return `${name} (native, ${place})`;
   return place === "" ? name : `${name} ${place}`;
 }
 
@@ -50,7 +51,9 @@ export function FrameFacts({ flame, frame, samples, spanUs }: Props) {
   return (
     <>
       <p class="tooltip-title">{frame.name}</p>
-      {frame.place !== "" && <p class="mono">{frame.place}</p>}
+      {frame.place !== "" && (
+        <p class="mono">{frame.origin === "native" ? `native code of ${frame.place}` : frame.place}</p>
+      )}
       {frame.source !== "" && <p class="mono source-line">{frame.source}</p>}
       <p data-value-us={frame.value} title={exactUs(frame.value)}>
         total {formatDuration(frame.value)}, {shareWords(frame.value, whole?.value)} of {whole?.name}

@@ -13,8 +13,10 @@ import { showBatch, showSample } from "./show-batch";
 const FILES_TITLE = "The first paths that the sample was read from";
 const NO_FILES = "The recorder saw no file being read for this sample.";
 
+type Props = { readonly part: LoaderPart; readonly replayCommand: string; readonly replayCode: string };
+
 /** `replayCommand` loads them again, alone; "" where they cannot be named. */
-export function SlowSamples({ part, replayCommand }: { part: LoaderPart; replayCommand: string }) {
+export function SlowSamples({ part, replayCommand, replayCode }: Props) {
   const samples = part.slowSamples;
   if (samples.length === 0) return null;
   const withFiles = samples.some(({ files }) => files.length > 0);
@@ -61,6 +63,10 @@ export function SlowSamples({ part, replayCommand }: { part: LoaderPart; replayC
         <div class="replay">
           <p>To see whether they are slow in themselves, load them again, alone:</p>
           <Code text={replayCommand} testId="replay-command" />
+          <p>
+            MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader). In a notebook:
+          </p>
+          <Code text={replayCode} testId="replay-code" />
         </div>
       )}
     </section>

@@ -46,7 +46,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
           <Costs costs={capture.worker_costs} />
         </div>
         <HostLoad rows={capture.load_rows} />
-        <SlowSamples part={part} replayCommand={capture.replay_command} />
+        <SlowSamples part={part} replayCommand={capture.replay_command} replayCode={capture.replay_code} />
         <BatchTable capture={capture} part={part} />
       </div>
     </>

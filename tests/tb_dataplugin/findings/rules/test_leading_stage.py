@@ -150,6 +150,16 @@ def test_a_dataset_whose_hottest_line_is_known_is_not_to_be_marked() -> None:
     assert "train.py:41" in said.advice
 
 
+def test_a_loop_over_several_lines_is_quoted_as_a_function_with_its_lines_and_its_whole_share() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
+    builder.stage("sample::Pets", 0, 9000)
+    loop = [[("Pets.mel", "/home/me/train.py", 41 + number % 4)] for number in range(160)]
+    said = finding_in(builder.stacks([55.0 * n for n in range(1, 161)], loop), "leading_stage")
+    assert "100% of it is Pets.mel at train.py:41 to 44, over 4 lines, the hottest" in said.advice
+    (line,) = (each for each in said.evidence if each.kind == "hot_line")
+    assert line.text.startswith("Pets.mel at train.py:41 to 44") and line.text.endswith(": 100% of Pets")
+
+
 def test_the_gain_never_exceeds_the_data_wait_of_the_stage() -> None:
     assert finding_in(training_run(), "leading_stage").gain_us_per_step == 30
 
