@@ -64,8 +64,11 @@ class Session:
         global _on
         assert _on is None
         _on = self
+        early = patching.adopted(self.patches)
         patching.in_force = self.patches
         try:
+            if early is not self.patches:
+                early.undo()
             switch.set_capturing(True)
             if self._is_alone and reports_again:
                 forget_reported()

@@ -8,6 +8,7 @@ is at work:
 - ``__iter__`` and ``_get_iterator`` of DataLoader and of the classes of followed loaders (`workers.following`);
 - where `tb-dataplugin run` finds batches taken outside of the main thread, a hook on optimizer steps
   (`recording.optimizer_steps`), until it has recorded;
+- under `tb-dataplugin run`, those of libraries with pipelines of their own (`launch.others`), until it has recorded;
 - in the workers of followed loaders, dormant hooks (`workers.standing`); their iterators carry a sampler and a collate
   function of ours, which hand everything on.
 
@@ -30,7 +31,7 @@ from annotate.capture import guest, session
 from annotate.capture.standing_session import StandingSession
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
-from annotate.hooks import marked
+from annotate.hooks import libraries, marked
 from annotate.hooks.fastai_loaders import is_stand_in
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
@@ -92,7 +93,7 @@ class Standing:
         self.give_up()
         self._kept = self._kept_of = None
         try:
-            for end in (remove_hook, self.workers.remove):
+            for end in (remove_hook, libraries.end_early, self.workers.remove):
                 with guard("annotate.off left a hook behind"):
                     end()
         finally:

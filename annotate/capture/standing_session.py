@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annotate.capture.session import Session
+from annotate.hooks.patching import adopted
 from annotate.saying import guard
 from annotate.trace_format import LoaderMetadata
 from annotate.workers.standing import StandingWorkers
@@ -13,6 +14,7 @@ class StandingSession(Session):
 
     def __init__(self, workers: StandingWorkers) -> None:
         super().__init__(workers=workers)
+        self.patches = adopted(self.patches)
         self._standing = workers
 
     def begin(self, *, reports_again: bool = False) -> None:

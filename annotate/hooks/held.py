@@ -16,10 +16,12 @@ from annotate.hooks import hugging_face
 from annotate.hooks.patching import Patches, Timing, own_method
 from annotate.hooks.stand_ins import Followed, Method, TimedCallable, callable_label
 from annotate.hooks.transforms import (
+    MOST_IN_A_LIST,
     home_of,
     is_proxy,
     is_transform,
     time_attribute,
+    holds_transforms,
     time_held_as,
     time_transform,
     used_by,
@@ -29,8 +31,6 @@ from annotate.recording.definitions import define
 from annotate.trace_format import StageKind
 
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
-_MOST_IN_A_LIST: Final = 32
-"""Longer ones hold samples."""
 _MOST_IN_A_SAMPLE: Final = 64
 """Spans of one function: a key for sorting is called for each element."""
 
@@ -70,7 +70,7 @@ def time_functions(patches: Patches, ds: object) -> None:
     for name, value in list(getattr(ds, "__dict__", {}).items()):
         if isinstance(value, _FUNCTIONS) or is_transform(value) or _is_users_own(value, ds):
             _time_one(patches, ds, name)
-        elif isinstance(value, (list, tuple, dict)) and _holds_transforms(value):
+        elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
             time_held_as(patches, ds, name)
     for used in _used_in(ds):
         time_transform(patches, used)
@@ -87,9 +87,23 @@ def _time_one(patches: Patches, ds: object, name: str) -> None:
         patches.set_value(vars(ds), name, stand_in)  # past a __setattr__ of the user's
     elif is_transform(value):
         time_attribute(patches, ds, name)
-    elif patches.first_visit(value):
-        patches.follow(value, _IN_SAMPLE)
+    else:
+        _time_users_own(patches, value)
     patches.watch(ds, name, _time_one)
+
+
+def _time_users_own(patches: Patches, value: object) -> None:
+    """A callable object of the user's, and the steps that it keeps: of its own package, or of known libraries."""
+    if not patches.first_visit(value):
+        return
+    patches.follow(value, _IN_SAMPLE)
+    for held in list(getattr(value, "__dict__", {}).values()):
+        steps = held if isinstance(held, (list, tuple)) and len(held) <= MOST_IN_A_LIST else [held]
+        for step in steps:
+            if is_transform(step):
+                time_transform(patches, step)
+            elif _is_users_own(step, value):
+                _time_users_own(patches, step)
 
 
 def _stand_in(function: Method, kind: StageKind) -> HeldFunction:
@@ -112,13 +126,6 @@ def _is_users_own(value: object, ds: object) -> bool:
         return False
     call = own_method(type(value), "__call__")
     return call is not None and call[0].__module__.partition(".")[0] == type(ds).__module__.partition(".")[0]
-
-
-def _holds_transforms(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> bool:
-    if not 0 < len(value) <= _MOST_IN_A_LIST:
-        return False
-    items = list(value.values()) if isinstance(value, dict) else list(value)
-    return all(map(callable, items)) and any(map(is_transform, items))
 
 
 def _used_in(ds: object) -> Iterator[object]:

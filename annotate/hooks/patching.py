@@ -308,6 +308,17 @@ in_force: Patches | None = None
 """The changes of the session that is on; in a forked process, of the one that was on in its parent."""
 
 
+early: Patches | None = None
+"""Changes that were made before any session (`annotate.launch.others`); the next one takes them over with `adopted`."""
+
+
+def adopted(own: Patches) -> Patches:
+    """The changes of a session that begins: those that were made early, or its own."""
+    global early
+    found, early = early, None
+    return own if found is None else found
+
+
 def _error_of(action: Callable[[], None]) -> BaseException | None:
     try:
         action()

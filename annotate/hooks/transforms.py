@@ -30,6 +30,9 @@ _HELD_BY_USERS: Final = (
 _MOST_CHILDREN: Final = 32
 """Of a module that is used as a transform: a network in a pipeline is timed as one."""
 
+MOST_IN_A_LIST: Final = 32
+"""Longer ones hold samples."""
+
 _CALL: Final = {"__call__": Timing("transform", timed_method)}
 _FORWARD: Final = {"forward": Timing("transform", timed_method)}
 
@@ -98,6 +101,7 @@ def time_transform(patches: Patches, transform: object) -> bool:
     timings = _timings(transform)
     is_followed = patches.follow(transform, timings)
     time_held(patches, transform)
+    _time_under_other_names(patches, transform)
     return is_followed or not timings or _is_torch_nn(type(transform))
 
 
@@ -133,6 +137,28 @@ def time_held(patches: Patches, holder: object) -> None:
             time_held_as(patches, holder, name)
     for module in _modules(holder):
         time_transform(patches, module)
+
+
+def _time_under_other_names(patches: Patches, transform: object) -> None:
+    """Time the transforms of known libraries that one of the user's own keeps under names of its own."""
+    if is_transform(transform) or "_modules" in getattr(transform, "__dict__", {}):
+        return
+    for name, value in list(getattr(transform, "__dict__", {}).items()):
+        if name in _HELD or name in _HELD_BY_USERS:
+            continue
+        if is_transform(value):
+            time_attribute(patches, transform, name)
+            patches.watch(transform, name, time_held_as)
+        elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
+            time_held_as(patches, transform, name)
+
+
+def holds_transforms(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> bool:
+    """Whether all of it can be called, and something in it comes from a known library."""
+    if not 0 < len(value) <= MOST_IN_A_LIST:
+        return False
+    items = list(value.values()) if isinstance(value, dict) else list(value)
+    return all(map(callable, items)) and any(map(is_transform, items))
 
 
 def time_held_as(patches: Patches, holder: object, name: str) -> None:

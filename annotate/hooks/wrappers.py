@@ -25,6 +25,10 @@ on_handed_on: Callable[[], None] | None = None
 """Called when a generator of a loader's class has given its loop a batch (`waited_for`). It must not raise."""
 
 
+on_own_batch: Callable[[], None] | None = None
+"""Called when a library's own iterator has given its loop a batch (`batch_of`). It must not raise."""
+
+
 class Path(NamedTuple):
     """From what the loop iterates to the DataLoaders behind it."""
 
@@ -199,6 +203,14 @@ def timed_wait(name: str, function: Callable[..., Any], *args: Any) -> Any:
         return switch.call(name, function, args, {})
     finally:
         thread.waiting = False
+
+
+def batch_of(label: str, function: Callable[..., Any], iterator: object) -> Any:
+    """The next batch of an iterator that is none of torch's, by its own ``next()``: a `wait` while one records."""
+    batch = timed_wait(switch.hand_out("wait", label), function, iterator) if switch.RECORDING else function(iterator)
+    if on_own_batch is not None:
+        on_own_batch()
+    return batch
 
 
 def waited_for(batches: Generator[Any, Any, Any], label: str) -> Generator[Any, None, Any]:

@@ -1,4 +1,4 @@
-"""A DataLoader is iterated for the first time in a process that was asked to be recorded: follow all, and wait."""
+"""A loader is iterated for the first time in a process that was asked to be recorded: follow all, and wait."""
 
 from __future__ import annotations
 
@@ -29,4 +29,6 @@ def _begin(order: Order) -> None:
     stands = standing.current()
     if stands is not None:
         kind = Standby if order.is_standby else Recording
-        kind(order, stands, Notes(order.folder)).begin()
+        recording = kind(order, stands, Notes(order.folder))
+        recording.begin()
+        recording.listen_to_others()

@@ -26,16 +26,17 @@ from annotate.capture.standing import Standing
 from annotate.capture.steadiness import still_drains, window_length
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.ending import at_end
+from annotate.hooks import wrappers
 from annotate.hooks.patching import Patches
 from annotate.launch.notes import Notes, State
 from annotate.launch.order import ACTIVE, Order, rank
-from annotate.launch.turns import Turns
+from annotate.launch.others import ITERATED, Others
+from annotate.launch.turns import Source, Turns
 from annotate.launch.waiting import LEAD, Taken, Waiting
 from annotate.options import has_other_ranks
 from annotate.saying import guard, one_line, shown, tell
 from annotate.trace import writer
 from annotate.trace_format import TAKEN_ELSEWHERE, StepSource
-from annotate.workers.standing import StandingEpoch
 
 _LOST: Final = "annotate does not record this program"
 THEIRS: Final = "the program's own profiler was at work"
@@ -65,7 +66,7 @@ class Recording:
         self._times: list[float] = []
         """Of the epoch's batches: when each was taken."""
         self._lengths: dict[int, int | None] = {}
-        self._then: Callable[[StandingEpoch], None] = self._first
+        self._then: Callable[[Source], None] = self._first
         self._left = 0
         self._tries = 0
         self._thread = 0
@@ -73,9 +74,10 @@ class Recording:
         self._patches = Patches()
         self._pid = os.getpid()
         self._turns: Final = Turns(self._turn)
-        self._epoch: StandingEpoch | None = None
+        self._epoch: Source | None = None
         self._current = Taken(0, 0, 0, None)
         """Of that epoch."""
+        self._others: Others | None = None
 
     def begin(self) -> None:
         """Look at the batches from now on."""
@@ -87,7 +89,13 @@ class Recording:
         if session.is_on():
             self._end("nothing", THEIRS)
 
-    def _turn(self, epoch: StandingEpoch) -> None:
+    def listen_to_others(self) -> None:
+        """Take the batches of iterators that are none of torch's for the loop's, too."""
+        if self._standing.workers.on_any_batch is not None:  # it has not ended
+            self._others = Others(self._standing.workers, self._turns.batch)
+            self._others.begin()
+
+    def _turn(self, epoch: Source) -> None:
         """The thread that trains has got a batch, or with zero workers asks for it; or it has trained on one."""
         if self._profiler is not None and get_ident() != self._thread:  # two threads train
             return
@@ -100,11 +108,11 @@ class Recording:
                 raise
 
     @property
-    def _first(self) -> Callable[[StandingEpoch], None]:
+    def _first(self) -> Callable[[Source], None]:
         """What begins a recording."""
         return self._wait
 
-    def _wait(self, epoch: StandingEpoch) -> None:
+    def _wait(self, epoch: Source) -> None:
         self.notes.batches += 1
         if session.is_on():
             self._end("nothing", THEIRS)
@@ -121,7 +129,9 @@ class Recording:
         else:
             self._prepare(warm_up)
 
-    def _taken(self, epoch: StandingEpoch) -> Taken:
+    def _taken(self, epoch: Source) -> Taken:
+        if epoch is ITERATED:
+            return Taken(epoch.loader, epoch.epoch, 0, None)
         number, loaders = epoch.loader, self._standing.workers.loaders
         settings = loaders.settings[number]
         if number not in self._lengths:
@@ -150,7 +160,7 @@ class Recording:
         self._left, self._prepared = warm_up, len(self._times)
         self._then = self._warm_up
 
-    def _warm_up(self, epoch: StandingEpoch) -> None:
+    def _warm_up(self, epoch: Source) -> None:
         self._left -= 1
         if epoch is self._epoch:
             self._times.append(perf_counter())
@@ -161,13 +171,13 @@ class Recording:
             self.notes.state = "recording"
             self.notes.write()
 
-    def _drains(self, epoch: StandingEpoch) -> bool:
+    def _drains(self, epoch: Source) -> bool:
         """Whether queues of the program's own, which filled as the profiler started, are still being emptied."""
         before, since = self._times[: self._prepared], self._times[self._prepared :]
         is_planned = self._order.wait != "auto" or has_other_ranks() or epoch is not self._epoch
         return not is_planned and still_drains(before, since, self._current.prefetched)
 
-    def _choose_length(self, epoch: StandingEpoch) -> None:
+    def _choose_length(self, epoch: Source) -> None:
         """Of the window that opens now."""
         if self._order.active != "auto" or has_other_ranks():
             return
@@ -175,7 +185,7 @@ class Recording:
         left = None if length is None else length - taken - LEAD - self._current.prefetched
         self._active = window_length(self._times, left if epoch is self._epoch else None)
 
-    def _record(self, epoch: StandingEpoch) -> None:
+    def _record(self, epoch: Source) -> None:
         window = self._standing.window
         if window is not None and self._is_enough(window.boundaries()):
             self._write(self._order.logdir)
@@ -224,6 +234,8 @@ class Recording:
         """Record nothing any more, and leave nothing behind. Harmless when that is so already."""
         self._standing.workers.on_any_batch = None
         self._turns.end()
+        if self._others is not None:
+            self._others.end()
         self._epoch = None
         self._stop()
         if self.notes.state in ("waiting", "recording"):
@@ -284,6 +296,7 @@ class Recording:
 
     def forget(self) -> None:
         self._turns.end()
+        wrappers.on_own_batch = None
         self._standing.workers.on_any_batch = self._standing.workers.on_exit = None
 
     def wrote(self, path: str) -> None:

@@ -18,8 +18,8 @@ from annotate.capture.torch_profiler import another_is_open
 from annotate.launch.notes import Notes, State
 from annotate.launch.order import Order
 from annotate.launch.recording import THEIRS, Recording
+from annotate.launch.turns import Source
 from annotate.launch.waiting import longest_warm_up
-from annotate.workers.standing import StandingEpoch
 
 _LOOK_EACH_S: Final = 0.25
 _MOST_STEPS: Final = 100_000
@@ -44,14 +44,14 @@ class Standby(Recording):
         self._asked: Asked | None = None
 
     @property
-    def _first(self) -> Callable[[StandingEpoch], None]:
+    def _first(self) -> Callable[[Source], None]:
         return self._idle
 
     @property
     def _most_steps(self) -> int:
         return _MOST_STEPS
 
-    def _idle(self, epoch: StandingEpoch) -> None:
+    def _idle(self, epoch: Source) -> None:
         now = perf_counter()
         if now < self._look_at:
             return
@@ -83,6 +83,8 @@ class Standby(Recording):
     def _end(self, state: State, reason: str = "") -> None:
         """Of this window: the next one may be asked for."""
         self._stop()
+        if self._others is not None:
+            self._others.begin()
         self.notes.state, self.notes.reason = state, reason
         self.notes.write()
         self._then = self._idle

@@ -11,33 +11,42 @@ from __future__ import annotations
 import threading
 from _thread import get_ident
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from annotate.hooks import wrappers
 from annotate.recording import optimizer_steps
 from annotate.saying import guard
-from annotate.workers.standing import StandingEpoch
 
 _LOST: Final = "annotate does not record this program"
+
+
+class Source(Protocol):
+    """What batches come from: an epoch of a DataLoader, or an iterator that is none of torch's."""
+
+    @property
+    def loader(self) -> int: ...
+
+    @property
+    def epoch(self) -> int: ...
 
 
 class Turns:
     """Told of each batch that is handed out, in any thread; calls `turn` in the thread that trains."""
 
-    def __init__(self, turn: Callable[[StandingEpoch], None]) -> None:
+    def __init__(self, turn: Callable[[Source], None]) -> None:
         self._turn = turn
         self._trains: int | None = threading.main_thread().ident
         """The thread whose own batches are the turns."""
         self._takers: set[int] = set()
         """Threads that have taken a batch since one trained."""
-        self._latest: StandingEpoch | None = None
+        self._latest: Source | None = None
         self._looks_around = False
         self.elsewhere = 0
         """Batches that were taken in other threads."""
         self.is_fed = False
         """The thread of the latest turn had its batch from another thread, and nothing shows how it waited for it."""
 
-    def batch(self, epoch: StandingEpoch) -> None:
+    def batch(self, epoch: Source) -> None:
         """The calling thread has got a batch, or with zero workers asks for it."""
         thread = get_ident()
         self._takers.add(thread)

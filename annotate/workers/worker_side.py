@@ -213,7 +213,7 @@ def begin(place: Place, worker: int, began: int) -> None:
 
 def _inherited_patches() -> Patches:
     """The capture's own, in a forked worker: its objects are timed already, and must not be timed twice."""
-    patches = patching.in_force
+    patches = patching.early if patching.in_force is None else patching.in_force
     if patches is None:
         return Patches()
     patches.visit_again()

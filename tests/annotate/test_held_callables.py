@@ -42,6 +42,36 @@ class Brighten:
         return x * 2
 
 
+class TwoViews:
+    """As contrastive learning has it: its transform has a name of the user's."""
+
+    def __init__(self, base_transform: Any, more: Any = ()) -> None:
+        self.base_transform = base_transform
+        self.more = more
+
+    def __call__(self, x: Any) -> Any:
+        for step in self.more:
+            x = step(x)
+        return self.base_transform(x)
+
+
+class Pairs:
+    """As detection has it: a Compose of the user's, each step of which has two arguments."""
+
+    def __init__(self, steps: Any) -> None:
+        self.steps = steps
+
+    def __call__(self, x: Any, target: Any) -> Any:
+        for step in self.steps:
+            x, target = step(x, target)
+        return x
+
+
+class FlipBoth:
+    def __call__(self, x: Any, target: Any) -> Any:
+        return x.flip(-1), -target
+
+
 class Accuracy(nn.Module):
     def forward(self, x: Any) -> Any:
         return (x == x).float().mean()
@@ -132,6 +162,18 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "a closure": (
         lambda: Held(lambda self, x: self.transform(x), transform=closure()),
         [("transform::pipeline", ["transform::RandomCrop"])],
+    ),
+    "under a name of its own in a user's transform": (
+        lambda: Held(lambda self, x: self.transform(x), transform=TwoViews(v1.RandomCrop(4))),
+        [("transform::TwoViews", ["transform::RandomCrop"])],
+    ),
+    "a list under a name of its own in a user's transform": (
+        lambda: Held(lambda self, x: self.transform(x), transform=TwoViews(v1.RandomCrop(4), [v1.RandomCrop(6), flip])),
+        [("transform::TwoViews", ["transform::RandomCrop", "transform::flip", "transform::RandomCrop"])],
+    ),
+    "steps of a user's object of any name": (
+        lambda: Held(lambda self, x: self._both(x, 1), _both=Pairs([FlipBoth(), FlipBoth()])),
+        [("transform::Pairs", ["transform::FlipBoth"] * 2)],
     ),
     "children of a user's module": (
         lambda: Held(lambda self, x: self.transform(x), transform=Pipeline()),

@@ -17,5 +17,6 @@ os.environ.update(
 os.environ.pop("ANNOTATE_MONITOR", None)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+sys.path.insert(0, str(Path(__file__).parent / "stubs"))
 
 import torchvision_cpu  # noqa: F401  (before torchvision, which torchmetrics imports where there is one)

@@ -66,10 +66,12 @@ class Run(NamedTuple):
     """What is in such a file."""
 
     made: list[Made]
-    """The different commits and days, each with the highest load."""
+    """The different commits and days of its cells, each with the highest load."""
     tried: dict[tuple[str, str, str], Tried]
     """By module, title and way."""
     ran: dict[str, Ran]
+    ran_made: Sequence[Made] = ()
+    """As `made`, of the scripts."""
 
 
 def note(seen: Tried | Ran) -> None:
@@ -88,19 +90,21 @@ def of_pipeline(module: str, pipeline: Pipeline, way: str, **facts: Any) -> Trie
 
 def read(paths: Sequence[Path]) -> Run:
     """The lines of such files, the later ones in the place of earlier ones."""
-    run = Run([], {}, {})
-    made: dict[tuple[str, str], float] = {}
+    made: dict[str, dict[tuple[str, str], float]] = {"Tried": {}, "Ran": {}}
+    tried: dict[tuple[str, str, str], Tried] = {}
+    ran: dict[str, Ran] = {}
     for line in (json.loads(line) for path in paths for line in path.read_text().splitlines()):
         commit, day, load = line["made"]
-        made[commit, day] = max(load, made.get((commit, day), 0.0))
+        of_kind = made[line["kind"]]
+        of_kind[commit, day] = max(load, of_kind.get((commit, day), 0.0))
         if line["kind"] == "Tried":
             seen = Tried(*(tuple(field) if isinstance(field, list) else field for field in line["seen"]))
-            run.tried[seen.module, seen.title, seen.way] = seen
+            tried[seen.module, seen.title, seen.way] = seen
         else:
-            ran = Ran(*line["seen"])
-            run.ran[ran.script] = ran
-    run.made.extend(Made(*key, load) for key, load in made.items())
-    return run
+            script = Ran(*line["seen"])
+            ran[script.script] = script
+    cells, scripts = ([Made(*key, load) for key, load in each.items()] for each in made.values())
+    return Run(cells, tried, ran, scripts)
 
 
 def _made() -> Made:

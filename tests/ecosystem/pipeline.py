@@ -14,7 +14,8 @@ PROFILED = ("steps", "auto", "own profiler")
 WAYS = (*PROFILED, RUN)
 INSIDE = ("steps", "auto")
 """Where the loop begins when the capture is on."""
-ASLEEP = "run --: no DataLoader of torch's is iterated"
+FROM_START = (*INSIDE, RUN)
+"""Where we are there when the loop begins."""
 SIZE, BATCH = 192, 4
 SECONDS = 0.015
 """What the planted stage takes per sample: several times as much as the rest of each pipeline."""

@@ -2,7 +2,8 @@
 
 python -m tests.ecosystem.table FILE...     files of `ECOSYSTEM_RUN` (`ledger`)
 
-Nothing in the tables is written by hand. A cell that the run has not is "not run"; runs of several commits are refused.
+Nothing in the tables is written by hand. A cell that the run has not is "not run"; cells of several commits are
+refused, and so are scripts. Both say of which commit they are.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.ecosystem import ledger
-from tests.ecosystem.ledger import Run, Tried
+from tests.ecosystem.ledger import Made, Run, Tried
 from tests.ecosystem.pipeline import WAYS
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "ecosystem.md"
@@ -26,9 +27,10 @@ def main() -> int:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     run = ledger.read([Path(name) for name in sys.argv[1:]])
-    commits = sorted({made.commit for made in run.made})
-    if len(commits) != 1:
-        sys.exit(f"These are results of {len(commits)} commits ({', '.join(commits)}): run all of it again at one.")
+    for what, made in (("cells", run.made), ("scripts", run.ran_made)):
+        commits = sorted({each.commit for each in made})
+        if len(commits) > 1:
+            sys.exit(f"These are {what} of {len(commits)} commits ({', '.join(commits)}): run all of them at one.")
     from tests.ecosystem.pipelines import MODULES, pipelines
 
     keys = [(module, pipeline.title) for module in MODULES for pipeline in pipelines(module)]
@@ -58,17 +60,18 @@ def rows(run: Run, keys: Iterable[tuple[str, str]]) -> str:
         "|" + "---|" * (6 + len(WAYS)),
         *(_row(tried) for tried in found if any(tried)),
     ]
-    return "\n".join([made(run), "", *lines]) + "\n"
-
-
-def made(run: Run) -> str:
-    """When, of what, on how busy a machine."""
     cells = [len(each.first) for each in run.tried.values()]
-    days = sorted({made.day for made in run.made})
-    load = max((made.load for made in run.made), default=0.0)
+    counted = f"{len(cells)} cells, {sum(count > 1 for count in cells)} of them tried again"
+    return "\n".join([made(run.made, counted), "", *lines]) + "\n"
+
+
+def made(when: Sequence[Made], what: str) -> str:
+    """When, of what, on how busy a machine."""
+    days = sorted({made.day for made in when})
+    load = max((made.load for made in when), default=0.0)
     return (
-        f"One run of `{', '.join(sorted({made.commit for made in run.made}))}` on {' and '.join(days)}: {len(cells)} "
-        f"cells, {sum(count > 1 for count in cells)} of them tried again; load average up to {load:.1f}."
+        f"One run of `{', '.join(sorted({made.commit for made in when}))}` on {' and '.join(days)}: {what}; load "
+        f"average up to {load:.1f}."
     )
 
 
@@ -99,7 +102,8 @@ def scripts(run: Run) -> str:
     fine = [ran for ran in run.ran.values() if ran.is_fine]
     tables = [ran for ran in fine if ran.outcome == ledger.STAGE_TABLE]
     others = [f"`{ran.script}` ({ran.outcome})" for ran in run.ran.values() if ran not in tables]
-    text = (
+    text = made(run.ran_made, f"{len(run.ran)} scripts") + "\n\n"
+    text += (
         f"What a script prints is the same to the last bit in **{len(fine)} of {len(run.ran)}**, and there is a stage "
         f"table in **{len(tables)} of {len(run.ran)}**."
     )

@@ -64,7 +64,8 @@ def test_the_page_says_of_which_commit_and_load_it_is() -> None:
 
 def test_scripts_without_a_stage_table_are_named() -> None:
     ran = [Ran("a", STAGE_TABLE, True), Ran("b", "no DataLoader was iterated", True), Ran("c", "failed: boom", False)]
-    text = table.scripts(Run([], {}, {each.script: each for each in ran}))
+    text = table.scripts(Run([], {}, {each.script: each for each in ran}, [Made("abc1234", "2026-11-23", 3.5)]))
+    assert text.startswith("One run of `abc1234` on 2026-11-23: 3 scripts; load average up to 3.5.")
     assert "**2 of 3**" in text
     assert "table in **1 of 3**" in text
     assert "`b` (no DataLoader was iterated), `c` (failed: boom)" in text
@@ -82,7 +83,7 @@ def test_pieces_of_a_run_are_joined_and_the_last_line_of_a_cell_counts(
     read = ledger.read(files)
     assert read.tried[(*KEY, "auto")] == tried("auto", True)
     assert read.ran == {"a": Ran("a", "failed", False)}
-    assert len({made.commit for made in read.made}) == 1
+    assert len({made.commit for made in read.made}) == len({made.commit for made in read.ran_made}) == 1
 
 
 def test_nothing_is_written_where_nobody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,10 @@ To add a library: a file with a `LIBRARY` beside these, and a line in `LIBRARIES
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Final
 
+from annotate.hooks import patching, wrappers
 from annotate.hooks.libraries import (
     dali,
     fastai_items,
@@ -36,9 +38,33 @@ LIBRARIES: Final[tuple[Library, ...]] = (
 )
 
 
-def install(patches: Patches) -> None:
-    """Hook every library that is there. Called again it adds what is there by then."""
+def install(patches: Patches, *, from_the_start: bool = False) -> None:
+    """Hook every library that is there. Called again it adds what is there by then.
+
+    Args:
+        from_the_start: only those that have to be hooked before their first batch.
+    """
     for library in LIBRARIES:
+        if from_the_start and not library.from_the_start:
+            continue
         if library.module in sys.modules and patches.once(f"library {library.module}"):
             with guard(f"annotate does not see the stages of {library.module}"):
                 put_in(patches, library)
+
+
+def begin_early(on_batch: Callable[[], None]) -> None:
+    """Hook before any session what has to be there at the start of a loop; the next session takes the hooks over.
+
+    Args:
+        on_batch: called when an iterator that is none of torch's has given its loop a batch. It must not raise.
+    """
+    if patching.early is None:
+        patching.early = Patches()
+    install(patching.early, from_the_start=True)
+    wrappers.on_own_batch = on_batch
+
+
+def end_early() -> None:
+    """Tell nobody of batches, and take out what no session has taken over. Harmless when nothing is in."""
+    wrappers.on_own_batch = None
+    patching.adopted(Patches()).undo()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from annotate.hooks.libraries.library import Library, Timed
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import Method
-from annotate.hooks.wrappers import timed_wait
+from annotate.hooks.wrappers import batch_of
 from annotate.recording import switch
 
 
@@ -27,15 +27,14 @@ def _timed_outputs(patches: Patches, method: Method) -> Method:
 def _timed_next(patches: Patches, method: Method) -> Method:
     @wraps(method)
     def __next__(self: Any) -> Any:  # noqa: N807
-        if not switch.RECORDING:
-            return method(self)
-        return timed_wait(switch.hand_out("wait", type(self).__name__), method, self)
+        return batch_of(type(self).__name__, method, self)
 
     return __next__
 
 
 LIBRARY: Final = Library(
     "nvidia.dali.plugin.pytorch",
+    from_the_start=True,
     timed=(
         Timed("nvidia.dali.pipeline", "Pipeline", "share_outputs", _timed_outputs),
         Timed("nvidia.dali.plugin.pytorch", "DALIGenericIterator", "__next__", _timed_next),

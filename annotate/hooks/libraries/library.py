@@ -64,6 +64,9 @@ class Library(NamedTuple):
     """Hooked when this has been imported; no library is imported on behalf of the user."""
     held: tuple[Held, ...] = ()
     timed: tuple[Timed, ...] = ()
+    from_the_start: bool = False
+    """Its pipelines read their functions as they begin and never again, or its iterators are what a loop iterates:
+    under `tb-dataplugin run` it is hooked before the first batch."""
 
 
 class Shown:

@@ -8,8 +8,7 @@ from typing import Any, Final
 from annotate.hooks.libraries.library import Library, Timed, timed
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import Method
-from annotate.hooks.wrappers import timed_wait
-from annotate.recording import switch
+from annotate.hooks.wrappers import batch_of
 
 
 def _timed_pipe(patches: Patches, pipe: Method) -> Method:
@@ -25,15 +24,14 @@ def _timed_pipe(patches: Patches, pipe: Method) -> Method:
 def _timed_next(patches: Patches, method: Method) -> Method:
     @wraps(method)
     def __next__(self: Any) -> Any:  # noqa: N807
-        if not switch.RECORDING:
-            return method(self)
-        return timed_wait(switch.hand_out("wait", "Pipeline"), method, self)
+        return batch_of("Pipeline", method, self)
 
     return __next__
 
 
 LIBRARY: Final = Library(
     "spdl.pipeline",
+    from_the_start=True,
     timed=(
         Timed("spdl.pipeline", "PipelineBuilder", "pipe", _timed_pipe),
         Timed("spdl.pipeline._pipeline", "PipelineIterator", "__next__", _timed_next),

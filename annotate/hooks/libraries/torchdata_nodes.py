@@ -11,7 +11,7 @@ from typing import Any, Final
 from annotate.hooks.libraries.library import Held, Library, Timed
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import Method
-from annotate.hooks.wrappers import timed_wait
+from annotate.hooks.wrappers import batch_of
 from annotate.recording import switch
 
 _OWN: Final = "torchdata."
@@ -20,11 +20,11 @@ _OWN: Final = "torchdata."
 def _timed_next(patches: Patches, method: Method) -> Method:
     @wraps(method)
     def __next__(self: Any) -> Any:  # noqa: N807
-        if not switch.RECORDING:
-            return method(self)
         cls = type(self)
         if cls.__name__ == "LoaderIterator":
-            return timed_wait(switch.hand_out("wait", "Loader"), method, self)
+            return batch_of("Loader", method, self)
+        if not switch.RECORDING:
+            return method(self)
         if cls.__module__.startswith(_OWN):
             return method(self)
         return switch.call(switch.hand_out("wrapper", cls.__name__), method, (self,), {})
@@ -34,6 +34,7 @@ def _timed_next(patches: Patches, method: Method) -> Method:
 
 LIBRARY: Final = Library(
     "torchdata.nodes.map",
+    from_the_start=True,
     held=(
         Held("torchdata.nodes.map", "_InlineMapperIter", "map_fn"),
         Held("torchdata.nodes.map", "_ParallelMapperIter", "map_fn"),

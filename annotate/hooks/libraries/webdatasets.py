@@ -49,6 +49,7 @@ def _timed_decode(patches: Patches, decode: Method) -> Method:
 
 LIBRARY: Final = Library(
     "webdataset.filters",
+    from_the_start=True,
     held=(
         Held("webdataset.filters", "FilterFunction", "args", _show_positional),
         Held("webdataset.filters", "FilterFunction", "kw", _show_by_name),

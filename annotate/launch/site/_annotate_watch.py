@@ -1,8 +1,9 @@
 """Sleeps in a Python process until a DataLoader is iterated, and then has `annotate.launch.begin` look at it.
 
 Standard library only, and little of it: every Python process of the program runs this, launchers and helpers included.
-Until torch's DataLoader is imported a finder stands in `sys.meta_path`, and where fastai is installed until its own is;
-from then until the first iteration the methods that make iterators are looked at. Afterwards nothing of this is left.
+Until torch's DataLoader is imported a finder stands in `sys.meta_path`, and where libraries with loops of their own are
+installed (`_OTHERS`) until they are there; from then until the first iteration the methods that make iterators are
+looked at. Afterwards nothing of this is left.
 Ctrl-C is about the program, also while this is at work: its traceback shows the program's line.
 """
 
@@ -20,9 +21,15 @@ if TYPE_CHECKING:
 FOLDER = "ANNOTATE_RUN"
 """In the environment: the folder by which `tb-dataplugin run` and its processes talk."""
 _WATCHED = "torch.utils.data.dataloader"
-_FASTAI = "fastai.data.load"
-"""Has a DataLoader that is none of torch's, and makes torch's iterators without one."""
 _METHODS = ("__iter__", "_get_iterator")
+_OTHERS = {
+    "fastai.data.load": ("DataLoader", _METHODS),
+    "torchdata.nodes.loader": ("Loader", ("__iter__",)),
+    "spdl.pipeline._builder": ("PipelineBuilder", ("pipe",)),
+    "nvidia.dali.pipeline": ("Pipeline", ("share_outputs",)),
+}
+"""Module -> class in it that is no DataLoader of torch's, and what is called before its first batch is there: fastai's
+makes torch's iterators itself, SPDL reads its functions as a pipeline is built."""
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 """The folder that holds the package `annotate`."""
 
@@ -74,23 +81,39 @@ class Finder:
                 leave_mark("failed", f"{type(error).__name__}: {error}")
 
 
-class FastaiFinder:
-    """In `sys.meta_path` after `Finder`, where fastai is installed: until its DataLoader is there, or an iteration."""
+class OthersFinder:
+    """In `sys.meta_path` after `Finder`, where such libraries are installed: until they are there, or an iteration."""
+
+    def __init__(self, awaited: list[str]) -> None:
+        self._awaited = awaited
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        module = _imported(_FASTAI)
-        if module is not None or not _armed:
+        for other in self._awaited:
+            owner, methods = _OTHERS[other]
+            module = _imported(other, owner)
+            if module is not None and _armed:
+                self._awaited = [each for each in self._awaited if each != other]
+                arm(getattr(module, owner), methods)
+        if not self._awaited or not _armed:
             _take_out(self)
-        if module is not None and _armed:
-            arm(module.DataLoader)
 
 
-def _imported(name: str) -> ModuleType | None:
-    """A module with a DataLoader, when it has been imported to its end."""
+def _imported(name: str, owner: str = "DataLoader") -> ModuleType | None:
+    """A module with a class of loaders, when it has been imported to its end."""
     module = sys.modules.get(name)
-    if module is None or getattr(module.__spec__, "_initializing", False) or not hasattr(module, "DataLoader"):
+    if module is None or getattr(module.__spec__, "_initializing", False) or not hasattr(module, owner):
         return None
     return module
+
+
+def _installed(name: str) -> bool:
+    """Whether there is a folder for the module's package. Imports nothing."""
+    from importlib.machinery import PathFinder
+
+    package, *inner = name.split(".")[:-1]
+    spec = PathFinder.find_spec(package)
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    return any(os.path.isdir(os.path.join(folder, *inner)) for folder in folders)
 
 
 def _take_out(finder: object) -> None:
@@ -99,8 +122,6 @@ def _take_out(finder: object) -> None:
 
 
 def _arm_module(module: ModuleType) -> None:
-    from importlib.machinery import PathFinder
-
     leave_mark("torch")
     make_importable()
     cls = module.DataLoader
@@ -108,13 +129,16 @@ def _arm_module(module: ModuleType) -> None:
         change(cls)
     arm(cls)
     _put(cls, "__init_subclass__", classmethod(_arm_subclass_of(cls)))
-    if PathFinder.find_spec(_FASTAI.partition(".")[0]) is not None:
-        sys.meta_path.insert(0, FastaiFinder())
+    installed = [name for name in _OTHERS if _installed(name)]
+    if installed:
+        finder = OthersFinder(installed)
+        sys.meta_path.insert(0, finder)
+        finder.find_spec("")  # those that were imported before torch
 
 
-def arm(cls: type) -> None:
-    """Look at the methods of `cls` that make iterators."""
-    for name in _METHODS:
+def arm(cls: type, methods: tuple[str, ...] = _METHODS) -> None:
+    """Look at these methods of `cls`, which are called before it gives its first batch."""
+    for name in methods:
         method = vars(cls).get(name)
         if method is not None and type(method) is type(arm):
             _put(cls, name, _first_iteration(cls, name, method))
@@ -166,7 +190,7 @@ def _give_way() -> Callable[[], None]:
 
 def disarm() -> None:
     """Put everything back as it was, but for what others have replaced since."""
-    for finder in [each for each in sys.meta_path if type(each) is FastaiFinder]:
+    for finder in [each for each in sys.meta_path if type(each) is OthersFinder]:
         _take_out(finder)
     while _armed:
         cls, name, before, value = _armed.pop()

@@ -11,9 +11,9 @@ import torch
 from spdl.dataloader import DataLoader, get_pytorch_dataloader
 from spdl.pipeline import PipelineBuilder
 
-from tests.ecosystem.pipeline import ASLEEP, BATCH, INSIDE, SIZE, Pipeline, Slow, slow
+from tests.ecosystem.pipeline import BATCH, FROM_START, SIZE, Pipeline, Slow, slow
 
-STARTED = f"own profiler: a pipeline that was built when the profiler began; {ASLEEP}"
+STARTED = "own profiler: a pipeline that was built when the profiler began"
 PROCESSES = "what its processes do: they are no DataLoader workers"
 
 
@@ -65,7 +65,7 @@ def built(folder: Path) -> Any:
 
 
 PIPELINES = (
-    Pipeline("spdl", "DataLoader(preprocessor=...)", data_loader, "transform::decode", ways=INSIDE, unseen=STARTED),
-    Pipeline("spdl", "PipelineBuilder().pipe(...)", built, "transform::decode", ways=INSIDE, unseen=STARTED),
+    Pipeline("spdl", "DataLoader(preprocessor=...)", data_loader, "transform::decode", ways=FROM_START, unseen=STARTED),
+    Pipeline("spdl", "PipelineBuilder().pipe(...)", built, "transform::decode", ways=FROM_START, unseen=STARTED),
     Pipeline("spdl", "get_pytorch_dataloader, processes", like_torchs, "transform::Slow", ways=(), unseen=PROCESSES),
 )

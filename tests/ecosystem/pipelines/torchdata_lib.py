@@ -9,10 +9,10 @@ import torch
 from torchdata.nodes import Batcher, Loader, Mapper, ParallelMapper, Prefetcher, SamplerWrapper
 from torchdata.stateful_dataloader import StatefulDataLoader
 
-from tests.ecosystem.pipeline import ASLEEP, BATCH, INSIDE, PROFILED, SIZE, Pipeline, slow
+from tests.ecosystem.pipeline import BATCH, FROM_START, SIZE, Pipeline, slow
 from tests.ecosystem.pipelines.torch_own import Images
 
-STARTED = f"own profiler: what runs in threads that had started when the profiler did; {ASLEEP}"
+STARTED = "own profiler: what runs in threads that had started when the profiler did"
 PROCESSES = "what its processes do: they are no DataLoader workers"
 
 
@@ -39,13 +39,13 @@ def processes(folder: Path) -> Any:
 
 PIPELINES = (
     Pipeline("torchdata", "StatefulDataLoader", stateful, "transform::Slow"),
-    Pipeline("torchdata", "nodes: Mapper", nodes, "transform::slow", ways=PROFILED, unseen=ASLEEP),
+    Pipeline("torchdata", "nodes: Mapper", nodes, "transform::slow"),
     Pipeline(
         "torchdata",
         "nodes: ParallelMapper in threads, Prefetcher",
         threads,
         "transform::slow",
-        ways=INSIDE,
+        ways=FROM_START,
         unseen=STARTED,
     ),
     Pipeline(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import webdataset as wds
 
-from tests.ecosystem.pipeline import BATCH, INSIDE, SIZE, Pipeline, slow
+from tests.ecosystem.pipeline import BATCH, FROM_START, SIZE, Pipeline, slow
 
 SHARDS = 4
-BEGUN = "own profiler, run --: the functions of an epoch that had begun when the profiler did, and that no worker runs"
+BEGUN = "own profiler: the functions of an epoch that had begun when the profiler did, and that no worker runs"
 
 
 def shards(folder: Path) -> str:
@@ -60,7 +60,9 @@ def own_decoder(folder: Path) -> Any:
 
 PIPELINES = (
     Pipeline("webdataset", "WebLoader, .map", mapped, "transform::slow"),
-    Pipeline("webdataset", "WebLoader, 0 workers, .map", mapped_alone, "transform::slow", ways=INSIDE, unseen=BEGUN),
+    Pipeline(
+        "webdataset", "WebLoader, 0 workers, .map", mapped_alone, "transform::slow", ways=FROM_START, unseen=BEGUN
+    ),
     Pipeline("webdataset", "WebLoader, .map_tuple, shuffled between workers", web_loader, "transform::augment"),
     Pipeline("webdataset", "WebLoader, .decode with a handler", own_decoder, "decode::webdataset.raw"),
 )
