@@ -19,7 +19,7 @@ def plain(text: str) -> str:
 
 
 def in_stand_in(url: str) -> str:
-    """A TensorBoard's address, or a link to a place in our tab, with `_FRAME` in the place of TensorBoard's own page."""
+    """A TensorBoard's address, or a link to a place in our tab, with `_FRAME` for TensorBoard's own page."""
     host, _, place = url.partition("/#")
     return f"{host}/{STAND_IN}#{place or 'data_pipeline'}"
 
