@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh machine:
 #   make demo            capture, summary, TensorBoard    (SERVE=0: stop before serving; LOGDIR=runs)
 #   make test            everything that CI checks
-#   make test-thorough   every case of every test of Python (CI: one of two or three where they are many and alike)
+#   make test-thorough   every case of every test of Python (CI: one of two to five where they are many and alike)
 PYTHON ?= python3
 LOGDIR ?= runs
 SERVE  ?= 1
