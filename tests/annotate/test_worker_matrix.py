@@ -33,7 +33,7 @@ SLOW = [  # each value of each option at least once
 CASES = [("fork", kind, persistent, in_order) for kind in KINDS for persistent in (True, False) for in_order in (1, 0)]
 CASES += [("spawn", *case) for case in SLOW] + [("forkserver", *case) for case in SLOW[::-1]]
 RUN = [*CASES[:16:4], *CASES[3:16:4], ("spawn", *SLOW[0]), ("forkserver", *SLOW[1])]
-"""Those that `make test` runs: with fork each kind twice, which have every option; of the others, which are slow, one."""
+"""Those that `make test` runs: with fork each kind twice, with every option; of the slow ones one each."""
 
 
 def make_loader(kind: str, method: str, persistent: bool, in_order: bool, **keywords: Any) -> DataLoader[Any]:
