@@ -1,12 +1,13 @@
 # Two commands do everything on a fresh machine:
 #   make demo            capture, summary, TensorBoard    (SERVE=0: stop before serving; LOGDIR=runs)
 #   make test            everything that CI checks
-#   make test-thorough   every case of every test of Python (CI: one of two or three where they are many and alike)
+#   make test-thorough   every case of every test of Python (CI: one of two to five where they are many and alike)
 PYTHON ?= python3
 LOGDIR ?= runs
 SERVE  ?= 1
-# Test processes; JOBS=0 runs the tests one after the other, in the process that pytest starts in.
-JOBS   ?= 2
+# Test processes, one more than there are cores, as tests wait for programs, servers and sleeping loaders; JOBS=0 runs
+# the tests one after the other, in the process that pytest starts in.
+JOBS   ?= 3
 
 VENV := .venv
 PY   := $(VENV)/bin/python

@@ -82,8 +82,8 @@ CHECKS: Final = (
         (
             Part("fork without us", seconds=50, without_us=True),
             Part("fork", seconds=50),
-            Part("spawn without us", seconds=70, without_us=True),
-            Part("spawn", seconds=70),
+            Part("spawn without us", seconds=70, without_us=True, in_quick=False),
+            Part("spawn", seconds=70, in_quick=False),
         ),
         fresh=True,
     ),

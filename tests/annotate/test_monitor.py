@@ -175,7 +175,8 @@ def watch(loader: Any, every: int, epochs: int = 1, step: float = 0.0) -> tuple[
     return parse(out.getvalue()), seen
 
 
-METHODS = [(0, None, False), (2, "fork", False), (2, "fork", True), (2, "spawn", True), (2, "forkserver", False)]
+METHODS = [(0, None, False), (2, "fork", False), (2, "fork", True), (1, "spawn", True), (1, "forkserver", False)]
+"""One worker where each takes seconds to start: several are tried with fork."""
 
 
 @pytest.mark.one_of(2)

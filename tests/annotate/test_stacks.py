@@ -349,10 +349,10 @@ def test_lines_is_true_or_false(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_while_it_is_sampled_fails_as_it_does_without_us(tmp_path: Path) -> None:
-    """Torch says so, unless the loop was just fetching the memory of a batch from it."""
-    loader = annotate.loader(DataLoader(Ending(), batch_size=8, num_workers=1))
+    # Lists: a tensor comes through a socket of the worker, whose end torch shows in another way.
+    loader = annotate.loader(DataLoader(Ending(), batch_size=8, num_workers=1, collate_fn=list))
     with (
-        pytest.raises((RuntimeError, ConnectionError, EOFError), match=r"exited unexpectedly|reset by peer|refused|^$"),
+        pytest.raises(RuntimeError, match=r"exited unexpectedly"),
         annotate.profile(tmp_path, wait=2, active=4000) as prof,
     ):
         for _ in prof.steps(loader):

@@ -32,6 +32,8 @@ SLOW = [  # each value of each option at least once
 ]
 CASES = [("fork", kind, persistent, in_order) for kind in KINDS for persistent in (True, False) for in_order in (1, 0)]
 CASES += [("spawn", *case) for case in SLOW] + [("forkserver", *case) for case in SLOW[::-1]]
+RUN = [*CASES[:16:4], *CASES[3:16:4], ("spawn", *SLOW[0]), ("forkserver", *SLOW[1])]
+"""Those that `make test` runs: with fork each kind twice, with every option; of the slow ones one each."""
 
 
 def make_loader(kind: str, method: str, persistent: bool, in_order: bool, **keywords: Any) -> DataLoader[Any]:
@@ -47,8 +49,10 @@ def make_loader(kind: str, method: str, persistent: bool, in_order: bool, **keyw
     )
 
 
-@pytest.mark.one_of(2)
-@pytest.mark.parametrize(("method", "kind", "persistent", "in_order"), CASES)
+@pytest.mark.parametrize(
+    ("method", "kind", "persistent", "in_order"),
+    [pytest.param(*case, marks=() if case in RUN else pytest.mark.thorough) for case in CASES],
+)
 def test_every_batch_and_every_span_is_there(
     method: str, kind: str, persistent: bool, in_order: bool, tmp_path: Path
 ) -> None:

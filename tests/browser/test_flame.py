@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Host, serve, wait_until
-from tests.browser.tab import TIMEOUT_MS, Tab, plain
+from tests.browser.tab import TIMEOUT_MS, Tab, in_stand_in, plain
 from tests.lines_run import lines_run
 
 pytestmark = pytest.mark.browser
@@ -38,7 +38,7 @@ def lined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 @pytest.fixture
 def page(browser: Any, lined: Host) -> Iterator[Tab]:
     opened = browser.new_page(viewport={"width": 1400, "height": 900})
-    tab = Tab(opened, lined.url)
+    tab = Tab(opened, in_stand_in(lined.url))
     tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
     yield tab
     opened.close()
@@ -60,7 +60,8 @@ def tab_to(tab: Tab, test_id: str) -> None:
 
 
 def link(host: Host, **fields: str) -> str:
-    return f"{host.url}/#data_pipeline&" + "&".join(f"p.data_pipeline.{name}={text}" for name, text in fields.items())
+    place = "&".join(f"p.data_pipeline.{name}={text}" for name, text in fields.items())
+    return in_stand_in(f"{host.url}/#data_pipeline&{place}")
 
 
 def test_the_keyboard_alone_finds_the_hottest_line_of_the_leading_stage(page: Tab) -> None:
@@ -86,7 +87,7 @@ def test_the_keyboard_alone_finds_the_hottest_line_of_the_leading_stage(page: Ta
 
 def test_a_link_opens_the_same_frame_of_the_same_stage_in_a_fresh_profile(browser: Any, lined: Host) -> None:
     mine = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    tab = Tab(mine.new_page(), lined.url)
+    tab = Tab(mine.new_page(), in_stand_in(lined.url))
     tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
     tab.open(BEFORE, "flame")
     tab.find("flame-part").select_option(MASK)

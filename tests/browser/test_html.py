@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +39,22 @@ def page(browser: Any) -> Any:
 
 
 def write(target: Path, *traces: Path) -> dict[str, Any]:
-    command = [str(Path(sys.executable).with_name("tb-dataplugin")), "report", *map(str, traces)]
-    subprocess.run([*command, "--format", "html", "-o", str(target)], check=True, capture_output=True)
-    told: dict[str, Any] = json.loads(
-        subprocess.run([*command, "--format", "json"], check=True, capture_output=True).stdout
-    )
+    """What the command line says of `traces`, and the file that it makes of them."""
+    page, told = _written(traces)
+    target.write_bytes(page)
     return told
+
+
+@functools.cache
+def _written(traces: tuple[Path, ...]) -> tuple[bytes, dict[str, Any]]:
+    command = [str(Path(sys.executable).with_name("tb-dataplugin")), "report", *map(str, traces)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "report.html")
+        subprocess.run([*command, "--format", "html", "-o", str(file)], check=True, capture_output=True)
+        told: dict[str, Any] = json.loads(
+            subprocess.run([*command, "--format", "json"], check=True, capture_output=True).stdout
+        )
+        return file.read_bytes(), told
 
 
 def test_every_view_of_a_file_that_lies_on_disk(page: Any, tmp_path: Path) -> None:

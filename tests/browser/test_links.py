@@ -14,6 +14,11 @@ from tests.browser.tab import TIMEOUT_MS, Tab
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture
+def tab(tab_in_tensorboard: Tab) -> Tab:
+    return tab_in_tensorboard
+
+
 def shown(tab: Tab) -> tuple[str, str]:
     """The capture and the view that the page shows."""
     capture = tab.frame.locator('[data-testid="capture-option"][aria-current="true"]').get_attribute("data-id")

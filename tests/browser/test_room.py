@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import V100, Host, serve, wait_until
-from tests.browser.tab import TIMEOUT_MS, Tab
+from tests.browser.conftest import V100, Host, wait_until
+from tests.browser.tab import TIMEOUT_MS, Tab, in_stand_in
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +31,8 @@ def with_workers(host: Host) -> str:
     return next(name for name, report in host.reports.items() if report.get("slow_samples"))
 
 
-def test_no_view_is_wider_than_the_screen(tab: Tab, host: Host) -> None:
+def test_no_view_is_wider_than_the_screen(tab_in_tensorboard: Tab, host: Host) -> None:
+    tab = tab_in_tensorboard
     tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
     capture = with_workers(host)
     train = next(name for name in host.reports if name.startswith("demo-train/"))
@@ -94,19 +94,10 @@ def test_what_a_column_means_is_said_to_the_keyboard_too(tab: Tab, host: Host) -
 
 def test_perfetto_is_dark_where_the_page_is(browser: Any, host: Host) -> None:
     page = browser.new_page()  # Perfetto's own complaints are not ours
-    tab = Tab(page, host.url)
+    tab = Tab(page, in_stand_in(host.url))
     page.evaluate("document.body.classList.add('dark-mode')")
     tab.frame.locator('html[data-theme="dark"]').wait_for(timeout=TIMEOUT_MS, state="attached")
     tab.open(V100, "trace")
     perfetto = tab.frame.frame_locator('[data-testid="perfetto-frame"]')
     perfetto.locator(".pf-theme-provider--dark").first.wait_for(timeout=TIMEOUT_MS)
     page.close()
-
-
-def test_an_empty_log_directory_opens_with_what_to_type(browser: Any, tmp_path: Path) -> None:
-    for url in serve(tmp_path):
-        page = browser.new_page()
-        page.goto(url)
-        page.wait_for_url("**/#data_pipeline*", timeout=TIMEOUT_MS)
-        page.frame_locator("iframe").get_by_test_id("empty-code").wait_for(timeout=TIMEOUT_MS)
-        page.close()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import SAWTOOTH, Host, wait_until
-from tests.browser.tab import TIMEOUT_MS, Tab, plain
+from tests.browser.tab import TIMEOUT_MS, Tab, in_stand_in, plain
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def test_dragging_over_the_bars_chooses_their_steps_and_back_leads_to_all(tab: T
 def test_a_link_to_some_steps_shows_them_in_every_view(browser: Any, host: Host) -> None:
     expected = reported(host, "4..11")
     page = browser.new_page()
-    tab = Tab(page, f"{host.url}/#data_pipeline{STEPS}4..11")
+    tab = Tab(page, in_stand_in(f"{host.url}/#data_pipeline{STEPS}4..11"))
     tab.find("selection").wait_for(timeout=TIMEOUT_MS)
     tab.find("tab-gaps").click()
     assert tab.find("selection").is_visible()
@@ -76,7 +76,7 @@ def test_the_keyboard_chooses_steps_and_goes_back_to_all(tab: Tab) -> None:
 
 def test_steps_that_are_not_there_are_one_line_with_a_way_back(browser: Any, host: Host) -> None:
     page = browser.new_page()
-    tab = Tab(page, f"{host.url}/#data_pipeline{STEPS}20..90")
+    tab = Tab(page, in_stand_in(f"{host.url}/#data_pipeline{STEPS}20..90"))
     tab.find("error-state").wait_for(timeout=TIMEOUT_MS)
     assert "it has steps 1..24; choose among those" in tab.find("error-state").text_content()
     tab.find("all-steps").click()

@@ -8,8 +8,9 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,6 +19,11 @@ from tests.browser.conftest import V100, Host, serve, wait_until
 from tests.browser.tab import TIMEOUT_MS, Tab, plain
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def tab(tab_in_tensorboard: Tab) -> Tab:
+    return tab_in_tensorboard
 
 
 def live(host: Host, mode: str, workers: int = 0) -> tuple[str, dict[str, Any]]:
@@ -170,8 +176,18 @@ def test_two_captures_are_compared_as_on_the_command_line(tab: Tab, host: Host) 
     assert outcomes == [label_of(OUTCOMES, stage["outcome"]) for stage in typed["stages"]]
 
 
-def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:
-    name, _ = live(host, "train")
+class Perfetto(NamedTuple):
+    """Perfetto's page with the trace of a report in it, and what was asked of the network."""
+
+    page: Any
+    report: dict[str, Any]
+    outside: list[str]
+
+
+@pytest.fixture(scope="module")
+def perfetto(browser: Any, host: Host) -> Iterator[Perfetto]:
+    """It takes seconds to open: once for all tests of it."""
+    name, report = live(host, "train", workers=2)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     outside: list[str] = []
     page.on("requestfailed", lambda request: outside.append(f"{request.failure} {request.url}"))
@@ -179,10 +195,13 @@ def test_the_trace_opens_in_perfetto_offline(browser: Any, host: Host) -> None:
     tab = Tab(page, host.url)
     outside.clear()  # TensorBoard's own page
     tab.open(name, "trace")
-    perfetto_with_trace(tab)
-    left = [line for line in outside if not line.split(" ")[1].startswith((host.url, "data:", "blob:"))]
-    assert [line for line in left if not line.startswith("csp ")] == []  # refused by the page's policy: never sent
+    yield Perfetto(perfetto_with_trace(tab), report, outside)
     page.close()
+
+
+def test_the_trace_opens_in_perfetto_offline(perfetto: Perfetto, host: Host) -> None:
+    left = [line for line in perfetto.outside if not line.split(" ")[1].startswith((host.url, "data:", "blob:"))]
+    assert [line for line in left if not line.startswith("csp ")] == []  # refused by the page's policy: never sent
 
 
 PERFETTO_COUNTS = """async () => {
@@ -206,17 +225,13 @@ def perfetto_with_trace(tab: Tab) -> Any:
     return page
 
 
-def test_perfetto_takes_every_span_of_every_worker(browser: Any, host: Host) -> None:
-    name, report = live(host, "train", workers=2)
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    tab = Tab(page, host.url)
-    tab.open(name, "trace")
-    lost, spans, workers = perfetto_with_trace(tab).evaluate(PERFETTO_COUNTS)
+def test_perfetto_takes_every_span_of_every_worker(perfetto: Perfetto) -> None:
+    report = perfetto.report
+    lost, spans, workers = perfetto.page.evaluate(PERFETTO_COUNTS)
     assert workers == len(report["workers"]) == 2
     written = json.loads(gzip.decompress(Path(report["file"]).read_bytes()))["traceEvents"]
     assert lost == 0
     assert spans >= sum(event["ph"] == "X" for event in written) > 100
-    page.close()
 
 
 def test_dark_mode_follows_tensorboard(tab: Tab, host: Host) -> None:
@@ -231,12 +246,14 @@ def test_dark_mode_follows_tensorboard(tab: Tab, host: Host) -> None:
     wait_until(lambda: background() != light, "the page turns dark", seconds=10)
 
 
-def test_an_empty_log_directory_shows_what_to_type(browser: Any, tmp_path: Path) -> None:
+def test_an_empty_log_directory_opens_with_what_to_type(browser: Any, tmp_path: Path) -> None:
     for url in serve(tmp_path):
         page = browser.new_page(viewport={"width": 800, "height": 900})
-        tab = Tab(page, url)
+        tab = Tab(page, f"{url}/#")
+        page.wait_for_url("**/#data_pipeline*", timeout=TIMEOUT_MS)
         text = tab.find("empty-state").inner_text(timeout=TIMEOUT_MS)
         assert "annotate.profile" in text and str(tmp_path) in text
+        tab.find("empty-code").wait_for(timeout=TIMEOUT_MS)
         page.close()
         assert tab.errors == []
 

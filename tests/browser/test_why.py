@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import SAWTOOTH, V100, Host, wait_until
-from tests.browser.tab import TIMEOUT_MS, Tab, plain
+from tests.browser.tab import TIMEOUT_MS, Tab, in_stand_in, plain
 
 pytestmark = pytest.mark.browser
 
@@ -171,7 +171,7 @@ def test_the_findings_view_has_all_that_the_report_says(tab: Tab, host: Host, na
 def test_the_code_of_a_finding_is_copied(browser: Any, host: Host) -> None:
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    tab = Tab(page, host.url)
+    tab = Tab(page, in_stand_in(host.url))
     tab.open(V100, "overview")
     finding = next(one for one in host.reports[V100]["findings"] if one["code"])
     copy = tab.find("finding", rule=finding["rule"]).get_by_role("button", name="Copy")

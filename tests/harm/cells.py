@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from itertools import combinations, product
 from typing import Final
@@ -308,3 +308,24 @@ def _has_phase(cell: Cell) -> bool:
 
 def named(cells: Iterable[Cell]) -> dict[str, Cell]:
     return {str(cell): cell for cell in cells}
+
+
+def most_of(cells: Sequence[Cell], count: int) -> list[Cell]:
+    """So many of `cells`, in their order: every value of a dimension first, then as many pairs of values as may be.
+
+    Greedy; of equally good ones the first is taken, so that the choice is the same each time.
+    """
+    held = {cell: ({*cell.values().items()}, {*_pairs_of(cell.values(), list(DIMENSIONS))}) for cell in cells}
+    chosen: set[Cell] = set()
+    values: set[tuple[str, str]] = set()
+    pairs: set[Pair] = set()
+
+    def gain(cell: Cell) -> tuple[int, int]:
+        return len(held[cell][0] - values), len(held[cell][1] - pairs)
+
+    while len(chosen) < min(count, len(held)):
+        best = max((cell for cell in held if cell not in chosen), key=gain)
+        chosen.add(best)
+        values |= held[best][0]
+        pairs |= held[best][1]
+    return [cell for cell in held if cell in chosen]

@@ -37,7 +37,7 @@ WATCHED_WORKERS: Final = Cell("map_workers", "none", marks="watch")
 MONITOR: Final = Cell("map", "monitor", marks="steps")
 MONITORED_WORKERS: Final = Cell("map_workers", "monitor", marks="steps")
 
-_WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
+WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
     "marking": (PARTS, ("hooks.marked:_reference",)),
     "beginning and ending": (
         CAPTURE,
@@ -349,7 +349,7 @@ INTERRUPTED: Final = (
 )
 """Where Ctrl-C comes as well."""
 
-FAULTS: Final[dict[str, Cell]] = {name: cell for cell, names in _WHERE.values() for name in names}
+FAULTS: Final[dict[str, Cell]] = {name: cell for cell, names in WHERE.values() for name in names}
 
 
 def install(name: str, *, interrupted: bool, marker: str) -> None:

@@ -8,10 +8,15 @@ import pytest
 
 from tests.harm.cells import Cell
 from tests.harm.compare import differences
-from tests.harm.faults import FAULTS, INTERRUPTED, find
+from tests.harm.faults import FAULTS, INTERRUPTED, WHERE, find
 from tests.harm.lab import Lab
 
-CELLS = [replace(cell, fault=name) for name, cell in FAULTS.items()]
+CELLS = [
+    pytest.param(replace(cell, fault=name), id=name, marks=pytest.mark.thorough if number % 5 else ())
+    for cell, names in WHERE.values()
+    for number, name in enumerate(names)
+]
+"""One of five of those that a program meets while it does the same; at least one."""
 
 
 INTERRUPTIONS = [
@@ -25,8 +30,7 @@ def test_every_function_that_we_let_fail_is_there() -> None:
         find(name)
 
 
-@pytest.mark.one_of(2)
-@pytest.mark.parametrize("cell", CELLS, ids=[cell.fault for cell in CELLS])
+@pytest.mark.parametrize("cell", CELLS)
 def test_a_fault_of_ours_is_one_warning_and_the_training_goes_on(lab: Lab, cell: Cell) -> None:
     without, ours = lab.without_us(cell.program()).result(), lab.with_us(cell).result()
     assert ours.told.get("hit"), f"{cell.fault} is not called in this program: choose another cell for it"
@@ -34,6 +38,7 @@ def test_a_fault_of_ours_is_one_warning_and_the_training_goes_on(lab: Lab, cell:
     assert not found, "\n".join(map(str, found))
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("cell", INTERRUPTIONS, ids=[cell.fault for cell in INTERRUPTIONS])
 def test_ctrl_c_in_our_code_ends_the_program_and_leaves_nothing(lab: Lab, cell: Cell) -> None:
     without, ours = lab.without_us(cell.program()).result(), lab.with_us(cell).result()

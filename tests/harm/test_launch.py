@@ -6,16 +6,19 @@ from itertools import product
 
 import pytest
 
-from tests.harm.cells import QUICK, Cell, covering
+from tests.harm.cells import QUICK, Cell, covering, most_of
 from tests.harm.compare import OPEN, differences
 from tests.harm.lab import Lab
 
 CELLS = [*list(covering({**QUICK, "marks": ("run",)}))[::3], Cell("map_spawn", "none", marks="run")]
 """A third of the matrix of `test_matrix`: every pair of loader, profilers, phase, ending and export."""
+CORE = most_of(CELLS[:-1], 16)
+"""Those that `make test` runs; `map_spawn` is in `test_watch` as well."""
 
 
-@pytest.mark.one_of(3)
-@pytest.mark.parametrize("cell", CELLS, ids=str)
+@pytest.mark.parametrize(
+    "cell", [pytest.param(cell, marks=() if cell in CORE else pytest.mark.thorough) for cell in CELLS], ids=str
+)
 def test_a_program_is_what_it_is_without_us(lab: Lab, cell: Cell) -> None:
     found = lab.try_cell(cell).result()
     assert not found, "\n".join(map(str, found))

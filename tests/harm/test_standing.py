@@ -26,7 +26,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.one_of(2)
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_a_program_is_what_it_is_without_us(lab: Lab, cell: Cell) -> None:
     found = lab.try_cell(cell).result()
