@@ -124,6 +124,7 @@ OUTCOMES: Final = (
 RATES: Final = (
     Term("read", "reading alone", "What reading alone could sustain."),
     Term("prepare", "preparation alone", "What all other stages alone could sustain."),
+    Term("around", "around the loader", "What drawing indices and code around the DataLoader alone could sustain."),
     Term("device", "training step alone", "What the training step could sustain if every batch were ready."),
 )
 """Parts of `Throughput`."""

@@ -24,7 +24,7 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 
-SlowestPart = Literal["read", "prepare", "device"]
+SlowestPart = Literal["read", "prepare", "device", "around"]
 
 LEAST_BATCHES: Final = 3
 """Received in the window: with fewer, what each part could sustain alone is the luck of one batch, which a worker may
@@ -33,13 +33,17 @@ have built before the window began."""
 BUILDING: Final = frozenset(("sample", "read", "decode", "transform", "collate", "user"))
 """Kinds of stages that are reading or preparation."""
 
+AROUND: Final = frozenset(("sampler", "wrapper"))
+"""Kinds that run in the training thread whatever the number of DataLoader workers."""
+
 BATCHED_FETCH = ".__getitems__"
 """Ends the label of a `sample` span that covers a whole batch fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Rates in samples per second; None: not known. `load` is reading and preparation by turns.
+    """Rates in samples per second; None: not known. `load` is reading and preparation by turns; `around` is drawing
+    indices and code around the DataLoader, in the training thread.
 
     `batches`: received in the window, where they are fewer than `LEAST_BATCHES` and no part has a rate for that.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
@@ -56,16 +60,18 @@ class Throughput:
     elsewhere_ns: int = 0
     built_ns: int = 0
     consumer_ns: int = 0
+    around: float | None = None
+    around_ns: int = 0
 
     @property
     def slowest_part(self) -> SlowestPart | None:
-        """The slowest part; of reading and preparation the slower one, when the loader is slower than the device. None
-        where more time goes to what is none of the three.
+        """The slowest part; of reading and preparation the slower one, when the loader is slower than the device. Where
+        more time goes to what is none of the three, that is what is around the loader, or None.
         """
         if self.load is None or self.device is None:
             return None
         if self.elsewhere_ns > (self.consumer_ns if self.device <= self.load else self.built_ns):
-            return None
+            return "around" if 2 * self.around_ns > self.elsewhere_ns else None
         if self.device <= self.load:
             return "device"
         slow_reading = self.prepare is None or (self.read is not None and self.read < self.prepare)
@@ -96,7 +102,7 @@ def find_throughput(
     busy = devices[0].busy.total_ns if devices else 0
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
     replaying = trace.info.mode == "replay"
-    built = _built_ns(attribution)
+    built, around = _built_ns(attribution), _around_ns(attribution)
     return Throughput(
         samples=samples,
         reached=reached,
@@ -107,6 +113,8 @@ def find_throughput(
         elsewhere_ns=0 if built is None else loader.waits.total_ns - built,
         built_ns=built or 0,
         consumer_ns=consumer,
+        around=_rate(samples, around),
+        around_ns=around,
     )
 
 
@@ -180,11 +188,12 @@ def _making_in_workers(trace: Trace, tree: StageTree, window: Window, workers: W
 
 
 def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
-    """Waiting time that went to reading, and to all other stages."""
+    """Waiting time that went to reading, and to all other stages that build batches."""
     if attribution.wait_by_stage_ns is None or UNRECORDED in attribution.wait_by_stage_ns:
         return None  # unrecorded DataLoader workers built the batches
     waits = attribution.wait_by_stage_ns.items()
-    spent = [(stage.kind, time) for name, time in waits if (stage := parse_span_name(name))]
+    stages = ((stage.kind, time) for name, time in waits if (stage := parse_span_name(name)))
+    spent = [(kind, time) for kind, time in stages if kind not in AROUND]
     reading = sum(time for kind, time in spent if kind == "read")
     return reading, sum(time for _, time in spent) - reading
 
@@ -195,6 +204,12 @@ def _built_ns(attribution: Attribution) -> int | None:
     if waits is None or UNRECORDED in waits:
         return None
     return sum(time for name, time in waits.items() if (stage := parse_span_name(name)) and stage.kind in BUILDING)
+
+
+def _around_ns(attribution: Attribution) -> int:
+    """Data wait in which the training thread drew indices, or ran code around the loader."""
+    waits = (attribution.wait_by_stage_ns or {}).items()
+    return sum(time for name, time in waits if (stage := parse_span_name(name)) and stage.kind in AROUND)
 
 
 def _rate(samples: float, spent_ns: int) -> float | None:

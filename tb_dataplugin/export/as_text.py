@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
+from typing import Final
 
 from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
 from tb_dataplugin.export.harmless import harmless
@@ -131,14 +132,23 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield line("DataLoader workers", count(loader.num_workers), note, size, loader.dataset)
 
 
+SLOWEST: Final = {
+    "read": "reading",
+    "prepare": "preparation",
+    "device": "the training step",
+    "around": "what is around the loader",
+}
+
+
 def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
     alone = {
         "reading": rates.read_per_s if rates.HasField("read_per_s") else None,
         "preparation": rates.prepare_per_s if rates.HasField("prepare_per_s") else None,
+        "around the loader": rates.around_per_s if rates.HasField("around_per_s") else None,
         "training step": rates.device_per_s if rates.HasField("device_per_s") else None,
     }
     known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
-    slowest = {"read": "reading", "prepare": "preparation", "device": "the training step"}.get(rates.slowest_part, "")
+    slowest = SLOWEST.get(rates.slowest_part, "")
     limits = f"; {slowest} limits" if slowest else ""
     notes = (f"if each ran alone: {', '.join(known)}{limits}",) if known else ()
     yield line("samples per second", significant(rates.samples_per_s), *notes)

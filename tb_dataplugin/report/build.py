@@ -190,6 +190,7 @@ def _throughput(rates: Throughput) -> pb.Throughput:
         read_per_s=rates.read,
         prepare_per_s=rates.prepare,
         load_per_s=rates.load,
+        around_per_s=rates.around,
         slowest_part=rates.slowest_part or "",
         device_per_s=rates.device,
     )

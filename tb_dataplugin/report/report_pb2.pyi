@@ -2364,6 +2364,7 @@ class Throughput(_message.Message):
     DEVICE_PER_S_FIELD_NUMBER: _builtins.int
     SAMPLES_FIELD_NUMBER: _builtins.int
     LOAD_PER_S_FIELD_NUMBER: _builtins.int
+    AROUND_PER_S_FIELD_NUMBER: _builtins.int
     SLOWEST_PART_FIELD_NUMBER: _builtins.int
     samples_per_s: _builtins.float
     """what the run reached"""
@@ -2377,8 +2378,10 @@ class Throughput(_message.Message):
     """samples in the window"""
     load_per_s: _builtins.float
     """reading and preparation by turns: 1 / (1 / F + 1 / P)"""
+    around_per_s: _builtins.float
+    """what drawing indices and code around the DataLoader alone could sustain"""
     slowest_part: _builtins.str
-    """read | prepare | device; "" when not known. The run is input-bound when it is not"""
+    """read | prepare | device | around; "" when not known. The run is input-bound when it is not"""
     def __init__(
         self,
         *,
@@ -2388,12 +2391,15 @@ class Throughput(_message.Message):
         device_per_s: _builtins.float | None = ...,
         samples: _builtins.float | None = ...,
         load_per_s: _builtins.float | None = ...,
+        around_per_s: _builtins.float | None = ...,
         slowest_part: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__around_per_s: _TypeAlias = _typing.Literal["around_per_s"]  # noqa: Y015
+    _WhichOneofArgType__around_per_s: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s"]  # noqa: Y015
     _WhichOneofReturnType__device_per_s: _TypeAlias = _typing.Literal["device_per_s"]  # noqa: Y015
     _WhichOneofArgType__device_per_s: _TypeAlias = _typing.Literal["_device_per_s", b"_device_per_s"]  # noqa: Y015
     _WhichOneofReturnType__load_per_s: _TypeAlias = _typing.Literal["load_per_s"]  # noqa: Y015
@@ -2406,6 +2412,8 @@ class Throughput(_message.Message):
     _WhichOneofArgType__samples: _TypeAlias = _typing.Literal["_samples", b"_samples"]  # noqa: Y015
     _WhichOneofReturnType__samples_per_s: _TypeAlias = _typing.Literal["samples_per_s"]  # noqa: Y015
     _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__around_per_s) -> _WhichOneofReturnType__around_per_s | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__device_per_s) -> _WhichOneofReturnType__device_per_s | None: ...
     @_typing.overload

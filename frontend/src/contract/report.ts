@@ -946,7 +946,11 @@ export interface Throughput {
   load_per_s?:
     | number
     | undefined;
-  /** read | prepare | device; "" when not known. The run is input-bound when it is not */
+  /** what drawing indices and code around the DataLoader alone could sustain */
+  around_per_s?:
+    | number
+    | undefined;
+  /** read | prepare | device | around; "" when not known. The run is input-bound when it is not */
   slowest_part: string;
 }
 
@@ -3360,6 +3364,11 @@ export const Throughput: MessageFns<Throughput> = {
         ? globalThis.Number(object.loadPerS)
         : isSet(object.load_per_s)
         ? globalThis.Number(object.load_per_s)
+        : undefined,
+      around_per_s: isSet(object.aroundPerS)
+        ? globalThis.Number(object.aroundPerS)
+        : isSet(object.around_per_s)
+        ? globalThis.Number(object.around_per_s)
         : undefined,
       slowest_part: isSet(object.slowestPart)
         ? globalThis.String(object.slowestPart)

@@ -16,6 +16,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
     { name: "this run", perS: throughput.samples_per_s, token: "ink-muted" },
     { name: labelOf(RATES, "read"), perS: throughput.read_per_s, token: "read" },
     { name: labelOf(RATES, "prepare"), perS: throughput.prepare_per_s, token: "transform" },
+    { name: labelOf(RATES, "around"), perS: throughput.around_per_s, token: "sampler" },
     { name: labelOf(RATES, "device"), perS: throughput.device_per_s, token: "kernel" },
   ];
   const known = rates.filter((rate) => rate.perS !== undefined);

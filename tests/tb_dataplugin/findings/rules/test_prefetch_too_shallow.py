@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import as_report
 from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
 from tests.trace_builder import TraceBuilder
 
@@ -37,7 +41,10 @@ def test_slow_drawing_of_indices_is_no_reason_for_a_deeper_queue() -> None:
     assert finding_in(drawn_slowly(), "leading_stage").stage == "sampler::ByLoss"
 
 
-def test_no_part_is_called_the_limit_where_most_time_goes_to_none_of_them() -> None:
+def test_what_is_around_the_loader_has_a_rate_and_is_the_limit_where_most_time_goes_to_it() -> None:
     throughput = capture_of(drawn_slowly()).throughput
-    assert throughput.samples_per_s < throughput.device_per_s < throughput.prepare_per_s
-    assert throughput.slowest_part == ""
+    assert throughput.around_per_s == pytest.approx(8 / 0.008, rel=0.01)
+    assert throughput.samples_per_s < throughput.around_per_s < throughput.device_per_s < throughput.prepare_per_s
+    assert throughput.slowest_part == "around"
+    text = " ".join(as_text(as_report([capture_of(drawn_slowly())])).split())
+    assert "around the loader 1,000, training step" in text and "what is around the loader limits" in text
