@@ -27,7 +27,11 @@ _WORDS: Final[dict[ReasonName, tuple[Bound, str, str]]] = {
     "data_wait": ("cpu", "because it waits for data", "data wait"),
     "h2d": ("transfer", "because the host is copying to the device", "host-to-device copies"),
     "sync": ("host", "because the host is blocked in synchronising calls", "synchronising calls"),
-    "launch": ("host", "because the host launches operators more slowly than the device finishes them", "late launches"),
+    "launch": (
+        "host",
+        "because the host launches operators more slowly than the device finishes them",
+        "late launches",
+    ),
     "host": ("host", "because the training thread is in Python outside all operators", "Python between operators"),
     "comm": ("comm", "because the host is blocked in collectives", "collectives"),
     "queued": ("unknown", "because work that was already launched had not started", "launched but not started"),
