@@ -57,12 +57,6 @@ class Doubt:
     code: DoubtCode
     sentence: str
 
-    @property
-    def reason(self) -> str:
-        """The first of its sentences: what is wrong."""
-        first, stop, _ = self.sentence.partition(". ")
-        return f"{first}." if stop else first
-
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:

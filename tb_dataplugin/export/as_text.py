@@ -181,8 +181,7 @@ def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
             yield f"  {cause_label(cause):<20}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
             if cause == "launch" and device.idle_queued_us:
                 queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
-                part = f"  {'  of it not started':<20}{in_unit(queued, unit):>9}{share:>9}"
-                yield f"{part}  launched before the gap began"
+                yield f"  {'  not started yet':<20}{in_unit(queued, unit):>9}{share:>9}  launched before the gap began"
             if cause in device.limited_by_us:
                 yield from limited_lines(device.limited_by_us[cause])
 

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from dataclasses import replace
 from functools import cache
+from typing import Final
 
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
@@ -15,6 +16,8 @@ from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
 from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
+
+DOUBTFUL: Final = "This capture is doubtful: the reason stands at its top."
 
 
 @cache
@@ -49,11 +52,9 @@ def _estimated(finding: Finding) -> Finding:
 
 
 def _doubted(finding: Finding, signals: Signals) -> Finding:
-    """Nothing is measured directly in a capture that is doubtful; the worst doubt is the reason."""
+    """Nothing is measured directly in a capture that is doubtful; why it is stands above the report, once."""
     if not signals.doubts:
         return finding
-    doubt = signals.doubts[0]
     if finding.confidence == "measured":
-        reason = "Little else is known of this capture." if finding.advice == doubt.sentence else doubt.reason
-        return replace(finding, confidence="likely", confidence_reason=reason)
-    return replace(finding, confidence_reason=f"{doubt.reason} {finding.confidence_reason}")
+        return replace(finding, confidence="likely", confidence_reason=DOUBTFUL)
+    return replace(finding, confidence_reason=f"{DOUBTFUL} {finding.confidence_reason}")

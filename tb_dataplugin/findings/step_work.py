@@ -69,4 +69,6 @@ def _sentences(signals: Signals) -> Iterator[str]:
             yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
     step = signals.step
     if step and not signals.has_device and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
-        yield f" The model's own work (forward, backward, optimizer) takes {percent(step.compute.share)}."
+        own = 1 - (signals.share(signals.data_wait_us) or 0.0)  # samples may say a little more than there is
+        share = percent(min(step.compute.share, own))
+        yield f" The model's own work (forward, backward, optimizer) takes {share} of the window, by samples."

@@ -12,7 +12,7 @@ const DOCS: ReadonlyArray<readonly [file: string, about: string]> = [
 ];
 
 /** Keys and terms: by a button, and by "?" wherever nobody types. */
-export function Help() {
+export function Help({ print }: { print: () => void }) {
   const open = useSignal(false);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -36,13 +36,13 @@ export function Help() {
         Help
       </button>
       <dialog ref={dialog} class="help" data-testid="help" aria-label="Help" onClose={() => (open.value = false)}>
-        {open.value && <Content close={() => (open.value = false)} />}
+        {open.value && <Content close={() => (open.value = false)} print={print} />}
       </dialog>
     </>
   );
 }
 
-function Content({ close }: { close: () => void }) {
+function Content({ close, print }: { close: () => void; print: () => void }) {
   return (
     <>
       <div class="table-head">
@@ -52,6 +52,22 @@ function Content({ close }: { close: () => void }) {
         </button>
       </div>
       <Terms rows={KEYS} isKey />
+      <h2>Paper</h2>
+      <p>
+        <button
+          type="button"
+          data-testid="print"
+          onClick={() => {
+            close();
+            window.setTimeout(print); // once the dialog is gone
+          }}>
+          Print all views
+        </button>{" "}
+        <span class="muted">
+          of this capture; TensorBoard's own page would print what is in sight. One file to send:{" "}
+          <code>tb-dataplugin report TRACE --format html -o report.html</code>
+        </span>
+      </p>
       <h2>Terms</h2>
       <Terms rows={TERMS} />
       <h2>Causes of idle time</h2>

@@ -94,7 +94,7 @@ export function Timeline(props: Props) {
           data-testid="timeline-canvas"
           data-marked={marked?.laneId}
           data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
-          aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window.`}
+          aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window, g and n go to the next idle gap and data wait.`}
         />
         {hint.shown && <WheelHint />}
       </div>

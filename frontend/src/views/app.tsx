@@ -39,6 +39,7 @@ import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
 import { RanksView } from "./ranks/ranks";
 import { WholeRunView } from "./run/run";
+import { printPage } from "./shared/printing";
 import { AllSteps, Selection } from "./shared/selection";
 import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
@@ -88,7 +89,7 @@ export function App() {
             </>
           )}
           <div class="top-actions">
-            <Help />
+            <Help print={printPage} />
             {!bare && <CopyLink linkOf={linkHere} />}
             {source().live && (
               <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>

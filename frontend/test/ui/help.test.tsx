@@ -1,5 +1,5 @@
 import { act } from "preact/test-utils";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { TERMS } from "../../src/contract/words";
 import { meaningOfTerm } from "../../src/model/terms";
 import { device } from "../build";
@@ -33,4 +33,15 @@ it("opens keys and terms by a button and by ?, but not while somebody types", ()
   press(document.body);
   expect(find("help").textContent).toContain("next idle gap");
   expect(all("help").length).toBe(1);
+});
+
+it("prints all views of this page alone, once the help is gone", () => {
+  vi.useFakeTimers();
+  const print = vi.spyOn(window, "print").mockImplementation(() => undefined);
+  open({ loader: { wait_us: 12 } }, "overview");
+  click(find("help-button"));
+  click(find("print"));
+  vi.runAllTimers();
+  expect(print).toHaveBeenCalledOnce();
+  vi.useRealTimers();
 });

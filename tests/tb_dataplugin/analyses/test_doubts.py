@@ -42,7 +42,7 @@ def test_a_short_window_is_doubtful_and_nothing_in_it_is_called_measured() -> No
     assert capture.findings
     for finding in capture.findings:
         assert finding.confidence != "measured"
-        assert finding.confidence_reason.startswith("The window has only 7 steps, so one slow batch may decide")
+        assert finding.confidence_reason.startswith("This capture is doubtful")
         assert "Record at least" not in finding.confidence_reason  # said once, above all
 
 

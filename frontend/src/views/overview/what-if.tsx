@@ -35,7 +35,8 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       <p class="muted">
         Predicted from this capture; nothing is run. Each has a 90% interval. On the pipelines that the model was built
         with, half of the predicted steps were off by less than 6.5%, one in ten by more than 25%, most of all with
-        fewer DataLoader workers and without the transfer (docs/whatif.md).
+        fewer DataLoader workers and without the transfer (docs/whatif.md). A prediction leaves other programs and their
+        share of the CPUs as they were; the gain of a finding is an upper bound, with all that the change may set free.
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
       {(isLive || state.kind === "ready") && <Answer state={state} />}

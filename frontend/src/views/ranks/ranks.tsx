@@ -64,7 +64,7 @@ function Shown({ ranks }: { ranks: Ranks }) {
       <p class="sentence" data-testid="ranks-sentence">
         {ranks.sentence}
       </p>
-      {ranks.rows.length > 0 && <Numbers ranks={ranks} />}
+      {ranks.collectives > 0 && <Numbers ranks={ranks} />}
       {ranks.waste.map((waste) => (
         <p key={waste.sentence} class="error-line" data-testid="rank-waste" data-value={waste.share}>
           {waste.sentence}

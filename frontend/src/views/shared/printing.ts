@@ -27,6 +27,20 @@ function show(isPrinting: boolean, name: ThemeName): void {
   applyTheme(document.documentElement, name);
 }
 
+/** Of this page alone: the page around it would print what is in sight. */
+export function printPage(): void {
+  window.print();
+}
+
+/** Within another page the keys for printing are ours, as long as the focus is. */
+function onKey(event: KeyboardEvent): void {
+  const isPrint =
+    event.key.toLowerCase() === "p" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
+  if (!isPrint || window.parent === window) return;
+  event.preventDefault();
+  printPage();
+}
+
 /** Returns how to stop. */
 export function watchPrinting(): () => void {
   let before: ThemeName = "light";
@@ -37,8 +51,10 @@ export function watchPrinting(): () => void {
   const end = (): void => show(false, before);
   window.addEventListener("beforeprint", begin);
   window.addEventListener("afterprint", end);
+  document.addEventListener("keydown", onKey);
   return () => {
     window.removeEventListener("beforeprint", begin);
     window.removeEventListener("afterprint", end);
+    document.removeEventListener("keydown", onKey);
   };
 }

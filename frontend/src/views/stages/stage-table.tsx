@@ -106,13 +106,13 @@ function StageHead({ units, known, waitTitle: title }: StageHeadProps) {
         <th scope="col" class="bar-head">
           <span class="offscreen">Self and total time as a bar</span>
         </th>
-        <Head column="count" label="Calls" />
-        <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
-        <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
         <Head column="blame_us" label="Data wait" unit={units.wait} title={title} />
         <th scope="col" class="num wrap">
           <Explained text={`Share of the data wait. ${title}`}>of data wait</Explained>
         </th>
+        <Head column="count" label="Calls" />
+        <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
+        <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
         {known.limits && (
           <th scope="col" data-head="limited_by">
             <Explained text={LIMIT_TITLE}>Limited by</Explained>
@@ -152,11 +152,6 @@ function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
       <td class="stage-bars">
         <Bars stage={stage} largestUs={largestUs} />
       </td>
-      <td class="num" data-column="count" data-value={stage.count}>
-        {formatCount(stage.count)}
-      </td>
-      <TimeCell column="total_us" us={stage.total_us} unit={units.sums} reason="" />
-      <TimeCell column="self_us" us={stage.self_us} unit={units.sums} reason="" />
       <TimeCell column="blame_us" us={stage.blame_us} unit={units.wait} reason={reason} />
       <td class="num">
         {stage.blame_us === undefined ? (
@@ -165,6 +160,11 @@ function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
           shareWords(stage.blame_us, capture.loader?.wait_us)
         )}
       </td>
+      <td class="num" data-column="count" data-value={stage.count}>
+        {formatCount(stage.count)}
+      </td>
+      <TimeCell column="total_us" us={stage.total_us} unit={units.sums} reason="" />
+      <TimeCell column="self_us" us={stage.self_us} unit={units.sums} reason="" />
       {known.limits && <LimitCell stage={stage} />}
       {known.bytes && <BytesCell stage={stage} unit={units.bytes} />}
       <TimeCell column="p50_us" us={stage.p50_us} unit={units.calls} reason="" />
