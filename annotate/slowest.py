@@ -12,6 +12,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
+_ENOUGH = 10
+"""Stacks sampled in a sample, from which it can be said for how much of it a read was blocked."""
+
 
 class Facts(TypedDict, total=False):
     """What a capture says of a sample, as in `capture.single_samples.Captured`."""
@@ -19,6 +22,7 @@ class Facts(TypedDict, total=False):
     duration_us: float
     typical_us: float
     read_us: float
+    storage_share: float
     line: str
 
 
@@ -44,11 +48,15 @@ def _facts(sample: dict[str, Any], capture: dict[str, Any]) -> Facts:
         facts["typical_us"] = float(max(rows, key=lambda row: row["count"])["p50_us"])
     if str(sample.get("stage", "")).startswith("read::"):
         facts["read_us"] = float(sample["stage_us"])
+    if sample.get("storage_share") is not None:
+        facts["storage_share"] = float(sample["storage_share"])
     same = ("index", "worker", "batch", "epoch")
     for detail in capture.get("stage_details", ()):
         for call in detail["slowest"] if detail["name"].startswith("sample::") else ():
             if call["line"] and all(call.get(key) == sample[key] for key in same):
                 facts["line"] = str(call["line"])
+                if "read_us" in facts and call["samples"] >= _ENOUGH:
+                    facts.setdefault("storage_share", call["blocked_samples"] / call["samples"])
     return facts
 
 

@@ -331,9 +331,10 @@ class ReplayedSamples(TypedDict):
     `index` in the training thread: one that is not counted, warm ones, one with its files out of the page cache."""
 
     index: list[int]
-    captured_us: list[float | None]  # how long it took in the capture that it was named from
-    typical_us: list[float | None]  # the median over that capture's samples
-    read_us: list[float | None]  # of captured_us, in reading files, where that took most of it
+    captured_us: list[float | None]  # in the capture that it was named from
+    typical_us: list[float | None]  # the median there; `read_us`: of captured_us, in reading files, if that was most
+    read_us: list[float | None]
+    storage_share: list[float | None]  # of its reading there: what came from storage
     line: list[str]  # that most of its stacks in that capture were at
     cold: list[bool]  # whether the last load did read from storage
     files: list[list[str]]  # that its first load opened

@@ -34,6 +34,9 @@ class Captured(NamedTuple):
     """The median over that capture's samples."""
     read_us: float | None = None
     """Self time in reading files, where that is the stage with most of it."""
+    storage_share: float | None = None
+    """Of the bytes that reads returned to its batch, what came from storage; where that was not measured, the part of
+    the sample in which its reads were blocked."""
     line: str = ""
     """That most of its sampled stacks were at."""
 
@@ -95,6 +98,7 @@ class SampleLoads:
                 "captured_us": [loads.captured.duration_us for loads in self.done],
                 "typical_us": [loads.captured.typical_us for loads in self.done],
                 "read_us": [loads.captured.read_us for loads in self.done],
+                "storage_share": [loads.captured.storage_share for loads in self.done],
                 "line": [loads.captured.line for loads in self.done],
                 "cold": [loads.is_cold for loads in self.done],
                 "files": [loads.files for loads in self.done],

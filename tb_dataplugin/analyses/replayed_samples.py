@@ -22,7 +22,8 @@ LinesAt = Callable[[Intervals], PartLines]
 class ReplayedSample:
     """`warm_ns` is the median of `loads` loads with the files in the page cache, `fastest_ns` the fastest of them, and
     `cpu_ns` their median CPU time; `cold_ns` one load with the files from storage. `captured_ns`, `read_ns`,
-    `typical_ns`, `captured_line`: of the capture that it was named from, as in `Replayed`. None: not known.
+    `typical_ns`, `storage_share`, `captured_line`: of the capture that it was named from, as in `Replayed`. None: not
+    known.
 
     `stage` has the most self time in all loads, `stage_share` of it; `line` the most samples of stacks, None: too few.
     """
@@ -40,6 +41,7 @@ class ReplayedSample:
     files: tuple[str, ...]
     typical_ns: int | None = None
     read_ns: int | None = None
+    storage_share: float | None = None
     captured_line: str = ""
 
 
@@ -81,6 +83,7 @@ def _sample(
         files=replayed.files,
         typical_ns=replayed.typical_ns,
         read_ns=replayed.read_ns,
+        storage_share=replayed.storage_share,
         captured_line=replayed.line,
     )
 

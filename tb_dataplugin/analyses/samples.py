@@ -17,7 +17,8 @@ MOST = 20
 class SlowSample:
     """`index` is -1 for iterable datasets. `stage` has the most self time in the sample, `stage_ns` of it.
 
-    `files`: paths that it was read from, where the recorder saw them.
+    `files`: paths that it was read from, where the recorder saw them. `storage_share`: of the bytes that reads returned
+    to its batch, what came from storage; None: not measured.
     """
 
     index: int
@@ -30,6 +31,7 @@ class SlowSample:
     stage: str
     stage_ns: int
     files: tuple[str, ...] = ()
+    storage_share: float | None = None
 
 
 def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
@@ -69,4 +71,17 @@ def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess) -
         stage=stage,
         stage_ns=spent.get(stage, 0),
         files=facts.files.get(row, ()),
+        storage_share=_storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
     )
+
+
+def _storage_share(trace: Trace, process: WorkerProcess, epoch: int, batch: int) -> float | None:
+    pipeline = trace.info.pipeline
+    table, costs = (pipeline.batches, pipeline.batch_costs) if pipeline else (None, None)
+    if table is None or costs is None:
+        return None
+    is_batch = (table.loader == process.loader) & (table.epoch == epoch) & (table.number == batch)
+    rows = np.flatnonzero(is_batch & (costs.read_chars > 0) & (costs.read_bytes >= 0))
+    if not len(rows):
+        return None
+    return min(1.0, float(costs.read_bytes[rows[0]] / costs.read_chars[rows[0]]))

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from annotate.trace_format import THREAD_STATES
 from tb_dataplugin.analyses.code_places import Place, home_of, inside_stage
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.stages import StageTree
@@ -17,6 +18,7 @@ from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import SpanFacts, Trace, WorkerProcess
 
 MOST: Final = 10
+_BLOCKED: Final = THREAD_STATES.index("blocked")
 LEAST_SAMPLES: Final = 5
 """In a call: with fewer, the line that most of them are in is chance."""
 
@@ -39,6 +41,8 @@ class SlowCall:
     samples: int
     place: Place | None
     place_samples: int
+    blocked: int = 0
+    """Of `samples`: it waited for storage, a lock or another process."""
 
 
 class Calls:
@@ -65,16 +69,17 @@ class Calls:
             call = int(self.tree.parent[call])
         return None
 
-    def places(self, call: int) -> tuple[int, Counter[Place]]:
-        """Stacks sampled in a call, and how many of them were in which line."""
+    def places(self, call: int) -> tuple[int, int, Counter[Place]]:
+        """Stacks sampled in a call, how many of them were blocked, and how many in which line."""
         if self._hits is None or self._stacks is None:
-            return 0, Counter()
+            return 0, 0, Counter()
         hits, tree = self._hits, self.tree
         rows = hits.track == tree.track[call]
         rows &= (hits.time_ns >= tree.start_ns[call]) & (hits.time_ns < tree.end_ns[call])
         sampled = hits.stack[rows].tolist()
         homes = (home_of(inside_stage(self._stacks.inwards(stack))) for stack in sampled)
-        return len(sampled), Counter(home.place for home in homes if home)
+        blocked = int((hits.state[rows] == _BLOCKED).sum())
+        return len(sampled), blocked, Counter(home.place for home in homes if home)
 
 
 def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCall]:
@@ -82,7 +87,7 @@ def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCal
     tree = calls.tree
     start, duration = tree.start_ns[here], tree.end_ns[here] - tree.start_ns[here]
     for call in here[np.lexsort((start, -duration))[:MOST]].tolist():
-        samples, places = calls.places(call)
+        samples, blocked, places = calls.places(call)
         place, count = places.most_common(1)[0] if places and samples >= LEAST_SAMPLES else (None, 0)
         yield SlowCall(
             start_ns=int(tree.start_ns[call]),
@@ -96,4 +101,5 @@ def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCal
             samples=samples,
             place=place,
             place_samples=count,
+            blocked=blocked,
         )

@@ -38,7 +38,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             abstained.append(NamedAbstention(rule.name, rule.title, answer.reason))
             continue
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
-            known = _doubted(_estimated(found), signals)
+            known = _doubted(_no_higher(_estimated(found)), signals)
             findings.append(NamedFinding(rule.name, known, gain_of(known.gain_us_per_step, signals)))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 
@@ -49,6 +49,13 @@ def _estimated(finding: Finding) -> Finding:
         return finding
     reason = "The data wait is measured; what the step itself would gain is an estimate."
     return replace(finding, confidence="likely", confidence_reason=reason)
+
+
+def _no_higher(finding: Finding) -> Finding:
+    """What is only possible is not urgent."""
+    if finding.confidence == "possible" and finding.severity == "high":
+        return replace(finding, severity="medium")
+    return finding
 
 
 def _doubted(finding: Finding, signals: Signals) -> Finding:

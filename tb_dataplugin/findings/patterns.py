@@ -7,6 +7,7 @@ from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import PatternSignal, interval
+from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, PATTERN
@@ -30,13 +31,15 @@ def cost_us(signals: Signals, found: PatternSignal) -> float:
 
 def finding_about(signals: Signals, found: PatternSignal, *, what: str, advice: str, code: str) -> Finding:
     """`what`: completes "60% of transform::Tokenise ..."."""
-    cost = cost_us(signals, found)
-    gain = signals.per_step(cost) if signals.mode != "replay" else None
+    cost, calls = cost_us(signals, found), [row for row in signals.stages if row.stage.name == found.stage]
+    wait = signals.wait_for(found.stage)
+    saving = saved_without(signals, calls, wait.cost_us if wait else 0.0, part=found.part.share)
+    gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
         title=f"{percent(found.part.share)} of {_label(found.stage)} {what}",
         advice=advice,
-        evidence=(_evidence(found),),
+        evidence=(_evidence(found), *(() if gain is None else saving.why)),
         stage=found.stage,
         gain_us_per_step=gain,
         code=code,

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.findings.line_texts import line_text
+from tb_dataplugin.findings.line_texts import MOSTLY, line_text
 from tb_dataplugin.units import duration, percent
 
 Cause = Literal["itself", "storage", "contention", "unknown"]
@@ -44,10 +44,12 @@ def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
     captured = sample.captured_ns
     if captured is None:
         return "unknown"
-    if _alone_ns(sample) >= AS_SLOW * captured or _is_long_alone(sample):
+    if _alone_ns(sample) >= AS_SLOW * captured:
         return "itself"
     if _reads_slowly(sample):
         return "storage"
+    if _is_long_alone(sample):
+        return "itself"
     if sample.cold_ns is None or (no_cpu >= BUSY and sample.cold_ns >= AS_SLOW * captured):
         return "unknown"
     return "storage" if sample.cold_ns >= AS_SLOW * captured else "contention"
@@ -65,12 +67,14 @@ def _is_long_alone(sample: ReplayedSample) -> bool:
 
 
 def _reads_slowly(sample: ReplayedSample) -> bool:
-    """Whether reading its files took the time in training, and storage makes it longer alone too: storage that others
-    used as well was slower in training than alone.
+    """Whether reading its files took the time in training, and they came from storage there, or where that was not
+    measured storage makes it longer alone too: storage that others used as well is slower in training than alone.
     """
-    if sample.read_ns is None or sample.captured_ns is None or sample.cold_ns is None:
+    if sample.read_ns is None or sample.captured_ns is None or sample.read_ns < AS_SLOW * sample.captured_ns:
         return False
-    return sample.read_ns >= AS_SLOW * sample.captured_ns and sample.cold_ns >= COLD * sample.warm_ns
+    if sample.storage_share is not None:
+        return sample.storage_share >= MOSTLY
+    return sample.cold_ns is not None and sample.cold_ns >= COLD * sample.warm_ns
 
 
 def replayed_text(sample: ReplayedSample, no_cpu: float) -> str:
@@ -82,7 +86,7 @@ def replayed_text(sample: ReplayedSample, no_cpu: float) -> str:
         case "itself":
             return f"Slow in itself: {_compared(sample)}. {where}."
         case "storage":
-            return f"Storage: {_storage(sample)}, when they are not in the page cache."
+            return f"Storage: {_storage(sample)}."
         case "contention":
             at = f" It was at {sample.captured_line} most of that time." if sample.captured_line else ""
             return (
@@ -105,9 +109,12 @@ def _compared(sample: ReplayedSample) -> str:
 
 def _storage(sample: ReplayedSample) -> str:
     if sample.read_ns is None or sample.captured_ns is None or not _reads_slowly(sample):
-        return "only its files make it slow"
+        return "only its files make it slow, when they are not in the page cache"
     part = percent(sample.read_ns / sample.captured_ns)
-    return f"reading its files took {part} of its time in training, and they take longer alone as well"
+    came = ""
+    if sample.storage_share is not None:
+        came = ", most of it for storage"
+    return f"reading its files took {part} of its time in training{came}"
 
 
 def _where(sample: ReplayedSample) -> str:

@@ -168,7 +168,8 @@ class Replayed:
     """A sample that was named to be loaded again; `is_cold`: its last load read from storage.
 
     Of the capture that it was named from: `captured_ns` it took, `read_ns` of it in reading files where that took most;
-    `typical_ns` is the median sample, `line` where most of its stacks were. None, "": not known.
+    `typical_ns` is the median sample, `storage_share` of what its batch read came from storage,
+    `line` where most of its stacks were. None, "": not known.
     """
 
     index: int
@@ -177,6 +178,7 @@ class Replayed:
     files: tuple[str, ...]
     typical_ns: int | None = None
     read_ns: int | None = None
+    storage_share: float | None = None
     line: str = ""
 
 

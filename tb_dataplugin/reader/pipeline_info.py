@@ -108,6 +108,7 @@ class _Replayed(msgspec.Struct):
     captured_us: list[Elapsed] = []
     typical_us: list[Elapsed] = []
     read_us: list[Elapsed] = []
+    storage_share: list[Annotated[float, msgspec.Meta(ge=0, le=1)] | None] = []
     line: list[str] = []
     cold: list[bool] = []
     files: list[list[str]] = []
@@ -228,7 +229,8 @@ def _headspace(record: _Headspace) -> HeadspaceSteps:
 def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Replayed, ...]:
     count = len(columns.index)
     lengths = {len(column) for column in (columns.captured_us, columns.cold, columns.files)}
-    lengths |= {len(column) or count for column in (columns.typical_us, columns.read_us, columns.line)}
+    newer = (columns.typical_us, columns.read_us, columns.storage_share, columns.line)
+    lengths |= {len(column) or count for column in newer}
     if lengths != {count}:  # earlier captures have none of the latter
         diagnostics.add("bad_replayed", "The columns of the replayed samples differ in length; they are left out")
         return ()
@@ -243,6 +245,7 @@ def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Re
             tuple(path[:MOST_PATH] for path in files[:MOST_PATHS]),
             _maybe_ns(usual),
             _maybe_ns(reading),
+            columns.storage_share[row] if columns.storage_share else None,
             line[row][:MOST_PATH] if line else "",
         )
         for row, (index, captured, cold, files, usual, reading) in enumerate(islice(rows, most))

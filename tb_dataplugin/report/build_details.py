@@ -49,6 +49,7 @@ def _call(call: SlowCall) -> pb.StageCall:
         samples=call.samples,
         line=call_line(call),
         line_samples=call.place_samples,
+        blocked_samples=call.blocked,
     )
 
 

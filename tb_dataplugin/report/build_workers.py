@@ -145,6 +145,7 @@ def _slow_sample(sample: SlowSample) -> pb.SlowSample:
         stage=sample.stage,
         stage_us=us(sample.stage_ns),
         files=sample.files,
+        storage_share=sample.storage_share,
     )
 
 

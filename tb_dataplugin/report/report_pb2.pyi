@@ -2227,6 +2227,7 @@ class SlowSample(_message.Message):
     STAGE_US_FIELD_NUMBER: _builtins.int
     LOADER_FIELD_NUMBER: _builtins.int
     START_US_FIELD_NUMBER: _builtins.int
+    STORAGE_SHARE_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
@@ -2239,6 +2240,8 @@ class SlowSample(_message.Message):
     stage_us: _builtins.float
     loader: _builtins.int
     start_us: _builtins.float
+    storage_share: _builtins.float
+    """of the bytes that reads returned to its batch, what came from storage"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""
@@ -2255,13 +2258,16 @@ class SlowSample(_message.Message):
         stage_us: _builtins.float = ...,
         loader: _builtins.int = ...,
         start_us: _builtins.float = ...,
+        storage_share: _builtins.float | None = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
+    _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__storage_share) -> _WhichOneofReturnType__storage_share | None: ...
 
 Global___SlowSample: _TypeAlias = SlowSample  # noqa: Y015
 
@@ -4221,6 +4227,7 @@ class StageCall(_message.Message):
     SAMPLES_FIELD_NUMBER: _builtins.int
     LINE_FIELD_NUMBER: _builtins.int
     LINE_SAMPLES_FIELD_NUMBER: _builtins.int
+    BLOCKED_SAMPLES_FIELD_NUMBER: _builtins.int
     start_us: _builtins.float
     duration_us: _builtins.float
     self_us: _builtins.float
@@ -4239,6 +4246,8 @@ class StageCall(_message.Message):
     """the line that most of them were in: "RandomMask.dilate at train.py:41"; "" below 5"""
     line_samples: _builtins.int
     """how many were"""
+    blocked_samples: _builtins.int
+    """of samples: it waited for storage, a lock or another process"""
     def __init__(
         self,
         *,
@@ -4254,10 +4263,11 @@ class StageCall(_message.Message):
         samples: _builtins.int = ...,
         line: _builtins.str = ...,
         line_samples: _builtins.int = ...,
+        blocked_samples: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "epoch", b"epoch", "index", b"index", "loader", b"loader", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "line", b"line", "line_samples", b"line_samples", "loader", b"loader", "samples", b"samples", "self_us", b"self_us", "start_us", b"start_us", "training_thread", b"training_thread", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "blocked_samples", b"blocked_samples", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "line", b"line", "line_samples", b"line_samples", "loader", b"loader", "samples", b"samples", "self_us", b"self_us", "start_us", b"start_us", "training_thread", b"training_thread", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch: _TypeAlias = _typing.Literal["batch"]  # noqa: Y015
     _WhichOneofArgType__batch: _TypeAlias = _typing.Literal["_batch", b"_batch"]  # noqa: Y015

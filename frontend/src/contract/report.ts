@@ -880,6 +880,10 @@ export interface SlowSample {
   stage_us: number;
   loader: number;
   start_us: number;
+  /** of the bytes that reads returned to its batch, what came from storage */
+  storage_share?:
+    | number
+    | undefined;
   /** paths that it was read from, the first ones; empty where the recorder saw none */
   files: string[];
 }
@@ -1623,6 +1627,8 @@ export interface StageCall {
   line: string;
   /** how many were */
   line_samples: number;
+  /** of samples: it waited for storage, a lock or another process */
+  blocked_samples: number;
 }
 
 /** Duration of the calls over the window: equally long columns, by time. */
@@ -3278,6 +3284,11 @@ export const SlowSample: MessageFns<SlowSample> = {
         : isSet(object.start_us)
         ? globalThis.Number(object.start_us)
         : 0,
+      storage_share: isSet(object.storageShare)
+        ? globalThis.Number(object.storageShare)
+        : isSet(object.storage_share)
+        ? globalThis.Number(object.storage_share)
+        : undefined,
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
@@ -4232,6 +4243,11 @@ export const StageCall: MessageFns<StageCall> = {
         ? globalThis.Number(object.lineSamples)
         : isSet(object.line_samples)
         ? globalThis.Number(object.line_samples)
+        : 0,
+      blocked_samples: isSet(object.blockedSamples)
+        ? globalThis.Number(object.blockedSamples)
+        : isSet(object.blocked_samples)
+        ? globalThis.Number(object.blocked_samples)
         : 0,
     };
   },

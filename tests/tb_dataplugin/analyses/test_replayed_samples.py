@@ -64,6 +64,13 @@ def test_why_a_sample_was_slow(loads: list[float], captured: float | None, more:
         # storage that others used as well is slower in training
         ([500, 46, 46, 82], {"read_us": [270]}, "storage", "reading its files took 93.8% of its time in training"),
         ([500, 46, 46, 50], {"read_us": [270]}, "contention", "Contention"),
+        (
+            [500, 46, 46, 50],
+            {"read_us": [270], "storage_share": [0.97]},
+            "storage",
+            "training, most of it for storage",
+        ),
+        ([500, 46, 46, 82], {"read_us": [270], "storage_share": [0.0]}, "contention", "Contention"),
         ([500, 4, 5, 6], {"line": ["burn at data.py:30"]}, "contention", "It was at burn at data.py:30 most of"),
     ],
 )
