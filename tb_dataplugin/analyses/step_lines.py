@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import THREAD_WAITS_FOR_LOCK
-from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, plain, python_part
+from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, place_of, plain, python_part
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
@@ -213,10 +213,10 @@ class _SortedOut:
         # A stack may be of the rest at one time and in an operator at another: it is two, for the rows.
         place = np.where(of_rest, self.stack, len(kept)).astype(np.intp)
         rows = line_rows(self.hits, [*kept, None], place, has_device=self.has_device)
-        computed = self._time_by_place(homes, self.compute)
+        computed, called = self._time_by_place(homes, self.compute), self._time_below()
         own: dict[Place, Mask] = {}
         for row in rows:
-            operators = computed.get(row.place, 0.0)
+            operators = max(computed.get(row.place, 0.0), called.get(row.place, 0.0))
             if row.time_ns > 0 and operators <= _COMPUTING * (operators + row.time_ns):
                 here = [home is not None and home.place == row.place for home in kept]
                 own[row.place] = of_rest & np.array(here)[self.stack]
@@ -244,6 +244,16 @@ class _SortedOut:
     def _time_by_stack(self, mine: Mask) -> dict[int, float]:
         times = np.bincount(self.stack[mine], self.hits.weight_ns[mine], len(self.frames))
         return {stack: float(times[stack]) for stack in np.flatnonzero(times).tolist()}
+
+    def _time_below(self) -> dict[Place, float]:
+        """By line of the user's, the time in which it computed or called what does. Such a line, ``loss =
+        criterion(model(x))``, also frees what the step before had computed: that is the model's work as well.
+        """
+        found: dict[Place, float] = {}
+        for stack, time in self._time_by_stack(self.compute).items():
+            for place in {place_of(frame) for frame in self.frames[stack] if frame.origin == "user"}:
+                found[place] = found.get(place, 0.0) + time
+        return found
 
     def _time_by_place(self, homes: list[Home | None], mine: Mask) -> dict[Place, float]:
         found: dict[Place, float] = {}

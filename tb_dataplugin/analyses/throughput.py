@@ -33,6 +33,9 @@ have built before the window began."""
 BUILDING: Final = frozenset(("sample", "read", "decode", "transform", "collate", "user"))
 """Kinds of stages that are reading or preparation."""
 
+WORTH_A_RATE: Final = 0.01
+"""Share of the window, below which what is around the loader is no part of the pipeline to speak of."""
+
 AROUND: Final = frozenset(("sampler", "wrapper"))
 """Kinds that run in the training thread whatever the number of DataLoader workers."""
 
@@ -113,7 +116,7 @@ def find_throughput(
         elsewhere_ns=0 if built is None else loader.waits.total_ns - built,
         built_ns=built or 0,
         consumer_ns=consumer,
-        around=_rate(samples, around),
+        around=_rate(samples, around) if around >= WORTH_A_RATE * window.duration_ns else None,
         around_ns=around,
     )
 
