@@ -77,13 +77,14 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     """By how much the training step itself would be shorter, at most, had it the CPU time of these calls in DataLoader
-    workers. 0 where too little of the step waits for a CPU to be sure of it.
+    workers: by no more than that time, of which other programs get their share. 0 where too little of the step waits
+    for a CPU to be sure of it.
     """
     taken = signals.taken
     if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us:
         return 0.0
     used = sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows)
-    return taken.saved_us(used / taken.workers_us)
+    return min(taken.saved_us(used / taken.workers_us), used * taken.by_workers)
 
 
 def _derivation(signals: Signals, saved: float, caused: float, building: float, given_back: float) -> Evidence:
