@@ -87,18 +87,30 @@ INJECTIONS = (
 )
 
 
+def page_of(folder: Path, name: str) -> str:
+    """The report of a capture in which everything has this name."""
+    path = named(name).write(folder / f"run {name}".replace("/", "∕") / "a.pt.trace.json")
+    assert main(["report", str(path), "--format", "html", "-o", str(folder / "page.html")]) == 0
+    return (folder / "page.html").read_text("utf-8")
+
+
+def elements_of(text: str) -> _Elements:
+    page = _Elements()
+    page.feed(text)
+    return page
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> _Elements:
+    return elements_of(page_of(tmp_path_factory.mktemp("plain"), "plain"))
+
+
 @pytest.mark.parametrize("name", INJECTIONS)
-def test_no_name_gets_out_of_its_place_in_a_page(tmp_path: Path, name: str) -> None:
-    pages = []
-    for one in (name, "plain"):
-        folder = tmp_path / f"run {one}".replace("/", "∕")
-        path = named(one).write(folder / "a.pt.trace.json")
-        assert main(["report", str(path), "--format", "html", "-o", str(tmp_path / "page.html")]) == 0
-        page = _Elements()
-        page.feed((tmp_path / "page.html").read_text("utf-8"))
-        pages.append(page)
-    assert pages[0].tags == pages[1].tags
-    told = json.loads(pages[0].data["script application/json"])
+def test_no_name_gets_out_of_its_place_in_a_page(tmp_path: Path, plain: _Elements, name: str) -> None:
+    text = page_of(tmp_path, name)
+    page = elements_of(text)
+    assert page.tags == plain.tags
+    told = json.loads(page.data["script application/json"])
     assert told["report"]["captures"][0]["host"] == name
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', (tmp_path / "page.html").read_text("utf-8"))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None and policy[1].startswith("default-src 'none'")
