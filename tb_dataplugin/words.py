@@ -97,7 +97,7 @@ MODES: Final = (
 CONFIDENCES: Final = (
     Term("measured", "measured", "Measured directly."),
     Term("likely", "likely", "The numbers point to it."),
-    Term("possible", "possible", "Another reason would give the same numbers."),
+    Term("possible", "possible", "A different cause could give the same numbers: check before changing anything."),
 )
 
 SEVERITIES: Final = (

@@ -172,7 +172,8 @@ def with_sources(columns: dict[str, Any], libraries: tuple[str, ...]) -> dict[st
     for file, line in zip(frames["file"], frames["line"], strict=True):
         path = columns["names"][file]
         is_library = path.startswith((*libraries, "<")) or "-packages/" in path
-        text = "" if is_library else " ".join(linecache.getline(path, line).split())[:MOST_SOURCE]
+        text = "" if is_library else " ".join(linecache.getline(path, line).split())
+        text = text if len(text) <= MOST_SOURCE else text[: MOST_SOURCE - 1] + "…"
         source.append(names.setdefault(text, len(names)) if text else -1)
     return {**columns, "names": list(names), "frames": {**frames, "source": source}}
 

@@ -176,7 +176,7 @@ class _Tree:
         if not file or file.startswith((*(f"{folder}{os.sep}" for folder in folders), "<frozen ")):
             return ""
         with suppress(Exception):  # a loader of the user's
-            return linecache.getline(file, self._frames["line"][frame]).strip()[:MOST_SOURCE]
+            return _shortened(linecache.getline(file, self._frames["line"][frame]).strip())
         return ""
 
 
@@ -197,3 +197,8 @@ def _columns(thread: WatchedThread, rows: Any, clock: Clock, tree: _Tree, native
         "stack": [tree.below(node, tail) for node, tail in zip(stacks, tails, strict=True)],
         "state": np.where(rows["state"] == UNKNOWN_STATE, -1, rows["state"].astype(np.int64)).tolist(),
     }
+
+
+def _shortened(text: str) -> str:
+    """A long line ends with a mark of what is missing."""
+    return text if len(text) <= MOST_SOURCE else f"{text[: MOST_SOURCE - 1]}…"

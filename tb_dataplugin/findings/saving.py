@@ -8,7 +8,7 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, MOSTLY_WORKERS
 from tb_dataplugin.findings.worker_cpus import delayed_text
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND
@@ -77,11 +77,11 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     """By how much the training step itself would be shorter, at most, had it the CPU time of these calls in DataLoader
-    workers: by no more than that time, of which other programs get their share. 0 where too little of the step waits
-    for a CPU to be sure of it.
+    workers: by no more than that time. 0 where too little of the step waits for a CPU to be sure of it, and where it
+    mostly waits for other programs, which would take what is set free as well.
     """
     taken = signals.taken
-    if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us:
+    if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us or taken.by_workers < MOSTLY_WORKERS:
         return 0.0
     used = sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows)
     return min(taken.saved_us(used / taken.workers_us), used * taken.by_workers)

@@ -18,7 +18,7 @@ VIEWS = {
     "flame": "flame-sentence",
     "workers": "workers",
     "gaps": "unavailable-state",
-    "run": "run-view",
+    "run": "whole-run",
     "ranks": "ranks",
     "compare": "stage-changes",
     "captures": "row-table",
@@ -90,6 +90,38 @@ def test_what_a_column_means_is_said_to_the_keyboard_too(tab: Tab, host: Host) -
     assert head.get_attribute("aria-description") == tip.inner_text()
     tab.page.keyboard.press("Escape")
     tip.wait_for(state="detached", timeout=TIMEOUT_MS)
+
+
+def test_ctrl_p_in_the_tab_prints_all_views_and_not_what_is_in_sight(tab: Tab, host: Host) -> None:
+    tab.open(with_workers(host), "stages")
+    tab.find("stage-table").wait_for(timeout=TIMEOUT_MS)
+    html = tab.frame.locator("html")
+    html.evaluate("""() => { window.print = () => {
+        window.dispatchEvent(new Event("beforeprint"));
+        window.onPaper = [...document.querySelectorAll(".printed")].map(view => view.dataset.testid);
+        window.dispatchEvent(new Event("afterprint"));
+    }; }""")
+    tab.find("tab-stages").focus()
+    tab.page.keyboard.press("Control+p")
+    wait_until(lambda: html.evaluate("() => window.onPaper") is not None, "it prints", seconds=10)
+    printed = html.evaluate("() => window.onPaper")
+    assert {f"printed-{view}" for view in ("overview", "findings", "stages", "workers", "gaps")} <= set(printed)
+    assert tab.frame.locator(".printed").count() == 0
+
+
+def test_nothing_moves_where_less_motion_is_asked_for(browser: Any, host: Host) -> None:
+    bar = """() => {
+        document.body.append(Object.assign(document.createElement("div"), { className: "progress" }));
+        return document.getAnimations({ subtree: true }).length;
+    }"""
+    moving = {}
+    for wish in ("no-preference", "reduce"):
+        page = browser.new_page(reduced_motion=wish)
+        tab = Tab(page, host.url)
+        tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
+        moving[wish] = tab.frame.locator("html").evaluate(bar)
+        page.close()
+    assert moving["reduce"] == 0 < moving["no-preference"]
 
 
 def test_perfetto_is_dark_where_the_page_is(browser: Any, host: Host) -> None:

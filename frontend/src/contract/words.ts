@@ -48,7 +48,7 @@ export const MODES = [
 export const CONFIDENCES = [
   {"id": "measured", "label": "measured", "meaning": "Measured directly."},
   {"id": "likely", "label": "likely", "meaning": "The numbers point to it."},
-  {"id": "possible", "label": "possible", "meaning": "Another reason would give the same numbers."},
+  {"id": "possible", "label": "possible", "meaning": "A different cause could give the same numbers: check before changing anything."},
 ] as const;
 
 export const SEVERITIES = [

@@ -181,7 +181,7 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
         <p class="flame-note" data-testid="flame-spans">
           Time here is that of sampled stacks
           {recorderUs > 0 &&
-            `, without ${formatDuration(recorderUs)} in the recorder's own code (waiting for a CPU there included)`}
+            `, without ${formatDuration(recorderUs)} in the recorder's own code (on a busy machine mostly waiting for a CPU: others get it where the recorder asks the system for the CPU time)`}
           ; the time in Stages is that of spans, including it. The frame of a stage shows both.
         </p>
       )}

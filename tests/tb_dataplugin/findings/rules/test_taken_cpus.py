@@ -89,6 +89,17 @@ def test_the_gain_of_a_stage_contains_the_cpu_time_that_the_step_gets_back() -> 
     assert finding_of(crowded(wait=4000), "taken_cpus") is None  # it is said once
 
 
+def test_cpu_time_that_other_programs_would_take_is_no_gain() -> None:
+    builder = crowded(wait=4000, threads=1.0)
+    builder.top_level["dataPipeline"]["host"]["cores"] = 16
+    for number in range(STEPS):
+        builder.counter("host::cpu", STEP * number + 5, **{f"core {core}": 100.0 for core in range(2, 16)})
+    with_others = finding_in(builder, "leading_stage")
+    alone = finding_in(crowded(wait=4000, delayed=0.0), "leading_stage")
+    assert with_others.gain_us_per_step == pytest.approx(alone.gain_us_per_step, rel=0.05)
+    assert not any("of the step itself" in line for line in evidence_of(with_others))
+
+
 def test_threads_that_wait_for_each_other_lose_more_and_never_more_than_all() -> None:
     taken = [signals_of(crowded(threads=threads)).taken for threads in (1.0, 2.0)]
     one, two = (replace(each, by_workers=1.0).saved_us(1.0) / each.own_us for each in taken if each is not None)
