@@ -31,7 +31,7 @@ from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.line_samples import Caller, Frame
 from tb_dataplugin.model.trace import Trace
 
-Work = Literal["readback", "saving", "output", "copying", "sleep", "waiting", "python"]
+Work = Literal["readback", "saving", "output", "copying", "freeing", "sleep", "waiting", "python"]
 """What a line of the step spends its time on; "python": Python, and libraries that it calls."""
 
 MOST_LINES: Final = 10
@@ -70,6 +70,10 @@ _BY_SOURCE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
     ("output", re.compile(r"\bprint\(|\.(?:write|flush)\(")),
 )
 """The same of a line that calls C code, by its own text."""
+
+_TAKES: Final = re.compile(r"^(?:async )?for\b.*\bin\b|\bnext\(")
+"""A line that binds the next batch to its variable, by its text: when ``next()`` has returned, that frees the batch
+before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,8 @@ class _SortedOut:
         outside = ~loader.waits.contains(hits.time_ns)
         self.caller = np.where(outside, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1)
         """Per sample: the number of the innermost caller that runs; -1: none."""
+        self.drawing = self._places_in(~outside)
+        """Lines that were on the stack while the loop waited for data."""
         step = outside & (self.caller < 0)
         reads = _during(trace, matching(trace, READBACK) | synchronising_calls(trace), hits)
         operates = _during(trace, trace.events.is_category(Category.CPU_OP), hits)
@@ -220,13 +226,13 @@ class _SortedOut:
             if row.time_ns > 0 and operators <= _COMPUTING * (operators + row.time_ns):
                 here = [home is not None and home.place == row.place for home in kept]
                 own[row.place] = of_rest & np.array(here)[self.stack]
-        plain = {place for place, mine in own.items() if self._work(works, mine) == "python"}
+        plain = {place for place, mine in own.items() if self._work(works, mine, place) == "python"}
         for together in spread(
             (row for row in rows if row.place in own), joins=lambda row: row.place in plain and is_plain(row)
         ):
             mine = np.logical_or.reduce([own[row.place] for row in together])
             part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
-            yield StepLine(together, self._work(works, mine), part, self._is_one_off(mine))
+            yield StepLine(together, self._work(works, mine, together[0].place), part, self._is_one_off(mine))
 
     def _is_one_off(self, mine: Mask) -> bool:
         """Too few samples may lie in one step by chance."""
@@ -234,16 +240,21 @@ class _SortedOut:
             return False
         return len(np.unique(np.searchsorted(self.step_starts_ns, self.hits.time_ns[mine], side="right"))) == 1
 
-    def _work(self, works: list[Work], mine: Mask) -> Work:
-        """What most of these samples are about."""
+    def _work(self, works: list[Work], mine: Mask, place: Place) -> Work:
+        """What most of these samples, of that line, are about."""
         times: dict[Work, float] = {"readback": float(self.hits.weight_ns[mine & self.reads].sum())}
         for stack, time in self._time_by_stack(mine & ~self.reads).items():
             times[works[stack]] = times.get(works[stack], 0.0) + time
-        return max(times, key=lambda work: times[work])
+        most = max(times, key=lambda work: times[work])
+        return "freeing" if most == "python" and place in self.drawing and _TAKES.search(place.source) else most
 
     def _time_by_stack(self, mine: Mask) -> dict[int, float]:
         times = np.bincount(self.stack[mine], self.hits.weight_ns[mine], len(self.frames))
         return {stack: float(times[stack]) for stack in np.flatnonzero(times).tolist()}
+
+    def _places_in(self, mine: Mask) -> set[Place]:
+        stacks = self._time_by_stack(mine)
+        return {place_of(frame) for stack in stacks for frame in self.frames[stack] if frame.origin == "user"}
 
     def _time_below(self) -> dict[Place, float]:
         """By line of the user's, the time in which it computed or called what does. Such a line, ``loss =

@@ -3749,7 +3749,7 @@ class StepLine(_message.Message):
     text: _builtins.str
     """of all of them, as in HotPlace"""
     work: _builtins.str
-    """"readback" | "saving" | "output" | "copying" | "sleep" | "waiting" | "python" """
+    """"readback" | "saving" | "output" | "copying" | "freeing" | "sleep" | "waiting" | "python" """
     @_builtins.property
     def line(self) -> Global___Line:
         """the hottest; share: of the window"""

@@ -1434,7 +1434,7 @@ export interface StepLine {
     | undefined;
   /** of all of them, as in HotPlace */
   text: string;
-  /** "readback" | "saving" | "output" | "copying" | "sleep" | "waiting" | "python" */
+  /** "readback" | "saving" | "output" | "copying" | "freeing" | "sleep" | "waiting" | "python" */
   work: string;
   window: Estimate | undefined;
 }

@@ -24,6 +24,8 @@ ADVICE: Final[dict[Work, str]] = {
     "output": "Write less often, or less at a time; what must be written can be written by another thread.",
     "copying": "Copy less often, or only what changes: deepcopy walks through every object in Python. Into "
     "a state that exists already, tensors are copied with copy_().",
+    "freeing": "When this line has the next batch, Python frees the one before: many small objects take long, and "
+    "so does much memory that a DataLoader worker shared. Send fewer, larger tensors.",
     "sleep": "The step sleeps there.",
     "waiting": "The step waits there for another thread or process: check what that one does.",
     "python": "Do it less often, with array operations instead of Python, or in another thread.",

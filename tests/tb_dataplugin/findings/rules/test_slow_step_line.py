@@ -13,6 +13,7 @@ from tests.tb_dataplugin.findings.step_cases import (
     MAIN,
     MIXING,
     MODEL,
+    NEXT,
     STEPPING,
     TORCH,
     TRAIN,
@@ -36,6 +37,45 @@ def test_a_slow_line_of_the_step_is_named_with_its_share() -> None:
     sentence = capture_of(builder).verdict.sentence
     assert "is not the bottleneck. " in sentence
     assert "of the step goes to `rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in sentence
+
+
+def freeing(line: str) -> TraceBuilder:
+    """Of 10 samples of a step one waits for data in that line, four are at it, and five in the model."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}])
+    stacks: list[Sequence[Frame]] = []
+    for step in range(10):
+        builder.step(10_000 * step, 10_000).wait(10_000 * step, 400, "wait::DataLoader")
+        stacks += [(MAIN, NEXT), *[(MAIN,)] * 4, *[(CALLS, FORWARD)] * 5]
+    times = [200 + 1000 * number for number in range(100)]
+    return builder.stacks(times, stacks, sources={(TRAIN, 90): line})
+
+
+@pytest.mark.parametrize("line", ["for batch in loader:", "batch = next(batches)"])
+def test_a_line_that_takes_the_next_batch_frees_the_one_before(line: str) -> None:
+    finding = finding_in(freeing(line), "slow_step_line")
+    assert "Python frees the one before" in finding.advice
+    assert line in finding.evidence[0].text
+
+
+def test_a_loop_that_takes_no_batches_frees_none() -> None:
+    assert "frees" not in finding_in(freeing("total += sum(history)"), "slow_step_line").advice
+
+
+def test_copies_of_the_model_are_not_its_work() -> None:
+    copying = (
+        MAIN,
+        LOG,
+        ("deepcopy", "/lib/python3.11/copy.py", 128),
+        ("Parameter.__deepcopy__", f"{TORCH}/nn/parameter.py", 60),
+    )
+    finding = finding_in(run([(copying, 50), (MODEL, 50)]), "slow_step_line")
+    assert "deepcopy walks through every object" in finding.advice
+    assert finding.evidence[0].value == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_line_that_calls_the_model_is_no_slow_line_for_what_it_frees() -> None:
+    inside = (CALLS, FORWARD, ("Net.forward", TRAIN, 20), FORWARD)
+    assert finding_of(run([((CALLS,), 30), (inside, 70)]), "slow_step_line") is None
 
 
 def test_the_models_own_work_is_no_finding_and_is_said() -> None:
