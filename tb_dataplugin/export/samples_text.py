@@ -30,8 +30,8 @@ def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     if capture.replay_command:
         yield "  To see whether they are slow in themselves, load them again, alone:"
         yield from _command(capture.replay_command)
-        yield "  MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader)."
-        yield "  In a notebook:"
+        what = "MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader). In a notebook:"
+        yield from textwrap.wrap(what, width, initial_indent="  ", subsequent_indent="  ")
         yield from textwrap.wrap(capture.replay_code, width, initial_indent="    ", subsequent_indent="      ")
 
 

@@ -32,14 +32,18 @@ def event(phase: str, name: str, file: str, line: int, ts: int, tid: int = 1) ->
     return {"ph": phase, "name": name, "ts": ts, "pid": 7, "tid": tid, "args": {"filename": file, "line": line}}
 
 
-def written(samples: list[list[tuple[str, str, int]]], each_us: int = 10_000) -> bytes:
+Called = tuple[str, str, int]
+
+
+def written(samples: list[list[Called]], each_us: int = 10_000) -> bytes:
     """As py-spy does: only what changes from one sample to the next."""
-    events, before = [], []
+    events: list[dict[str, Any]] = []
+    before: list[Called] = []
     for number, stack in enumerate(samples):
         same = next((at for at, (a, b) in enumerate(zip(before, stack, strict=False)) if a != b), None)
         same = min(len(before), len(stack)) if same is None else same
-        events += [event("E", *frame, number * each_us) for frame in reversed(before[same:])]
-        events += [event("B", *frame, number * each_us) for frame in stack[same:]]
+        events += [event("E", *frame, ts=number * each_us) for frame in reversed(before[same:])]
+        events += [event("B", *frame, ts=number * each_us) for frame in stack[same:]]
         before = stack
     return json.dumps(events).encode()
 

@@ -287,7 +287,8 @@ def test_the_line_stays_the_python_line_and_says_which_native_function_runs_belo
     stacks = [[*INSIDE, MASK, *decode]] * 120 + [[*INSIDE, MASK, *decode, ("memcpy", LIBC, 0)]] * 40 + [WARM] * 40
     builder = with_native(step().stacks(every(40, 200), stacks), JPEG, LIBC)
     line = capture_of(builder).lines.stages[0].lines[0]
-    assert (line.place, line.share) == ("train.py:41", pytest.approx(0.8, abs=0.01))
+    assert line.place == "train.py:41"
+    assert line.share == pytest.approx(0.8, abs=0.01)
     assert (line.native_library, line.native_symbol, line.native_share) == ("libjpeg", "jpeg_read_scanlines", 1.0)
     assert line.text == "RandomMask.dilate at train.py:41, in libjpeg's `jpeg_read_scanlines`"
     sentence = capture_of(builder).lines.sentence
