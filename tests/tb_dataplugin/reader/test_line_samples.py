@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotate.trace_format import LINES_VERSION, METADATA_KEY
+from annotate.trace_format import LINES_VERSION_NATIVE, METADATA_KEY
 from tb_dataplugin.model.line_samples import LineSamples
 from tests.trace_builder import TraceBuilder
 
