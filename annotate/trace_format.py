@@ -327,7 +327,7 @@ class Collections(TypedDict):
 
 
 class ReplayedSamples(TypedDict):
-    """Samples that were named to be loaded again, alone: equally long columns. The first of their loads is not counted."""
+    """Samples that were named to be loaded again, alone: equally long columns. The first load is not counted."""
 
     index: list[int]
     captured_us: list[float | None]  # in the capture that it was named from
