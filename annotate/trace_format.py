@@ -266,8 +266,8 @@ class LineFrames(_LineFrames, total=False):
 
 
 class NativeFacts(TypedDict):
-    samples: int  # of threads whose native frames were read; `joined` got theirs, which may be none
-    joined: int
+    samples: int  # of threads whose native frames were read
+    joined: int  # got theirs, which may be none
     cpu_us: float
     left_out: int  # processes beyond the limit
     why_not: list[str]  # why some are missing, each a clause
@@ -327,16 +327,15 @@ class Collections(TypedDict):
 
 
 class ReplayedSamples(TypedDict):
-    """Samples that were named to be loaded again, alone: equally long columns. Their loads are `sample` spans of their
-    `index` in the training thread: one that is not counted, warm ones, one with its files out of the page cache."""
+    """Samples that were named to be loaded again, alone: equally long columns. The first load is not counted."""
 
     index: list[int]
     captured_us: list[float | None]  # in the capture that it was named from
-    typical_us: list[float | None]  # the median there; `read_us`: of captured_us, in reading files, if that was most
-    read_us: list[float | None]
+    typical_us: list[float | None]  # the median there
+    read_us: list[float | None]  # of captured_us, in reading files, if that was most
     storage_share: list[float | None]  # of its reading there: what came from storage
     line: list[str]  # that most of its stacks in that capture were at
-    cold: list[bool]  # whether the last load did read from storage
+    cold: list[bool]  # whether the last load, with its files out of the page cache, did read from storage
     files: list[list[str]]  # that its first load opened
 
 

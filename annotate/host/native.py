@@ -80,6 +80,10 @@ class Native:
             status = self._wait_for(child, until)
             if status is None:
                 self.why_not[pid] = "py-spy did not end in time"
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGCONT)  # a thread that it was about to stop would stay stopped
+            elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT:
+                self.why_not[pid] = "the window was over before py-spy had begun"
             elif not os.path.exists(f"{self.folder}/{pid}.json"):  # noqa: PTH110
                 self.why_not[pid] = self._said(pid)
             self.children.pop(pid)

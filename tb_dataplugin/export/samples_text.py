@@ -14,6 +14,11 @@ MOST: Final = 5
 """Slow samples; --format json has 20."""
 
 
+_WHAT: Final = (
+    "MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader). In a notebook:"
+)
+
+
 def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     """A table with its heading; below each sample its files, below all of them the command that replays them."""
     samples = capture.slow_samples[:MOST]
@@ -30,8 +35,7 @@ def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     if capture.replay_command:
         yield "  To see whether they are slow in themselves, load them again, alone:"
         yield from _command(capture.replay_command)
-        yield "  MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader)."
-        yield "  In a notebook:"
+        yield from textwrap.wrap(_WHAT, width, initial_indent="  ", subsequent_indent="  ")
         yield from textwrap.wrap(capture.replay_code, width, initial_indent="    ", subsequent_indent="      ")
 
 

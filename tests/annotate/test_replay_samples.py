@@ -123,6 +123,30 @@ def test_a_script_finds_its_own_arguments_in_argv(module: str, tmp_path: Path) -
     assert samples_in(str(path)) == [0, 1, 2]
 
 
+def test_a_script_whose_name_is_none_of_pythons_is_given_as_a_file(module: str, tmp_path: Path) -> None:
+    (tmp_path / "own_arguments.py").rename(tmp_path / "own-arguments.v2.py")
+    asked = ["replay", "own-arguments.v2.py:loader", "--logdir", str(tmp_path / "run"), "--batches", "1"]
+    assert main([*asked, "--", "--size", "3"]) == 0
+    (path,) = (tmp_path / "run").iterdir()
+    assert samples_in(str(path)) == [0, 1, 2]
+    sys.modules.pop("own-arguments.v2")
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("MODULE:MAKE_LOADER", "put the place of your DataLoader for MODULE:MAKE_LOADER"),
+        ("nothere.py:loader", "there is no file nothere.py"),
+        ("folder/module:loader", "neither a module nor a file"),
+    ],
+)
+def test_a_target_that_is_none_is_one_line(
+    target: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", target, "--logdir", str(tmp_path), "--indices", "1"]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_the_slowest_samples_of_a_capture_are_replayed(
     module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

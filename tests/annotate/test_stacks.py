@@ -344,7 +344,7 @@ def test_a_thread_that_cannot_sample_costs_one_warning_and_the_lines(
 
 
 def test_lines_is_true_or_false(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="lines must be True or False"):
+    with pytest.raises(TypeError, match='lines must be True, False or "native"'):
         annotate.profile(tmp_path, lines=100)  # type: ignore[arg-type]
 
 

@@ -275,3 +275,50 @@ def test_code_under_a_marker_of_the_users_own_stays_in_its_stage() -> None:
     builder = step(loaders=[{"name": "DataLoader", "num_workers": 0}])
     builder.stacks([*every(40, 200), *every(40, 50, start=8000)], [*[(MAIN, MASK)] * 200, *[(MAIN, LOG)] * 50])
     assert [row.place.short for row in lines_of(results_of(builder)).stages[MASKING].rows] == ["train.py:41"]
+
+
+def with_native(builder: TraceBuilder, *libraries: str) -> TraceBuilder:
+    """Frames in these files are native."""
+    lines = builder.top_level[METADATA_KEY]["lines"]
+    names, frames = lines["names"], lines["frames"]
+    frames["native"] = [row for row, file in enumerate(frames["file"]) if names[file] in libraries]
+    lines["version"] = 2
+    lines["native"] = {"samples": 200, "joined": 190, "cpu_us": 5e5, "left_out": 1, "why_not": []}
+    return builder
+
+
+JPEG, LIBC = "/lib/site-packages/pillow.libs/libjpeg-6dc8d115.so.62.4.0", "/usr/lib/libc.so.6"
+
+
+def test_the_line_stays_the_python_line_and_says_which_native_function_runs_below_it() -> None:
+    decode = [("jpeg_read_scanlines", JPEG, 0), ("(no symbol)", JPEG, 0)]
+    stacks = [[*INSIDE, MASK, *decode]] * 120 + [[*INSIDE, MASK, *decode, ("memcpy", LIBC, 0)]] * 40 + [WARM] * 40
+    builder = with_native(step().stacks(every(40, 200), stacks), JPEG, LIBC)
+    line = capture_of(builder).lines.stages[0].lines[0]
+    assert line.place == "train.py:41"
+    assert line.share == pytest.approx(0.8, abs=0.01)
+    assert (line.native_library, line.native_symbol, line.native_share) == ("libjpeg", "jpeg_read_scanlines", 1.0)
+    assert line.text == "RandomMask.dilate at train.py:41, in libjpeg's `jpeg_read_scanlines`"
+    sentence = capture_of(builder).lines.sentence
+    assert "py-spy read the native frames of 95.0% of 200 stacks" in sentence and "1 process beyond" in sentence
+
+
+def test_native_frames_stand_in_the_tree_below_their_line_marked_as_native() -> None:
+    stacks = [[*INSIDE, MASK, ("decode_mcu", JPEG, 0)]] * 200
+    tree = capture_of(with_native(step().stacks(every(40, 200), stacks), JPEG)).lines.stages[0].tree
+    rows = [(tree.names[tree.label[row]], tree.origin[row], tree.depth[row]) for row in range(len(tree.depth))]
+    assert rows == [("RandomMask.dilate", "user", 0), ("decode_mcu", "native", 1)]
+    assert tree.names[tree.place[1]] == "libjpeg"
+
+
+def test_a_stage_in_c_has_native_frames_below_the_line_that_calls_it() -> None:
+    stacks = [[MAIN, TORCH, MASK, OURS, ("inflate", "/lib/libz.so.1", 0)]] * 200
+    part = capture_of(with_native(step().stacks(every(40, 200), stacks), "/lib/libz.so.1")).lines.stages[0]
+    assert [part.tree.names[label] for label in part.tree.label] == ["RandomMask.dilate", "inflate"]
+    assert part.lines[0].text == "RandomMask.dilate at train.py:41, in libz's `inflate`"
+
+
+def test_where_no_function_has_most_of_the_line_its_library_is_named() -> None:
+    stacks = [[*INSIDE, MASK, (f"f{number % 4}", JPEG, 0)] for number in range(200)]
+    line = capture_of(with_native(step().stacks(every(40, 200), stacks), JPEG)).lines.stages[0].lines[0]
+    assert line.text == "RandomMask.dilate at train.py:41, in libjpeg"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotate.trace_format import LINES_VERSION, METADATA_KEY
+from annotate.trace_format import LINES_VERSION_NATIVE, METADATA_KEY
 from tb_dataplugin.model.line_samples import LineSamples
 from tests.trace_builder import TraceBuilder
 
@@ -79,6 +79,6 @@ def test_a_thread_that_does_not_fit_is_left_out_with_a_diagnostic(change: Any) -
 
 
 def test_a_later_version_is_left_out_and_says_what_to_do() -> None:
-    lines, codes = sampled(lambda lines: lines.update(version=LINES_VERSION + 1))
+    lines, codes = sampled(lambda lines: lines.update(version=LINES_VERSION_NATIVE + 1))
     assert not codes
     assert "upgrade tb-dataplugin" in lines.why_not
