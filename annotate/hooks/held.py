@@ -17,11 +17,11 @@ from annotate.hooks.patching import Patches, Timing, own_method
 from annotate.hooks.stand_ins import Followed, Method, TimedCallable, callable_label
 from annotate.hooks.transforms import (
     MOST_IN_A_LIST,
+    holds_transforms,
     home_of,
     is_proxy,
     is_transform,
     time_attribute,
-    holds_transforms,
     time_held_as,
     time_transform,
     used_by,
