@@ -123,8 +123,8 @@ class Loader:
         return iter([1])
 
 
-CLASSES = (BaseNode, _InlineMapperIter, Loader)
-MODULES = {
+CLASSES: tuple[type, ...] = (BaseNode, _InlineMapperIter, Loader)
+MODULES: dict[str, list[type]] = {
     "torchdata.nodes.base_node": [BaseNode],
     "torchdata.nodes.map": [_InlineMapperIter, type("_ParallelMapperIter", (), {})],
     "torchdata.nodes.loader": [Loader],
@@ -155,10 +155,10 @@ def test_batches_are_told_until_the_process_iterates_a_dataloader(nodes: None, w
     told: list[Source] = []
     others = Others(workers, told.append)
     others.begin()
-    assert next(LoaderIterator()) == 7  # type: ignore[call-overload]
+    assert next(LoaderIterator()) == 7
     assert told == [ITERATED]
     workers.loaders.settings.append({})
-    assert next(LoaderIterator()) == 7  # type: ignore[call-overload]
+    assert next(LoaderIterator()) == 7
     assert told == [ITERATED]
     others.end()
 
@@ -168,10 +168,10 @@ def test_a_batch_that_comes_while_a_profiler_is_at_work_may_end_a_step(nodes: No
     workers.on_batch = moments.append
     others = Others(workers, lambda source: None)
     others.begin()
-    next(LoaderIterator())  # type: ignore[call-overload]
+    next(LoaderIterator())
     assert moments == []
     workers.is_armed = True
-    next(LoaderIterator())  # type: ignore[call-overload]
+    next(LoaderIterator())
     assert len(moments) == 1
     others.end()
 
@@ -183,7 +183,7 @@ def test_a_fault_of_ours_costs_no_batch(nodes: None, workers: StandingWorkers) -
     others = Others(workers, fails)
     others.begin()
     with pytest.warns(RuntimeWarning, match="does not record the loop of a library's own iterator"):
-        assert next(LoaderIterator()) == 7  # type: ignore[call-overload]
+        assert next(LoaderIterator()) == 7
     others.end()
 
 

@@ -10,11 +10,10 @@ import pytest
 import torch
 from torch.optim import optimizer
 
-from annotate.launch.turns import Turns
+from annotate.launch.turns import Source, Turns
 from annotate.recording import optimizer_steps
-from annotate.workers.standing import StandingEpoch
 
-EPOCH = cast(StandingEpoch, object())
+EPOCH = cast(Source, object())
 MAIN = threading.main_thread().ident
 
 
@@ -115,7 +114,7 @@ def test_a_hook_stays_asleep_while_another_thread_may_be_about_to_call_it(
 
 
 def test_a_fault_of_ours_costs_the_step_nothing(model: torch.optim.Optimizer) -> None:
-    def fails(epoch: StandingEpoch) -> None:
+    def fails(epoch: Source) -> None:
         raise RuntimeError("planted")
 
     turns = Turns(fails)

@@ -10,9 +10,10 @@ import functools
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from tests.ecosystem.pipeline import Pipeline
@@ -72,6 +73,8 @@ class Run(NamedTuple):
     ran: dict[str, Ran]
     ran_made: Sequence[Made] = ()
     """As `made`, of the scripts."""
+    commits: Mapping[tuple[str, str, str], str] = MappingProxyType({})
+    """Of each cell."""
 
 
 def note(seen: Tried | Ran) -> None:
@@ -93,18 +96,20 @@ def read(paths: Sequence[Path]) -> Run:
     made: dict[str, dict[tuple[str, str], float]] = {"Tried": {}, "Ran": {}}
     tried: dict[tuple[str, str, str], Tried] = {}
     ran: dict[str, Ran] = {}
+    commits_of: dict[tuple[str, str, str], str] = {}
     for line in (json.loads(line) for path in paths for line in path.read_text().splitlines()):
         commit, day, load = line["made"]
         of_kind = made[line["kind"]]
         of_kind[commit, day] = max(load, of_kind.get((commit, day), 0.0))
         if line["kind"] == "Tried":
             seen = Tried(*(tuple(field) if isinstance(field, list) else field for field in line["seen"]))
-            tried[seen.module, seen.title, seen.way] = seen
+            key = seen.module, seen.title, seen.way
+            tried[key], commits_of[key] = seen, commit
         else:
             script = Ran(*line["seen"])
             ran[script.script] = script
     cells, scripts = ([Made(*key, load) for key, load in each.items()] for each in made.values())
-    return Run(cells, tried, ran, scripts)
+    return Run(cells, tried, ran, scripts, commits_of)
 
 
 def _made() -> Made:

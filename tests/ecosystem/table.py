@@ -1,14 +1,15 @@
 """Writes docs/ecosystem.md from what one run of the tests saw.
 
-python -m tests.ecosystem.table FILE...     files of `ECOSYSTEM_RUN` (`ledger`)
+python -m tests.ecosystem.table [--mended] FILE...     files of `ECOSYSTEM_RUN` (`ledger`)
 
-Nothing in the tables is written by hand. A cell that the run has not is "not run"; cells of several commits are
-refused, and so are scripts. Both say of which commit they are.
+Nothing in the tables is written by hand. A cell that the run has not is "not run". Cells and scripts say of which
+commit they are; several are refused, but for cells that were run again after a mend (`--mended`): those are named.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -24,12 +25,14 @@ SCRIPTS: Final = "<!-- scripts -->"
 
 
 def main() -> int:
-    if len(sys.argv) < 2:
+    may_differ = sys.argv[1:2] == ["--mended"]
+    files = sys.argv[2:] if may_differ else sys.argv[1:]
+    if not files:
         sys.exit(__doc__)
-    run = ledger.read([Path(name) for name in sys.argv[1:]])
+    run = ledger.read([Path(name) for name in files])
     for what, made in (("cells", run.made), ("scripts", run.ran_made)):
         commits = sorted({each.commit for each in made})
-        if len(commits) > 1:
+        if len(commits) > 1 and not (may_differ and what == "cells"):
             sys.exit(f"These are {what} of {len(commits)} commits ({', '.join(commits)}): run all of them at one.")
     from tests.ecosystem.pipelines import MODULES, pipelines
 
@@ -62,7 +65,25 @@ def rows(run: Run, keys: Iterable[tuple[str, str]]) -> str:
     ]
     cells = [len(each.first) for each in run.tried.values()]
     counted = f"{len(cells)} cells, {sum(count > 1 for count in cells)} of them tried again"
-    return "\n".join([made(run.made, counted), "", *lines]) + "\n"
+    return "\n".join([made(_of_most(run), counted) + mended(run), "", *lines]) + "\n"
+
+
+def mended(run: Run) -> str:
+    """Which cells are of another commit than most; empty where none is."""
+    others: dict[str, list[str]] = {}
+    for (module, title, way), commit in run.commits.items():
+        if commit != _most(run):
+            others.setdefault(commit, []).append(f"{run.tried[module, title, way].library} / {title} / `{way}`")
+    return "".join(f" Run again at `{commit}`: {'; '.join(named)}." for commit, named in others.items())
+
+
+def _most(run: Run) -> str:
+    """The commit of most cells."""
+    return Counter(run.commits.values()).most_common(1)[0][0]
+
+
+def _of_most(run: Run) -> list[Made]:
+    return [made for made in run.made if made.commit == _most(run)] if run.commits else run.made
 
 
 def made(when: Sequence[Made], what: str) -> str:

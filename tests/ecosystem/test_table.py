@@ -62,6 +62,14 @@ def test_the_page_says_of_which_commit_and_load_it_is() -> None:
     )
 
 
+def test_cells_that_were_run_again_after_a_mend_are_named() -> None:
+    run = run_of(*(tried(way, True) for way in WAYS))
+    commits = {(*KEY, way): "abc1234" for way in WAYS}
+    assert table.mended(run._replace(commits=commits)) == ""
+    commits[(*KEY, RUN)] = "def5678"
+    assert table.mended(run._replace(commits=commits)) == f" Run again at `def5678`: lib / a pipeline / `{RUN}`."
+
+
 def test_scripts_without_a_stage_table_are_named() -> None:
     ran = [Ran("a", STAGE_TABLE, True), Ran("b", "no DataLoader was iterated", True), Ran("c", "failed: boom", False)]
     text = table.scripts(Run([], {}, {each.script: each for each in ran}, [Made("abc1234", "2026-11-23", 3.5)]))
