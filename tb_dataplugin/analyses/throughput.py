@@ -16,13 +16,14 @@ import numpy.typing as npt
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.analyses.workers import Workers, workers_alive
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.model.trace import LoaderInfo, Trace
+from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo, Trace
 
 SlowestPart = Literal["read", "prepare", "device", "around"]
 
@@ -122,13 +123,37 @@ def find_throughput(
 
 
 def main_loader(trace: Trace) -> LoaderInfo | None:
-    """The loader that the capture is about: the one whose batches drove the steps, else one that was iterated, else the
-    first; without any record what torch's own spans show.
+    """The loader that the capture is about: the one whose batches drove the steps, else the one that gave most samples,
+    else one that was iterated, else the first; without any record what torch's own spans show.
     """
     pipeline = trace.info.pipeline
     if pipeline and pipeline.loaders:
-        return max(pipeline.loaders, key=lambda loader: (bool(loader.stepped), loader.iterated or 0))
+        return pipeline.loaders[_main_number(trace, pipeline)]
     return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
+
+
+def _main_number(trace: Trace, pipeline: PipelineInfo) -> int:
+    given = _given(trace, pipeline) if len(pipeline.loaders) > 1 else [0] * len(pipeline.loaders)
+    ranks = [
+        (bool(loader.stepped), samples, loader.iterated or 0)
+        for loader, samples in zip(pipeline.loaders, given, strict=True)
+    ]
+    return ranks.index(max(ranks))
+
+
+def _given(trace: Trace, pipeline: PipelineInfo) -> list[int]:
+    """Per loader, how many samples the training process got of it, as far as that is recorded."""
+    table, spans = pipeline.batches, trace.stage_spans
+    received = table.loader[known(table.consumed_ns)] if table is not None else np.zeros(0, np.int64)
+    here = ~np.isin(trace.events.track[spans.row], list(trace.worker_tracks()))
+    counts = np.bincount(spans.stage[here], minlength=len(spans.stages))
+    samples = {stage.label: int(counts[number]) for number, stage in enumerate(spans.stages) if stage.kind == "sample"}
+    return [
+        int((received == number).sum()) * (loader.batch_size or 1)
+        if loader.num_workers
+        else samples.get(loader.dataset, 0)
+        for number, loader in enumerate(pipeline.loaders)
+    ]
 
 
 def count_samples(
@@ -141,9 +166,13 @@ def count_samples(
     settings = main_loader(trace)
     size = settings.batch_size if settings else None
     if workers is not None:
-        received = workers.batches.table.consumed_ns
-        return (size or 0) * int(((received >= window.start_ns) & (received < window.end_ns)).sum())
-    samples = _sample_spans(tree, window)
+        table, pipeline = workers.batches.table, trace.info.pipeline
+        received = (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
+        if pipeline is not None and len(pipeline.loaders) > 1:
+            received &= table.loader == _main_number(trace, pipeline)
+        if settings is None or settings.num_workers != 0:
+            return (size or 0) * int(received.sum())
+    samples = _sample_spans(tree, window) & ~np.isin(tree.track, list(trace.worker_tracks()))
     if samples.any():
         return int(samples.sum())
     return 0 if loader is None else (size or 0) * len(loader.duration_ns)

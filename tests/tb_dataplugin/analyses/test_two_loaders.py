@@ -1,0 +1,43 @@
+"""Two loaders in one loop: which one the capture is about, and whose samples are counted."""
+
+from __future__ import annotations
+
+from tests.tb_dataplugin.findings.cases import capture_of
+from tests.trace_builder import TraceBuilder
+
+
+def zipped(large: int) -> TraceBuilder:
+    """Each step takes a batch of 16 from two workers' loader, and one of `large` that the training thread builds."""
+    loaders = [
+        {"name": "DataLoader", "dataset": "Unlabelled", "num_workers": 2, "batch_size": 16, "iterated": 1},
+        {"name": "DataLoader", "dataset": "Labelled", "num_workers": 0, "batch_size": large, "iterated": 5},
+    ]
+    builder = TraceBuilder().annotated(loaders=loaders, host={"cores": 8}).worker(0).worker(1)
+    for number in range(10):
+        begin = 1_000 * number
+        builder.step(begin, 1_000).wait(begin, 100, "wait::DataLoader").wait(begin + 200, 200, "wait::DataLoader")
+        builder.batch(
+            number,
+            number % 2,
+            begin - 900,
+            begin - 890,
+            begin - 100,
+            begin + 90,
+            {"sample::Unlabelled": (begin - 890, 700)},
+        )
+        for sample in range(large):
+            builder.stage("sample::Labelled", begin + 205 + sample, 1)
+    return builder
+
+
+def test_the_loader_that_gives_most_samples_is_the_one_that_counts() -> None:
+    capture = capture_of(zipped(large=8))
+    assert capture.loader.dataset == "Unlabelled"
+    assert capture.loader.num_workers == 2
+    assert capture.throughput.samples == 160
+
+
+def test_it_may_be_the_one_without_workers() -> None:
+    capture = capture_of(zipped(large=40))
+    assert capture.loader.dataset == "Labelled"
+    assert capture.throughput.samples == 400
