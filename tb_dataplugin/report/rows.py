@@ -59,12 +59,15 @@ def _rank(row: pb.CaptureRow) -> tuple[bool, bool, float]:
 
 
 def _sentence(rows: list[pb.CaptureRow]) -> str:
+    """Of captures with a device, else of those without: the idle time of one is no measure beside another's wait."""
     known = [row for row in rows if row.state == "ready" and row.HasField("lost_share") and row.mode != "replay"]
+    with_device = [row for row in known if row.HasField("idle_share")]
+    known = with_device if len(with_device) > 1 else [row for row in known if not row.HasField("idle_share")]
     if len(known) < 2:
         return ""
     worst, best = known[0], known[-1]
     what = "device idle" if worst.HasField("idle_share") else "data wait"
-    others = _others(len(rows) - len(known))
+    others = _others(len(rows) - len(known), what)
     names = _names(known)
     return (
         f"Worst of {len(known)} captures{others}: {names[0]}, {what} {percent(worst.lost_share)} of the window; "
@@ -72,9 +75,10 @@ def _sentence(rows: list[pb.CaptureRow]) -> str:
     )
 
 
-def _others(count: int) -> str:
+def _others(count: int, what: str) -> str:
     """Why the table has more rows; "" where it has not."""
-    return f" ({count} not counted: replays, or without such a number)" if count else ""
+    why = "replays, or without a device" if what == "device idle" else "replays, with a device, or without such a number"
+    return f" ({count} not counted: {why})" if count else ""
 
 
 def _names(rows: list[pb.CaptureRow]) -> list[str]:
