@@ -14,7 +14,7 @@ from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
-from tb_dataplugin.findings.saving import OF_STEP
+from tb_dataplugin.findings.saving import BOUND, OF_STEP
 from tb_dataplugin.findings.signals import Signals
 
 DOUBTFUL: Final = "This capture is doubtful: the reason stands at its top."
@@ -44,10 +44,15 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
 
 
 def _estimated(finding: Finding) -> Finding:
-    """A gain is not measured where a part of it is not data wait but what the step itself would get."""
-    if finding.confidence != "measured" or all(fact.kind != OF_STEP for fact in finding.evidence):
+    """A gain is not measured where it is not just the data wait that was caused."""
+    kinds = {fact.kind for fact in finding.evidence}
+    if finding.confidence != "measured" or kinds.isdisjoint((BOUND, OF_STEP)):
         return finding
-    reason = "The data wait is measured; what the step itself would gain is an estimate."
+    reason = (
+        "The data wait is measured; what the step itself would gain is an estimate."
+        if OF_STEP in kinds
+        else "The data wait is measured; that the gain is not what was caused of it is computed from who was busy when."
+    )
     return replace(finding, confidence="likely", confidence_reason=reason)
 
 

@@ -13,18 +13,18 @@ pytestmark = pytest.mark.browser
 
 VIEWS = {
     "overview": "verdict",
-    "findings": "findings-sentence",
+    "findings": "findings-sentence no-findings",
     "stages": "stage-table",
-    "flame": "flame-sentence",
+    "flame": "flame-sentence unavailable-state",
     "workers": "workers",
-    "gaps": "unavailable-state",
+    "gaps": "gap-table unavailable-state",
     "run": "whole-run",
     "ranks": "ranks",
     "compare": "stage-changes",
     "captures": "row-table",
     "trace": "trace-sentence",
 }
-"""And what each has in the end: before that there may be nothing to be too wide."""
+"""And what each has in the end, one of them: before that there may be nothing to be too wide."""
 
 
 def with_workers(host: Host) -> str:
@@ -43,7 +43,8 @@ def test_no_view_is_wider_than_the_screen(tab_in_tensorboard: Tab, host: Host) -
         tab.page.set_viewport_size({"width": width, "height": 900})
         for view, content in VIEWS.items():
             tab.find(f"tab-{view}").click()
-            tab.find(content).first.wait_for(timeout=TIMEOUT_MS)
+            there = ", ".join(f'[data-testid="{name}"]' for name in content.split())
+            tab.frame.locator(there).first.wait_for(timeout=TIMEOUT_MS)
             assert html.evaluate("page => page.scrollWidth <= window.innerWidth"), f"{view} at {width} px"
 
 
@@ -60,10 +61,10 @@ def test_every_column_of_the_stages_is_there_on_a_laptop(tab: Tab, host: Host) -
 
 def test_the_tabs_stay_in_reach_and_a_row_far_down_does_not_move_the_page(tab: Tab, host: Host) -> None:
     tab.open(V100, "gaps")
+    whole = tab.shown_range()  # drawn: it moves what is below
     row = tab.find("gap-row").nth(35)
     row.scroll_into_view_if_needed(timeout=TIMEOUT_MS)
     top = row.evaluate("row => row.getBoundingClientRect().top")
-    whole = tab.shown_range()
     row.locator("button").click()
     wait_until(lambda: tab.shown_range() != whole, "the timeline goes there", seconds=10)
     assert row.evaluate("row => row.getBoundingClientRect().top") == top

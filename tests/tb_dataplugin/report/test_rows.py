@@ -34,7 +34,7 @@ def test_the_worst_is_first_and_what_is_not_analysed_last() -> None:
     assert [one.id for one in listed.rows] == ["a", "c", "b", "new", "bad"]
     assert listed.waiting == 1
     assert listed.sentence == (
-        "Worst of 3 captures (2 not counted: replays, or without such a number): "
+        "Worst of 3 captures (2 not counted: replays, or without a device): "
         "a, device idle 90.0% of the window; best: b, 20.0%."
     )
 

@@ -8,6 +8,7 @@ import type { BoxInfo } from "../../model/hover";
 import type { LaneRows } from "../../model/lanes";
 import { deviceName } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
+import { asSentence } from "../../model/sentence";
 import { shareWords } from "../../model/shares";
 import type { TimeRange } from "../../model/time-scale";
 import {
@@ -41,7 +42,7 @@ function NoDevice({ capture, id }: { capture: Capture; id: string }) {
     <>
       <section data-testid="unavailable-state">
         <p class="sentence">Idle time is unknown: this capture has no device activity.</p>
-        <p class="muted reason">{reasonFor(capture, "device").message}</p>
+        <p class="muted reason">{asSentence(reasonFor(capture, "device").message)}</p>
         <p class="muted">The timeline still shows steps, data waits and stages.</p>
       </section>
       <TimelinePanel id={id} label={LABEL} />
