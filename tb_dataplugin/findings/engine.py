@@ -14,8 +14,9 @@ from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
-from tb_dataplugin.findings.saving import BOUND, OF_STEP
+from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.words import GAIN_BOUND
 
 DOUBTFUL: Final = "This capture is doubtful: the reason stands at its top."
 
@@ -46,7 +47,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
 def _estimated(finding: Finding) -> Finding:
     """A gain is not measured where it is not just the data wait that was caused."""
     kinds = {fact.kind for fact in finding.evidence}
-    if finding.confidence != "measured" or kinds.isdisjoint((BOUND, OF_STEP)):
+    if finding.confidence != "measured" or kinds.isdisjoint((GAIN_BOUND, OF_STEP)):
         return finding
     reason = (
         "The data wait is measured; what the step itself would gain is an estimate."

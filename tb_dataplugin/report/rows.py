@@ -77,7 +77,7 @@ def _sentence(rows: list[pb.CaptureRow]) -> str:
 
 def _others(count: int, what: str) -> str:
     """Why the table has more rows; "" where it has not."""
-    why = "replays, or without a device" if what == "device idle" else "replays, with a device, or without such a number"
+    why = "replays, or without a device" if what == "device idle" else "replays, with a device, or without that number"
     return f" ({count} not counted: {why})" if count else ""
 
 
