@@ -119,15 +119,16 @@ def _delayed(results: Results, thread: ThreadCosts, loader: LoaderWait) -> tuple
     """The step's own time, and how much of it the training thread waited for a CPU."""
     if not results.devices:
         own = float(results.window.duration_ns - loader.waits.total_ns)
-        return own, own * _delayed_share(results, thread)
+        return own, own * delayed_share(results, thread)
     limits = results.limits.devices[0] if results.limits and results.limits.devices else {}
     parts = [limits[cause] for cause in HOSTS if cause in limits]
     return float(sum(part.whole_ns for part in parts)), float(sum(part.no_cpu_ns or 0 for part in parts))
 
 
-def _delayed_share(results: Results, thread: ThreadCosts) -> float:
-    """Of the time outside the data wait. The kernel's counters are of the whole window, data wait included, so without
-    samples the share is that of all time in which the thread had something to do.
+def delayed_share(results: Results, thread: ThreadCosts) -> float:
+    """In which the training thread waited for a CPU, of the time outside the data wait. The kernel's counters are of
+    the whole window, data wait included, so without samples the share is that of all time in which the thread had
+    something to do.
     """
     outside = results.limits.outside if results.limits else None
     if outside is not None and outside.no_cpu_ns is not None and outside.whole_ns:

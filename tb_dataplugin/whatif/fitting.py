@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import Path, StageTree
-from tb_dataplugin.analyses.taken_cpus import step_threads, training_costs
+from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
@@ -247,7 +247,7 @@ def _training_cpus(results: Results, waited_ns: float) -> _Cpus:
     busy_ns = results.window.duration_ns - waited_ns
     if thread is None or busy_ns <= 0:
         return _Cpus(1.0, 0.0)
-    delayed = min(0.99, thread.run_delay_ns / busy_ns)
+    delayed = min(0.99, delayed_share(results, thread))
     return _Cpus(min(1.0, thread.cpu_ns / (busy_ns * (1 - delayed))), delayed)
 
 
