@@ -68,7 +68,7 @@ test-frontend: $(VENV)/.dev frontend/node_modules/.installed
 # Real libraries beside annotate, in an environment of their own: `make test` neither runs it nor needs it. What it saw
 # is in build/ecosystem.jsonl, from which `python -m tests.ecosystem.table` writes docs/ecosystem.md.
 test-ecosystem: $(VENV)-ecosystem/.installed
-	@mkdir -p build && rm -f build/ecosystem.jsonl
+	@mkdir -p build && [ -n "$(ECOSYSTEM_GO_ON)" ] || rm -f build/ecosystem.jsonl
 	ECOSYSTEM_RUN=build/ecosystem.jsonl $(VENV)-ecosystem/bin/python -m pytest tests/ecosystem --timeout 120
 
 $(VENV)-ecosystem/.installed: requirements/ecosystem.txt requirements/constraints.txt

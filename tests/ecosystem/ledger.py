@@ -2,6 +2,7 @@
 
 `make test-ecosystem` has it written to the file that the environment variable `ECOSYSTEM_RUN` names. The run may be cut
 into pieces (``pytest tests/ecosystem/test_pipelines.py -k monai``): lines are added, and of a cell the last one counts.
+With ``ECOSYSTEM_GO_ON=1`` it goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tests.ecosystem.pipeline import Pipeline
 from tests.which_commit import commit
 
 FILE: Final = "ECOSYSTEM_RUN"
+GO_ON: Final = "ECOSYSTEM_GO_ON"
+"""In the environment: what the file has of this commit is not run again (`conftest`)."""
 STAGE_TABLE: Final = "stage table"
 
 
@@ -83,6 +86,16 @@ def note(seen: Tried | Ran) -> None:
     if path:
         with Path(path).open("a") as file:
             file.write(json.dumps({"kind": type(seen).__name__, "made": _made(), "seen": seen}) + "\n")
+
+
+def done() -> set[tuple[str, ...]]:
+    """Module, title and way of the cells, and names of the scripts, that the file has of this commit."""
+    path = Path(os.environ.get(FILE, ""))
+    if not os.environ.get(GO_ON) or not path.is_file():
+        return set()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    seen = [(line["kind"], line["seen"]) for line in lines if line["made"][0] == _commit()]
+    return {(each[0], each[3], each[4]) if kind == "Tried" else (each[0],) for kind, each in seen}
 
 
 def of_pipeline(module: str, pipeline: Pipeline, way: str, **facts: Any) -> Tried:

@@ -94,6 +94,19 @@ def test_pieces_of_a_run_are_joined_and_the_last_line_of_a_cell_counts(
     assert len({made.commit for made in read.made}) == len({made.commit for made in read.ran_made}) == 1
 
 
+def test_a_run_that_goes_on_leaves_out_what_it_has_of_this_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ledger.FILE, str(tmp_path / "run"))
+    for each in (tried("auto", True), Ran("a", "failed", False)):
+        ledger.note(each)
+    assert ledger.done() == set()
+    monkeypatch.setenv(ledger.GO_ON, "1")
+    assert ledger.done() == {(*KEY, "auto"), ("a",)}
+    monkeypatch.setattr(ledger, "_commit", lambda: "another")
+    assert ledger.done() == set()
+
+
 def test_nothing_is_written_where_nobody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ledger.FILE, raising=False)
     monkeypatch.chdir(tmp_path)
