@@ -28,7 +28,7 @@ FEWEST: Final = 10
 """Steps before a window, as a fixed `wait` had them."""
 SETTLED: Final = 0.1
 LONGEST_S: Final = 60.0
-LONG_ENOUGH_S: Final = 1.0
+LONG_ENOUGH_S: Final = 1.5
 """At a stack every 5 to 8 ms: a stage with most of the time has the 100 that its lines need."""
 LENGTHS: Final = (FEWEST_STEPS, 20, 30, 50, 100, 200)
 """Steps of a window."""

@@ -39,7 +39,7 @@ from tb_dataplugin.analyses.step_table import tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
-from tb_dataplugin.analyses.throughput import find_throughput, main_loader
+from tb_dataplugin.analyses.throughput import Throughput, find_throughput, main_loader, with_code_around
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import find_workers
@@ -139,9 +139,16 @@ def run_analyses(
     return _completed(results, reasons.missing)
 
 
+def _with_code_around(results: Results) -> Throughput | None:
+    step = results.lines.step if results.lines else None
+    if results.throughput is None or step is None or not step.around:
+        return results.throughput
+    return with_code_around(results.throughput, sum(code.part.share for code in step.around), results.window)
+
+
 def _completed(results: Results, missing: Mapping[str, Unavailable]) -> Results:
     """With what follows from the other results: stages in depth, notes, doubts."""
     details = find_stage_details(results.trace, results.tree, results.window, results.lines)
-    results = replace(results, stage_details=details)
+    results = replace(results, stage_details=details, throughput=_with_code_around(results))
     results = replace(results, diagnostics=tuple(collect_notes(results, missing)))
     return replace(results, doubts=find_doubts(results))

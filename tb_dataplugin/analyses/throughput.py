@@ -7,7 +7,7 @@ less than either: 1/L = 1/F + 1/P, and the run is input-bound when G > L, which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -118,6 +118,26 @@ def find_throughput(
         built_ns=built or 0,
         consumer_ns=consumer,
         around=_rate(samples, around) if around >= WORTH_A_RATE * window.duration_ns else None,
+        around_ns=around,
+    )
+
+
+def with_code_around(rates: Throughput, share: float, window: Window) -> Throughput:
+    """With code of a generator around the loader, which is sampled rather than recorded, taken off the training step.
+
+    Args:
+        share: what it has of the window.
+    """
+    spent = min(rates.consumer_ns, round(share * window.duration_ns))
+    around = rates.around_ns + spent
+    if rates.device is None or spent < WORTH_A_RATE * window.duration_ns:
+        return rates
+    return replace(
+        rates,
+        device=_rate(rates.samples, rates.consumer_ns - spent),
+        consumer_ns=rates.consumer_ns - spent,
+        elsewhere_ns=rates.elsewhere_ns + spent,
+        around=_rate(rates.samples, around),
         around_ns=around,
     )
 

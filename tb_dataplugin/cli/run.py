@@ -34,7 +34,7 @@ class RunCommand:
         parser.add_argument("--logdir", type=Path, metavar="D", help=help_logdir)
         help_wait = "batches that run untouched before recording (default: until the loop is steady)"
         parser.add_argument("--wait", type=_count, metavar="N", help=help_wait)
-        help_active = "steps to record (default: 10, or more short ones: about a second)"
+        help_active = "steps to record (default: 10, or more short ones: about a second and a half)"
         parser.add_argument("--active", type=_positive, metavar="M", help=help_active)
         help_standby = "record nothing until `tb-dataplugin attach` asks for it"
         parser.add_argument("--standby", action="store_true", help=help_standby)

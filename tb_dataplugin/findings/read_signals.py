@@ -176,7 +176,7 @@ def _cpu_use(spent: Occupancy) -> CpuUse:
 
 
 def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
-    return SlowSampleSignal(sample.index, _us(sample.duration_ns), sample.stage, _us(sample.stage_ns))
+    return SlowSampleSignal(sample.index, _us(sample.duration_ns), sample.stage, _us(sample.stage_ns), sample.files)
 
 
 def _workers(flow: WorkerFlow) -> WorkerSignals:

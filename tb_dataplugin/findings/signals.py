@@ -182,6 +182,8 @@ class SlowSampleSignal:
     """The stage with the highest self time in it."""
     stage_us: float
     """That self time."""
+    files: tuple[str, ...] = ()
+    """That it was read from, where they were seen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,17 @@ ADVICE: Final[dict[StageKind, str]] = {
     "user": "This is time inside a marker of your own",
 }
 
+ONE_FILE: Final = (
+    "The slow samples read the same file: open it once per DataLoader worker, not once per sample, and read only what "
+    "a sample needs (np.load(path, mmap_mode='r'), a handle that is kept)."
+)
+CACHED: Final = (
+    "What is read is in memory already (page cache), so faster storage would not help. Read less of it per sample "
+    "(memory-mapped files, smaller records), or keep what a sample needs."
+)
+ALL_CACHED: Final = 0.99
+FEW_SAMPLES: Final = 3
+
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
 """Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
 
@@ -143,6 +154,8 @@ def _advice(signals: Signals, stage: Stage) -> str:
         return decoder_advice(stage.label) or advice
     if stage.kind == "sample" and is_in_memory(signals):
         return ADVICE_IN_MEMORY
+    if stage.kind == "read":
+        return read_advice(signals)
     if stage.kind == "sample":
         advice = advice.format(method=_method(signals, stage))
     if stage.kind in ("sample", "user"):
@@ -167,6 +180,15 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if later is None:
         return advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input. {advice}"
+
+
+def read_advice(signals: Signals) -> str:
+    """By what is read: one file by many samples, what is in memory already, or files from storage."""
+    files = [sample.files for sample in signals.slow_samples if sample.files]
+    if len(files) >= FEW_SAMPLES and len(set(files)) == 1:
+        return ONE_FILE
+    cached = signals.costs.cached if signals.costs else None
+    return CACHED if cached is not None and cached >= ALL_CACHED else ADVICE["read"]
 
 
 def _method(signals: Signals, stage: Stage) -> str:

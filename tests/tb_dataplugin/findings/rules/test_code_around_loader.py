@@ -63,3 +63,14 @@ def test_with_a_device_only_its_idle_time_counts() -> None:
         builder.call("cudaLaunchKernel", 10_000 * step, 5, step + 1)
         builder.kernel(10_000 * step + 10, 9_900, correlation=step + 1)
     assert finding_of(builder, "code_around_loader") is None
+
+
+def test_code_around_the_loader_is_no_part_of_the_training_step() -> None:
+    """8 of 10 ms are the generator's; a batch of one sample per step."""
+    builder = run([(MIXING, 80), (MODEL, 20)], caller())
+    for step in range(10):
+        builder.stage("sample::Pets", 10_000 * step + 10, 300)
+    throughput = capture_of(builder).throughput
+    assert throughput.slowest_part == "around"
+    assert throughput.around_per_s == pytest.approx(1 / 0.008, rel=0.05)
+    assert throughput.device_per_s == pytest.approx(1 / 0.0016, rel=0.25)

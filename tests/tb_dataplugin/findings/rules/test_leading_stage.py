@@ -8,7 +8,8 @@ import annotate.trace_format as trace_format
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.rules.leading_stage import check
-from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE
+from tb_dataplugin.findings.signals import SlowSampleSignal
+from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE, read_advice
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
     evidence_of,
@@ -72,6 +73,21 @@ def test_tensors_in_memory_are_taken_by_whole_batches_and_need_no_workers() -> N
         assert "take a whole batch of them at once" in found.advice
         assert "BatchSampler" in found.code
     assert finding_of(in_memory(), "single_process_loading") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "from_storage", "words"),
+    [
+        ((1, 1, 1), 0, "read the same file: open it once"),
+        ((1, 2, 3), 0, "in memory already"),
+        ((1, 2, 3), 1000, "fewer, larger files"),
+        ((1, 1), 1000, "fewer, larger files"),
+    ],
+)
+def test_what_to_do_about_reads_goes_by_what_is_read(files: tuple[int, ...], from_storage: int, words: str) -> None:
+    samples = tuple(SlowSampleSignal(0, 1.0, "read::file", 1.0, (f"/data/{number}.npy",)) for number in files)
+    signals = signals_of(input_bound(costs={"read_chars": 1000, "read_bytes": from_storage}))
+    assert words in read_advice(replace(signals, slow_samples=samples))
 
 
 def test_a_stage_that_is_called_several_times_for_each_sample_is_asked_about() -> None:
