@@ -300,9 +300,12 @@ def _computes(frames: list[Frame]) -> bool:
     return any(package_of(frame) == "torch" and not _NOT_COMPUTE.search(frame.file) for frame in frames)
 
 
+_COPIES: Final = re.compile(r"/(?:copy|torch/serialization|safetensors/torch)\.py$")
+
+
 def _copies(frames: list[Frame]) -> bool:
-    """``copy.deepcopy``, of a model too: its operators copy, and compute nothing."""
-    return any(frame.file.endswith("/copy.py") and plain(frame.function) == "deepcopy" for frame in frames)
+    """``copy.deepcopy`` and ``torch.save``, of a model too: their operators copy, and compute nothing."""
+    return any(_COPIES.search(frame.file) for frame in frames)
 
 
 def _loops_over_a_tensor(frames: list[Frame]) -> bool:

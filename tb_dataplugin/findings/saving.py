@@ -16,6 +16,9 @@ from tb_dataplugin.words import GAIN_BOUND
 OF_STEP: Final = f"{GAIN_BOUND}_of_step"
 """The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
 
+MOSTLY_STARVED: Final = 0.5
+"""Share of their lifetime in which workers have no index, from which they would be ahead of a faster loop."""
+
 IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 """Kinds of stages that run in the training thread, whatever the number of DataLoader workers."""
 
@@ -50,7 +53,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
         return Saving(caused)
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
-        return until_workers_limit(signals, caused)
+        return _with_way(signals, until_workers_limit(signals, caused))
     building = part * sum(row.self_us for row in rows) / signals.num_workers
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
     if duration(saved + given_back) == duration(caused):
@@ -73,6 +76,21 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     share = needed / signals.loop_us
     text = f"the DataLoader workers need {percent(share)} of the step for its batches, whoever waits for them"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
+
+
+def _with_way(signals: Signals, saving: Saving) -> Saving:
+    """Workers that have nothing to do for most of the time would be ahead: their batches would have arrived, too."""
+    way, left = signals.in_steady_state(signals.on_way_us), (signals.wait_cost_us or 0.0) - saving.us
+    more = min(way, left)
+    if signals.workers is None or signals.workers.starved < MOSTLY_STARVED or saving.why or more <= 0.0:
+        return saving
+    if duration(saving.us + more) == duration(saving.us):
+        return saving
+    text = (
+        f"{duration(more)} of it are waits for finished batches on their way: DataLoader workers that are starved for "
+        f"{percent(signals.workers.starved)} {signals.workers.of_whole} would be ahead"
+    )
+    return Saving(saving.us + more, (time(GAIN_BOUND, more, text),))
 
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:

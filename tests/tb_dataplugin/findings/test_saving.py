@@ -57,5 +57,20 @@ def test_a_wrapper_makes_no_worker_faster(signals: Signals) -> None:
     assert saved_without(spare, [calls("wrapper", 0.5 * LOOP, 0.0)], 0.2 * LOOP).us == pytest.approx(0.2 * LOOP)
 
 
+def test_workers_without_work_would_have_batches_there_before_they_are_asked_for(signals: Signals) -> None:
+    """Three quarters of the wait are the sampler's, a fifth waits for finished batches on their way."""
+    wait = signals.wait_cost_us or 0.0
+    cost = replace(signals, on_way_us=0.2 * wait)
+    spare = busy(cost, 0.1)
+    assert spare.workers is not None
+    starved = replace(spare, workers=replace(spare.workers, starved=0.9))
+    sampler = [calls("sampler", 0.75 * wait, 0.0)]
+    assert saved_without(spare, sampler, 0.75 * wait).us == pytest.approx(0.75 * wait)
+    saving = saved_without(starved, sampler, 0.75 * wait)
+    assert saving.us == pytest.approx(0.95 * wait)
+    assert "would be ahead" in saving.why[0].text
+    assert saved_without(starved, sampler, 0.9 * wait).us == pytest.approx(wait)  # no more than all of it
+
+
 def test_without_records_of_workers_nothing_limits(signals: Signals) -> None:
     assert until_workers_limit(replace(signals, workers=None), 0.6 * LOOP).us == pytest.approx(0.6 * LOOP)

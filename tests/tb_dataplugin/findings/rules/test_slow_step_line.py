@@ -73,6 +73,16 @@ def test_copies_of_the_model_are_not_its_work() -> None:
     assert finding.evidence[0].value == pytest.approx(0.5, abs=0.02)
 
 
+def test_saving_the_model_is_saving_also_while_its_operators_copy() -> None:
+    saves = (MAIN, LOG, ("_save", f"{TORCH}/serialization.py", 900))
+    builder = run([(saves, 50), (MODEL, 50)])
+    for step in range(10):
+        builder.operator(10_000 * step + 400, 9_600, "aten::copy_")
+    finding = finding_in(builder, "slow_step_line")
+    assert finding.advice.startswith("Save less often")
+    assert finding.evidence[0].value == pytest.approx(0.5, abs=0.02)
+
+
 def test_a_line_that_calls_the_model_is_no_slow_line_for_what_it_frees() -> None:
     inside = (CALLS, FORWARD, ("Net.forward", TRAIN, 20), FORWARD)
     assert finding_of(run([((CALLS,), 30), (inside, 70)]), "slow_step_line") is None
