@@ -45,6 +45,11 @@ READBACK: Final = re.compile(r"aten::(item|_local_scalar_dense|is_nonzero)")
 _COMPUTING: Final = 1 / 3
 """Part of a line's time in operators, from which the line is the model's work."""
 
+MANY_OPERATORS: Final = 500
+"""Operators of one line of the user's in a step, from which it is a loop over elements, and no work of the model: a
+model's layers are called in torch's own code.
+"""
+
 _NOT_COMPUTE: Final = re.compile(
     r"/torch/(?:utils/(?:data|tensorboard)/|serialization\.py|_tensor_str\.py|profiler/|autograd/profiler|cuda/__init__\.py)"
 )
@@ -175,9 +180,25 @@ class _SortedOut:
         copies = np.array([_copies(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         loops = np.array([_loops_over_a_tensor(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         read_here = (reads & users) | loops
-        self.compute: Mask = step & ~read_here & ~copies & (by_stack | operates)
+        elements = self._loops_over_elements(trace, operates & users & ~by_stack)
+        self.compute: Mask = step & ~read_here & ~copies & ~elements & (by_stack | operates)
         self.reads = read_here
         self.rest: Mask = step & ~self.compute & (hits.state != THREAD_WAITS_FOR_LOCK)
+
+    def _loops_over_elements(self, trace: Trace, operates: Mask) -> Mask:
+        """Operators that a line of the user's calls one by one, for each element: hundreds per step. A sample in one of
+        them stands for as many as fit into its time.
+        """
+        ops = _intervals(trace, trace.events.is_category(Category.CPU_OP))
+        at = np.searchsorted(ops.start, self.hits.time_ns[operates], side="right") - 1
+        each = self.hits.weight_ns[operates] / np.maximum(1, ops.end[at] - ops.start[at])
+        counts: dict[Place, float] = {}
+        for stack, count in zip(self.stack[operates].tolist(), each.tolist(), strict=True):
+            place = place_of(self.frames[stack][-1])
+            counts[place] = counts.get(place, 0.0) + count
+        least = MANY_OPERATORS * max(1, len(self.step_starts_ns))
+        loops = [bool(frames) and counts.get(place_of(frames[-1]), 0.0) >= least for frames in self.frames]
+        return operates & np.array(loops, dtype=np.bool_)[self.stack]
 
     def _caller_of(self, frames: list[Frame]) -> int:
         for frame in reversed(frames):
@@ -287,10 +308,13 @@ def _is_of(frame: Frame, caller: Caller) -> bool:
 
 def _during(trace: Trace, rows: npt.NDArray[np.bool_], hits: Hits) -> Mask:
     """Which samples lie in those events of the training thread."""
-    chosen = np.flatnonzero(rows & (trace.events.track == trace.training_track))
-    spans = Intervals.union(trace.events.start_ns[chosen], trace.events.end_ns[chosen])
-    inside: Mask = spans.contains(hits.time_ns)
+    inside: Mask = _intervals(trace, rows).contains(hits.time_ns)
     return inside
+
+
+def _intervals(trace: Trace, rows: npt.NDArray[np.bool_]) -> Intervals:
+    chosen = np.flatnonzero(rows & (trace.events.track == trace.training_track))
+    return Intervals.union(trace.events.start_ns[chosen], trace.events.end_ns[chosen])
 
 
 def _computes(frames: list[Frame]) -> bool:

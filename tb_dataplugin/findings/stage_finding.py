@@ -13,8 +13,7 @@ from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
-from tb_dataplugin.findings.in_memory import CODE as CODE_IN_MEMORY
-from tb_dataplugin.findings.in_memory import is_in_memory
+from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
@@ -115,7 +114,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
 
 def _code(signals: Signals, stage: Stage) -> str:
     if stage.kind == "sample" and is_in_memory(signals):
-        return CODE_IN_MEMORY
+        return code_for(signals)
     return decoder_code(stage.label) if stage.kind == "decode" else ""
 
 

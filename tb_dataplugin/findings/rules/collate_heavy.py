@@ -36,10 +36,12 @@ def check(signals: Signals) -> Finding | None:
     wait = next(waits, None)
     if wait is None or wait.share < HEAVY_PART:
         return None
+    whole, samples = is_in_memory(signals), signals.wait_for_kinds("sample")
+    if whole and samples is not None and samples.share >= HEAVY_PART:  # the finding about them says the same
+        return None
     rows = [calls for calls in signals.stages if calls.stage == wait.stage]
     saving = saved_without(signals, rows, wait.cost_us)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
-    whole = is_in_memory(signals)
     return Finding(
         severity=severity(signals, gain, otherwise_us=wait.cost_us),
         title=f"{wait.name} caused {percent(wait.share)} of the data wait",
@@ -47,5 +49,5 @@ def check(signals: Signals) -> Finding | None:
         stage=wait.name,
         evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name), *(saving.why if gain else ())),
         gain_us_per_step=gain,
-        code=in_memory.CODE if whole else CODE,
+        code=in_memory.code_for(signals) if whole else CODE,
     )

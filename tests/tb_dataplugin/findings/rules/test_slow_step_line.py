@@ -73,6 +73,16 @@ def test_copies_of_the_model_are_not_its_work() -> None:
     assert finding.evidence[0].value == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.parametrize(("each", "is_found"), [(10, True), (200, False)])
+def test_hundreds_of_operators_of_one_line_in_a_step_are_a_loop_over_elements(each: int, is_found: bool) -> None:
+    """Operators that fill the step but for a microsecond between two of them."""
+    builder = run([(LOGGING, 60), (MODEL, 40)])
+    for step in range(10):
+        for begin in range(400, 10_000 - each, each):
+            builder.operator(10_000 * step + begin, each - 1, "aten::add_")
+    assert (finding_of(builder, "slow_step_line") is not None) == is_found
+
+
 def test_saving_the_model_is_saving_also_while_its_operators_copy() -> None:
     saves = (MAIN, LOG, ("_save", f"{TORCH}/serialization.py", 900))
     builder = run([(saves, 50), (MODEL, 50)])
