@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 from annotate.hooks.stand_ins import Resumable, is_resumable
 from annotate.hooks.wrappers import timed_next
 from annotate.recording import callers, switch
+from annotate.recording.definitions import define
 from annotate.saying import guard, report_error
 from annotate.workers.content import Place
 from annotate.workers.transport import NOTHING_WANTED, Facts, Payload, Tag, Tagged
@@ -288,7 +289,13 @@ def _span_name(index_sampler: Any) -> str | None:
     inner = getattr(index_sampler, "sampler", None)
     only_cuts = type(index_sampler).__module__.partition(".")[0] in _CUTTING
     cls = type(inner if only_cuts and inner is not None else index_sampler)
-    return None if cls.__qualname__ in _COUNTING else switch.hand_out("sampler", cls.__name__)
+    if cls.__qualname__ in _COUNTING:
+        return None
+    name = switch.hand_out("sampler", cls.__name__)
+    define(
+        switch.HANDED_OUT[name], next((vars(one)["__iter__"] for one in cls.__mro__ if "__iter__" in vars(one)), cls)
+    )
+    return name
 
 
 def is_for_a_batch() -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 from capture_helpers import load
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 import annotate
 from annotate.host import stack_layout, stack_reader, stack_thread, thread_stacks, watcher, watching
@@ -241,6 +241,17 @@ class Slow(Dataset[int]):
         return -1
 
 
+class Backwards(Sampler[int]):
+    def __init__(self, dataset: Slow) -> None:
+        self.dataset = dataset
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.dataset) - 1, -1, -1))
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+
 class Ending(Slow):
     def ends_at(self) -> int:
         return 399
@@ -278,7 +289,8 @@ def test_stages_know_where_they_are_defined(tmp_path: Path) -> None:
     def doubled_in_this_test(value: int) -> int:
         return 2 * value
 
-    loader = annotate.loader(DataLoader(Slow(), batch_size=8, collate_fn=annotate.collate(list)))
+    slow = Slow()
+    loader = annotate.loader(DataLoader(slow, batch_size=8, sampler=Backwards(slow), collate_fn=annotate.collate(list)))
     transform = annotate.compose([doubled_in_this_test])
     with annotate.profile(tmp_path, wait=0, warmup=1, active=2) as prof:
         for _ in prof.steps(loader):
@@ -291,6 +303,7 @@ def test_stages_know_where_they_are_defined(tmp_path: Path) -> None:
     here = f"{__file__}:"  # other tests in this process have stages as well
     known = {name: int(place.removeprefix(here)) for name, place in places.items() if place.startswith(here)}
     assert known["transform::doubled_in_this_test"] == doubled_in_this_test.__code__.co_firstlineno
+    assert known["sampler::Backwards"] == Backwards.__iter__.__code__.co_firstlineno
     assert known["sample::Slow"] == Slow.__getitem__.__code__.co_firstlineno
     assert (
         Path(__file__).read_text().splitlines()[known["user::log"] - 1].strip() == 'with annotate.stage("user", "log"):'
