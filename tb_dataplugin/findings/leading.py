@@ -48,18 +48,27 @@ def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:
     return next((wait.name for wait in signals.waits_by_stage or () if wait.name in names), "")
 
 
+ALIKE: Final = 1.05
+"""Gains that differ by a smaller factor are alike: windows differ by more."""
+
+
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
     """The largest gain first; those without a gain last, by severity.
 
     The order bends in one case: a finding about another stage never stands before the first one about the leading
-    place, which the verdict names.
+    place, which the verdict names; nor does one about no stage that gains about as much.
     """
     ordered = sorted(findings, key=_urgency)
     leader = leading_place(signals)
     names = [named.finding.stage for named in ordered]
     if leader is not None and leader.name in names:
         own = names.index(leader.name)
-        ordered.insert(next(place for place, name in enumerate(names) if name), ordered.pop(own))
+        least = ALIKE * (ordered[own].finding.gain_us_per_step or 0.0)
+        gains = [named.finding.gain_us_per_step for named in ordered]
+        first = next(
+            at for at, name in enumerate(names) if name or (gains[at] is not None and (gains[at] or 0.0) < least)
+        )
+        ordered.insert(min(first, own), ordered.pop(own))
     return tuple(ordered)
 
 
