@@ -60,7 +60,8 @@ def profile(
             and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away. With ``wait="auto"`` and one rank more of them,
             until the queues that filled during the profiler's start are used up.
-        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank a second and a half, up to 200.
+        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank as many as last a second and
+            a half, up to 50; of shorter steps as many as last half a second, up to 200.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: milliseconds between samples of the host in a window (Linux); 0: none, nor of threads' waits.
         lines: sample Python stacks while a window is open, so that the report names the hot lines of code (Linux).

@@ -30,6 +30,9 @@ SETTLED: Final = 0.1
 LONGEST_S: Final = 60.0
 LONG_ENOUGH_S: Final = 1.5
 """At a stack every 5 to 8 ms: a stage with most of the time has the 100 that its lines need."""
+SHORTER_S: Final = 0.5
+"""The same for windows of more than `MOST_FOR_LINES` steps: the loop stands while a trace is written, for each step."""
+MOST_FOR_LINES: Final = 50
 LENGTHS: Final = (FEWEST_STEPS, 20, 30, 50, 100, 200)
 """Steps of a window."""
 _AT_LEAST_COMPARED: Final = 5
@@ -85,6 +88,9 @@ def window_length(times: Sequence[float], left: int | None) -> int:
         return FEWEST_STEPS
     each = (latest[-1] - latest[0]) / (len(latest) - 1)
     wanted = next((length for length in LENGTHS if length * each >= LONG_ENOUGH_S), LENGTHS[-1])
+    if wanted > MOST_FOR_LINES:
+        shorter = next((length for length in LENGTHS if length * each >= SHORTER_S), LENGTHS[-1])
+        wanted = max(MOST_FOR_LINES, shorter)
     return max(FEWEST_STEPS, wanted if left is None else min(wanted, left))
 
 
