@@ -113,8 +113,8 @@ def recorded(found: list[ProfilerAction]) -> int:
     [
         (0.3, {}, None, 10),
         (0.03, {}, None, 50),
-        (0.01, {}, None, 50),
-        (0.005, {}, None, 100),
+        (0.011, {}, None, 50),
+        (0.006, {}, None, 100),
         (0.0001, {}, None, 200),
         (0.03, {}, 29, 29 - 10 - 2),  # what is left of the epoch
         (0.03, {"active": 10}, None, 10),
