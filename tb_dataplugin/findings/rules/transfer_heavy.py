@@ -30,7 +30,7 @@ BUILDING: Final = 0.5
 """Busy share of DataLoader workers, from which what they build stands in the way of what they send."""
 
 CROWDED: Final = (
-    "The size of a batch does not explain this, and no CPU is free: the threads that send and receive it wait for one. "
+    "No CPU is free: the threads that send and receive a batch wait for one. "
     "Leave them one (fewer DataLoader workers or threads of torch, a machine that is not shared), and measure again."
 )
 
@@ -55,6 +55,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     saving = saved_on_the_way(signals, wait)
     gain = signals.per_step(saving.us)
     no_cpu = judge_cpus(signals).saturated
+    light = light or (size is None and bool(no_cpu))
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "

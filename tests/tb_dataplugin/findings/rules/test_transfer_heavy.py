@@ -19,7 +19,7 @@ def test_a_small_batch_on_a_slow_way_waits_for_something_else_than_its_bytes() -
 
 def test_it_is_not_the_lock_where_no_cpu_is_free_or_the_worker_has_time() -> None:
     crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
-    assert "no CPU is free" in finding_in(crowded, "transfer_heavy").advice
+    assert "No CPU is free" in finding_in(crowded, "transfer_heavy").advice
     assert "has time" in finding_in(handed_over(9000, size=256), "transfer_heavy").advice
 
 
