@@ -28,14 +28,18 @@ class LoaderWait:
     """`waits` is the union of the training thread's wait spans in the window; `duration_ns` is per wait, clipped to it.
 
     `exposed` is the part of `waits` in which the first device was idle; None on captures without a device.
-    `first_batch_ns` sums the waits that followed an ``iter(loader)``; None when the trace does not tell them apart.
+    `first_batches`: the waits that followed an ``iter(loader)``; None when the trace does not tell them apart.
     """
 
     waits: Intervals
     duration_ns: Int64Array
     exposed: Intervals | None
-    first_batch_ns: int | None
+    first_batches: Intervals | None
     source: WaitSource
+
+    @property
+    def first_batch_ns(self) -> int | None:
+        return None if self.first_batches is None else self.first_batches.total_ns
 
     @property
     def exposed_ns(self) -> int | None:
@@ -86,7 +90,7 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
         waits=waits,
         duration_ns=end - start,
         exposed=waits.intersect(devices[0].gaps) if devices else None,
-        first_batch_ns=_first_batches(trace, stage, start, end),
+        first_batches=_first_batches(trace, stage, start, end),
         source=_source(trace, name, end - start),
     )
 
@@ -102,7 +106,7 @@ def _source(trace: Trace, name: npt.NDArray[np.int32], duration: Int64Array) -> 
     return "prof.steps" if marks_first or is_stepped else "annotate.stage"
 
 
-def _first_batches(trace: Trace, stage: npt.NDArray[np.int32], start: Int64Array, end: Int64Array) -> int | None:
+def _first_batches(trace: Trace, stage: npt.NDArray[np.int32], start: Int64Array, end: Int64Array) -> Intervals | None:
     """By their marks, or else by the records of batches: each epoch's begins with number 0."""
     pipeline = trace.info.pipeline
     if pipeline is None:
@@ -113,4 +117,4 @@ def _first_batches(trace: Trace, stage: npt.NDArray[np.int32], start: Int64Array
         by_start = np.argsort(start)
         wait = by_start[np.maximum(np.searchsorted(start[by_start], consumed, side="right") - 1, 0)]
         marked[wait[(consumed >= start[wait]) & (consumed <= end[wait])]] = True
-    return int((end - start)[marked].sum()) if marked.any() else None
+    return Intervals.union(start[marked], end[marked]) if marked.any() else None

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from tb_dataplugin.analyses.attribution import attribute
+from tb_dataplugin.analyses.attribution import Attribution, attribute
 from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import find_device_idle
@@ -20,7 +20,7 @@ from tb_dataplugin.analyses.gaps import list_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
-from tb_dataplugin.analyses.loader_wait import find_loader_wait
+from tb_dataplugin.analyses.loader_wait import LoaderWait, find_loader_wait
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
 from tb_dataplugin.analyses.profiler_weight import find_profiler_weight
@@ -46,7 +46,7 @@ from tb_dataplugin.analyses.workers import find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.limits import ALL_GAPS
-from tb_dataplugin.model.intervals import EMPTY, Window
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import AnalysisOptions
 
@@ -119,7 +119,7 @@ def run_analyses(
         worker_costs=costs,
         flow=flow,
         steady=find_steady_state(
-            table, workers, flow, window, find_fed_queue(trace, window, workers), attribution.shutdown
+            table, workers, flow, window, find_fed_queue(trace, window, workers), _ends_of_epochs(loader, attribution)
         ),
         slow_samples=find_slow_samples(trace, tree, window),
         throughput=reasons.known("throughput", rates),
@@ -137,6 +137,12 @@ def run_analyses(
         ),
     )
     return _completed(results, reasons.missing)
+
+
+def _ends_of_epochs(loader: LoaderWait | None, attribution: Attribution) -> Intervals:
+    """Waits for first batches, and for workers to end."""
+    first = loader.first_batches if loader else None
+    return Intervals.union_of((attribution.shutdown, *((first,) if first is not None else ())))
 
 
 def _with_code_around(results: Results) -> Throughput | None:

@@ -104,11 +104,11 @@ def find_steady_state(
     flow: Flow,
     window: Window,
     fed: FedQueue | None = None,
-    shutdown: Intervals = EMPTY,
+    ends: Intervals = EMPTY,
 ) -> SteadyState | None:
     """Of the loader with most batches; None without steps, data wait, or records of who makes batches.
 
-    `shutdown`: waits in which a loader ended its workers.
+    `ends`: waits at the ends of epochs, for first batches and for workers to end.
     """
     if steps is None or not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
         return None
@@ -122,7 +122,7 @@ def find_steady_state(
     enough = len(duration) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES
     found: tuple[Estimate, Estimate] | None = None
     if enough and state == "epoch_start":
-        found = _between_starts(duration, waited, _ends_of_epochs(steps, flow, shutdown), len(flow.epoch_starts))
+        found = _between_starts(duration, waited, _ends_of_epochs(steps, ends), len(ends))
     elif enough:
         found = _estimate(state, duration, waited, supply)
     return SteadyState(
@@ -220,11 +220,10 @@ def _capacity(means: list[Floats], alive: Floats) -> Floats:
     return total * (1 + unseen / seen) if seen else total
 
 
-def _ends_of_epochs(steps: StepTable, flow: Flow, shutdown: Intervals) -> Floats:
+def _ends_of_epochs(steps: StepTable, ends: Intervals) -> Floats:
     """Per step, how long it waited for an epoch's first batch, and for workers to end."""
-    starts = Intervals.union_of((shutdown, *(start.wait for start in flow.epoch_starts)))
     begin = int64([row.start_ns for row in steps.rows])
-    return starts.overlap(begin, begin + int64([row.duration_ns for row in steps.rows])).astype(np.float64)
+    return ends.overlap(begin, begin + int64([row.duration_ns for row in steps.rows])).astype(np.float64)
 
 
 def _between_starts(duration: Floats, waited: Floats, ends: Floats, epochs: int) -> tuple[Estimate, Estimate] | None:
