@@ -5,9 +5,9 @@
 PYTHON ?= python3
 LOGDIR ?= runs
 SERVE  ?= 1
-# Test processes, one more than there are cores, as tests wait for programs, servers and sleeping loaders; JOBS=0 runs
+# Test processes; a third gains little on two cores, and crowds tests that record a loop. JOBS=0 runs
 # the tests one after the other, in the process that pytest starts in.
-JOBS   ?= 3
+JOBS   ?= 2
 
 VENV := .venv
 PY   := $(VENV)/bin/python

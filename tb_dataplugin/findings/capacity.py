@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tb_dataplugin.findings.evidence import Evidence, number, share
+from tb_dataplugin.findings.leading import BLOCKED
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import CPU_FREE, CPU_SATURATED, DISK_SATURATED, MOSTLY_BLOCKED, NO_CPU
 from tb_dataplugin.units import percent, plural, significant
@@ -24,7 +25,7 @@ def judge_cpus(signals: Signals) -> Capacity:
     """By the load of the CPUs; without it by how long workers waited for one; without that by their own CPU time. Who
     is blocked most of the time has CPUs enough, whatever other programs use.
     """
-    blocked = _by_blocking(signals)
+    blocked = by_blocking(signals)
     if blocked is not None:
         return Capacity(False, (blocked,))
     votes = [vote for vote in (_by_load(signals), _by_run_delay(signals), _by_demand(signals)) if vote is not None]
@@ -50,12 +51,12 @@ def judge_storage(signals: Signals) -> Capacity:
     return Capacity(load.disk_busy >= DISK_SATURATED, (share("disk_busy", load.disk_busy, "window", text),))
 
 
-def _by_blocking(signals: Signals) -> Evidence | None:
+def by_blocking(signals: Signals) -> Evidence | None:
     costs = signals.costs
     if costs is None or costs.blocked is None or costs.blocked < MOSTLY_BLOCKED or (costs.run_delay or 0.0) >= NO_CPU:
         return None
     text = f"DataLoader workers are blocked for {percent(costs.blocked)} of the build time, and use no CPU meanwhile"
-    return share("blocked", costs.blocked, "build time", text)
+    return share(BLOCKED, costs.blocked, "build time", text)
 
 
 def _by_load(signals: Signals) -> Vote | None:

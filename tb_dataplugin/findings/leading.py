@@ -52,11 +52,16 @@ ALIKE: Final = 1.05
 """Gains that differ by a smaller factor are alike: windows differ by more."""
 
 
+BLOCKED: Final = "blocked"
+"""Evidence of this kind: more workers could wait at the same time. That hides the slow place, and does not mend it."""
+
+
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
     """The largest gain first; those without a gain last, by severity.
 
     The order bends in one case: a finding about another stage never stands before the first one about the leading
-    place, which the verdict names; nor does one about no stage that gains about as much.
+    place, which the verdict names; nor does one about no stage that gains about as much, or about a setting
+    that only hides that place.
     """
     ordered = sorted(findings, key=_urgency)
     leader = leading_place(signals)
@@ -64,10 +69,13 @@ def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedF
     if leader is not None and leader.name in names:
         own = names.index(leader.name)
         least = ALIKE * (ordered[own].finding.gain_us_per_step or 0.0)
-        gains = [named.finding.gain_us_per_step for named in ordered]
-        first = next(
-            at for at, name in enumerate(names) if name or (gains[at] is not None and (gains[at] or 0.0) < least)
-        )
+        after = [
+            bool(named.finding.stage)
+            or any(fact.kind == BLOCKED for fact in named.finding.evidence)
+            or (named.finding.gain_us_per_step is not None and named.finding.gain_us_per_step < least)
+            for named in ordered
+        ]
+        first = after.index(True)
         ordered.insert(min(first, own), ordered.pop(own))
     return tuple(ordered)
 

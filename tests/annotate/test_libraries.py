@@ -23,6 +23,7 @@ from annotate.hooks.libraries.library import Held, Library, Timed
 from annotate.hooks.patching import Patches
 from annotate.recording import switch
 from tb_dataplugin import read_report
+from tb_dataplugin.report.report_pb2 import Capture
 
 COUNTS: dict[str, Any] = {"wait": 1, "warmup": 1, "active": 6}
 
@@ -211,6 +212,12 @@ CASES: list[tuple[Callable[[], Any], set[str], int]] = [
 ]
 
 
+def slowest_of(capture: Capture) -> str:
+    """By self time: what the loop waits for beside it, on a busy machine, is the machine's."""
+    stage = max((stage for stage in capture.stages if stage.kind != "wait"), key=lambda stage: stage.self_us)
+    return f"{stage.kind}::{stage.label}"
+
+
 @pytest.mark.parametrize(("make", "stages", "workers"), CASES)
 def test_stages_of_a_dataset_are_named(make: Callable[[], Any], stages: set[str], workers: int, tmp_path: Path) -> None:
     plain = [batch.tolist() for batch in loader(make(), workers)]
@@ -219,7 +226,7 @@ def test_stages_of_a_dataset_are_named(make: Callable[[], Any], stages: set[str]
     assert seen == plain
     (capture,) = read_report(tmp_path)
     assert stages <= {f"{stage.kind}::{stage.label}" for stage in capture.stages}
-    assert max(capture.loader.wait_by_stage_us, key=capture.loader.wait_by_stage_us.__getitem__) == "transform::double"
+    assert slowest_of(capture) == "transform::double"
 
 
 @pytest.mark.parametrize("by_steps", [True, False])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from tb_dataplugin.findings.capacity import judge_cpus, judge_storage, reads_from_storage
+from tb_dataplugin.findings.capacity import by_blocking, judge_cpus, judge_storage, reads_from_storage
 from tb_dataplugin.findings.evidence import share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED, WORKERS_BUSY
+from tb_dataplugin.findings.thresholds import WORKERS_BUSY
 from tb_dataplugin.units import percent, plural, ratio
 
 MOST_BLOCKED: Final = 0.9
@@ -59,8 +59,8 @@ def _room(signals: Signals) -> str:
 
 def _blocked(signals: Signals) -> float:
     """Share of the build time in which workers need no CPU, where that is most of it."""
-    blocked = signals.costs.blocked if signals.costs else None
-    return blocked if blocked is not None and blocked >= MOSTLY_BLOCKED else 0.0
+    blocked = by_blocking(signals)
+    return 0.0 if blocked is None or blocked.value is None else blocked.value
 
 
 def _wanted(signals: Signals, workers: int) -> int:
