@@ -60,26 +60,24 @@ def profile(
             and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away. With ``wait="auto"`` and one rank more of them,
             until the queues that filled during the profiler's start are used up.
-        active: steps recorded. "auto": 10; with `lines`, ``wait="auto"`` and one rank as many as last a second and
-            a half, up to 50; of shorter steps as many as last half a second, up to 200.
+        active: steps recorded. "auto": 10; more short ones with `lines`, ``wait="auto"`` and one rank (docs/lines.md).
         repeat: windows to record; 0 goes on until the loop ends.
-        host_sample_ms: milliseconds between samples of the host in a window (Linux); 0: none, nor of threads' waits.
+        host_sample_ms: between samples of the host in a window (Linux); 0: none, nor of threads' waits.
         lines: sample Python stacks while a window is open, so that the report names the hot lines of code (Linux).
             "native": also what runs below them, which needs py-spy and slows the program down while a window is open.
         watch: from entering on also record the whole run, as `annotate.watch` does.
         workers: what each DataLoader worker may use while it records.
         headspace: steps after the last window that get copies of batches: what could the loop do without its loader?
-        torch_profiler_keywords: passed to ``torch.profiler.profile``. Left to itself it records CPU and accelerator
-            activity without stacks and shapes. A `schedule` replaces the four counts; an `on_trace_ready` is called
-            after the trace file has been written.
+        torch_profiler_keywords: passed to ``torch.profiler.profile``. A `schedule` replaces the four counts; an
+            `on_trace_ready` is called after the trace file has been written.
 
     Raises:
         ValueError: a count is out of range, or no window is known to be the last, after which `headspace` comes.
         OSError: (on entering) the folder cannot be written.
         RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
 
-    Once entered, a capture raises nothing of its own into the loop. If another profiler begins later, that one works
-    as without us, and our window is given up; an internal error ends the capture. Either is one warning.
+    Once entered, a capture raises nothing of its own into the loop. Another profiler that begins later works as without
+    us and ends our window; an internal error ends the capture. Either is one warning.
     """
     need_torch("profile")
     options = CaptureOptions(

@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Final, NamedTuple
 
 from annotate.host.nvml import DeviceSource, Nvml
+from annotate.host.own_threads import own_thread
 from annotate.host.sources import Source, host_sources
 from annotate.saying import guard
 
@@ -64,6 +65,7 @@ class HostSampler:
             thread.join(_PATIENCE_S)
             self.samples = list(self.samples)  # one that hangs may go on, into a list of its own
 
+    @own_thread()
     def _run(self, samples: list[Sample], ended: threading.Event) -> None:
         with guard("annotate stopped sampling the host: the capture lacks its CPU, disk and device load"):
             self._sample(samples, ended)

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any, Final
 
 from annotate.host import watcher
+from annotate.host.own_threads import own_thread
 from annotate.host.stack_reader import MOST_FRAMES, UNREAD, Place, Table
 from annotate.host.thread_stacks import MOST_TIMES
 from annotate.host.watching import MOST_BESIDE, OURS, States, WatchedThread
@@ -73,6 +74,7 @@ class StackThread:
         taken, self._states = self._states, None
         return taken
 
+    @own_thread()
     def _run(self, seen: _Seen, ended: threading.Event) -> None:
         with guard("annotate stopped sampling stacks: the capture lacks the lines that take the time"):
             wait = INTERVAL_S

@@ -22,6 +22,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
+from annotate.host import own_threads
 from annotate.trace_format import StageKind, span_name
 
 R = TypeVar("R")
@@ -183,7 +184,7 @@ def in_sample() -> bool:
     """Whether this thread loads a sample, or may work for one that does: in a pool that ``__getitem__`` has."""
     if thread.open.sample:
         return True
-    return sampling and get_ident() != threading.main_thread().ident
+    return sampling and (ident := get_ident()) != threading.main_thread().ident and ident not in own_threads.IDENTS
 
 
 def hand_out(kind: StageKind, label: str) -> str:

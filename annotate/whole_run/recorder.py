@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from annotate.host.facts import describe_host, describe_versions, host_name
+from annotate.host.own_threads import own_thread
 from annotate.monitoring.lines import print_line
 from annotate.saying import guard, one_line
 from annotate.whole_run.follower import RunFollower
@@ -140,6 +141,7 @@ class Recorder:
 
     # In the recorder's thread:
 
+    @own_thread()
     def _run(self) -> None:
         try:
             due = time.monotonic() + self.interval_s

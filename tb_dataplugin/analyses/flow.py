@@ -15,7 +15,7 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import BatchTable, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,10 @@ class WorkerFlow:
     head_of_line: Intervals
     on_way: Intervals
     """Waits during which the batch that they received was finished, and not yet handed out."""
+    taken_per_built: float | None = None
+    """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
+    loop lived on batches from before. None: none was built.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFl
         skew=slowest.skew or 0.0,
         head_of_line=_head_of_line(workers.batches, waits, main),
         on_way=_on_way(workers.batches, waits, main),
+        taken_per_built=_taken_per_built(workers.batches.table, window, main),
     )
 
 
@@ -95,6 +100,21 @@ def _on_way(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
     rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
     start = np.maximum(table.finished_ns[rows], batches.wait_start_ns[rows])
     return Intervals.union(start, np.maximum(start, table.consumed_ns[rows])).intersect(waits)
+
+
+def _taken_per_built(table: BatchTable, window: Window, loader: int) -> float | None:
+    mine = table.loader == loader
+    consumed = table.consumed_ns[mine & known(table.consumed_ns)]
+    taken = int(((consumed >= window.start_ns) & (consumed < window.end_ns)).sum())
+    whole = mine & known(table.started_ns) & known(table.finished_ns) & (table.finished_ns > table.started_ns)
+    start, end = table.started_ns[whole], table.finished_ns[whole]
+    inside = np.clip(end, window.start_ns, window.end_ns) - np.clip(start, window.start_ns, window.end_ns)
+    built = float((inside / (end - start)).sum())
+    begun = mine & known(table.started_ns) & ~known(table.finished_ns)  # as the window closed: as long as the others
+    left = np.clip(window.end_ns - table.started_ns[begun], 0, window.duration_ns)
+    if len(start):
+        built += float(np.minimum(left / (end - start).mean(), 1.0).sum())
+    return taken / built if built else None
 
 
 def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:

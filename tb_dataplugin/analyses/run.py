@@ -90,12 +90,14 @@ def run_analyses(
     rates = find_throughput(trace, tree, window, loader, devices, attribution, workers)
     flow = find_flow(trace, window, loader, workers)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution)
+    fed, ends = find_fed_queue(trace, window, workers), _ends_of_epochs(loader, attribution)
     waits = EMPTY if loader is None else loader.waits
     most_gaps = min(options.max_gaps, max(1, ALL_GAPS // max(1, len(devices))))
     gaps = tuple(
         list_gaps(device, part, ChainFinder(trace, tree, loader, workers, device, part), waits, steps, most_gaps)
         for device, part in zip(devices, attribution.devices, strict=True)
     )
+    limits = find_thread_limits(trace, window, loader, attribution, workers, costs)
     whole_tree = with_wrapper_paths(tree, attribution.wrapped)
     results = Results(
         trace=trace,
@@ -118,14 +120,12 @@ def run_analyses(
         worker_summaries=summarise_workers(workers, loader) if workers else (),
         worker_costs=costs,
         flow=flow,
-        steady=find_steady_state(
-            table, workers, flow, window, find_fed_queue(trace, window, workers), _ends_of_epochs(loader, attribution)
-        ),
+        steady=find_steady_state(table, workers, flow, window, fed, ends),
         slow_samples=find_slow_samples(trace, tree, window),
         throughput=reasons.known("throughput", rates),
         load=load,
         operators=find_operators(trace, window, loader),
-        limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
+        limits=reasons.known("limits", limits),
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,

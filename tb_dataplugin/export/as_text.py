@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
 from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
+from tb_dataplugin.export.findings_text import finding_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
+from tb_dataplugin.export.paragraphs import fit, heading, wrap
 from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
 from tb_dataplugin.export.summary_text import summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
-from tb_dataplugin.export.width import WIDEST, as_wide_as, columns, missing_columns
+from tb_dataplugin.export.width import as_wide_as, columns, missing_columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
-from tb_dataplugin.words import GAIN_BOUND, MODES, as_sentence, cause_label, label_of
+from tb_dataplugin.words import MODES, cause_label, label_of
 
-WIDTH = WIDEST
 BAR = 40
 MAX_STEPS, MAX_STAGES, MAX_GAPS = 12, 30, 5
 
@@ -45,19 +45,19 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         capture.host,
     )
     title = " · ".join((_full_name(capture), *filter(None, facts)))
-    yield style.bold(_fit(title, columns()))
+    yield style.bold(fit(title, columns()))
     yield style.rule * columns()
     if capture.HasField("selection"):
-        yield from _wrap(capture.selection.sentence, "", "  ")
+        yield from wrap(capture.selection.sentence, "", "  ")
     for doubt in capture.doubts:
-        yield from _wrap(f"Doubtful: {doubt.sentence}", "", "  ")
-    yield from map(style.bold, _wrap(capture.verdict.sentence, ""))
+        yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
+    yield from map(style.bold, wrap(capture.verdict.sentence, ""))
     for fact in capture.verdict.evidence:
         if not fact.in_sentence:
-            yield from _wrap(fact.text, "  ")
+            yield from wrap(fact.text, "  ")
     yield ""
     yield from _numbers(capture)
-    for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, _findings):
+    for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, finding_lines):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
 
@@ -72,7 +72,7 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
     window = capture.window_us
 
     def line(name: str, value: str, *notes: str) -> str:
-        return "\n".join(_wrap(", ".join(filter(None, notes)), f"  {name:<22}{value:>10}   ", " " * 37))
+        return "\n".join(wrap(", ".join(filter(None, notes)), f"  {name:<22}{value:>10}   ", " " * 37))
 
     steps = capture.steps
     each = f"{plural(steps.count, 'step')}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
@@ -121,7 +121,7 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
     if not capture.devices:
         yield from limited_lines(loader.limited_by_us)
     if loader.steady_state.state not in ("", "steady"):
-        yield from _wrap(loader.steady_state.sentence, "  ")
+        yield from wrap(loader.steady_state.sentence, "  ")
     if loader.HasField("first_batch_wait_us"):
         includes = "includes iter(loader)" if loader.wait_source == "prof.steps" else "without iter(loader)"
         yield line("  first batch", duration(loader.first_batch_wait_us), includes)
@@ -165,7 +165,7 @@ def _headspace(headspace: pb.Headspace, line: Line) -> Iterator[str]:
             f"95% interval {between}",
             f"with it {significant(own.value)}",
         )
-    yield from _wrap(headspace.sentence, "  ")
+    yield from wrap(headspace.sentence, "  ")
 
 
 def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -174,7 +174,7 @@ def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
         if not causes:
             continue
         unit, longest = unit_for(causes.values()), max(causes.values())
-        yield from _heading(f"Why device {device.id} is idle ({unit.name}, share of the window)", style)
+        yield from heading(f"Why device {device.id} is idle ({unit.name}, share of the window)", style)
         for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
             share = percent(_share(time, capture.window_us))
             bar = style.paint(cause, _bar([(time, style.full)], longest, BAR - missing_columns()))
@@ -194,7 +194,7 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
     longest = max(step.duration_us for step in items)
     glyphs = _idle_glyphs(capture, style) if capture.devices else {"data_wait": style.dark}
     tokens = {glyph: cause for cause, glyph in glyphs.items()} | {style.full: "kernel"}
-    yield from _heading(f"Steps ({unit.name})   {_step_legend(capture, glyphs, style)}", style)
+    yield from heading(f"Steps ({unit.name})   {_step_legend(capture, glyphs, style)}", style)
     for step in items:
         bar = _bar(
             _device_parts(step, glyphs, style) if capture.devices else _host_parts(step, style),
@@ -206,7 +206,7 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar}  {waited}"
     yield from _more(len(capture.steps.items) - len(items), "steps")
     if capture.steps.sawtooth.sentence:
-        yield from _wrap(capture.steps.sawtooth.sentence, "  ")
+        yield from wrap(capture.steps.sawtooth.sentence, "  ")
 
 
 def _step_legend(capture: pb.Capture, glyphs: dict[str, str], style: Style) -> str:
@@ -248,17 +248,17 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     whole = capture.loader.wait_us
     names = 41 - missing_columns()
     replayed = any(row.HasField("replay_ratio") for row in rows)
-    yield from _heading(f"Stages   total and self in {total.name}; p50, p95, max in {single.name}", style)
+    yield from heading(f"Stages   total and self in {total.name}; p50, p95, max in {single.name}", style)
     yield f"  {'':<{names}}{'count':>7}{'total':>9}{'self':>9}{'p50':>8}{'p95':>8}{'max':>8}{'wait':>8}"
     for row in rows:
-        name = _fit("  " * (len(row.path) - 1) + row.path[-1], names)
+        name = fit("  " * (len(row.path) - 1) + row.path[-1], names)
         waited = percent(_share(row.blame_us, whole)) if row.HasField("blame_us") else ""
         times = f"{in_unit(row.total_us, total):>9}{in_unit(row.self_us, total):>9}"
         spread = "".join(f"{in_unit(value, single):>8}" for value in (row.p50_us, row.p95_us, row.max_us))
         yield f"  {style.paint(row.kind, f'{name:<{names}}')}{count(row.count):>7}{times}{spread}{waited:>8}"
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
-        yield from _wrap("wait: share of the data wait that this stage caused, without the stages inside it", "  ")
+        yield from wrap("wait: share of the data wait that this stage caused, without the stages inside it", "  ")
     yield from limit_lines(rows)
     if replayed:
         yield from _contention(rows)
@@ -268,12 +268,12 @@ def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:
     """The stages that take longest, live against replayed."""
     ratios = sorted((row for row in rows if row.HasField("replay_ratio")), key=lambda row: -row.self_us)[:3]
     slower = ", ".join(f"{row.path[-1]} {ratio(row.replay_ratio)}" for row in ratios)
-    yield from _wrap(f"cost of contention, time per call in training over that in the replay: {slower}", "  ")
+    yield from wrap(f"cost of contention, time per call in training over that in the replay: {slower}", "  ")
 
 
 def _lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     if capture.lines.samples:
-        yield from _heading("Hottest lines   share of the time inside the stage", style)
+        yield from heading("Hottest lines   share of the time inside the stage", style)
         yield from line_lines(capture)
 
 
@@ -281,7 +281,7 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
     if not capture.workers:
         return
     several = len({worker.loader for worker in capture.workers}) > 1
-    yield from _heading("DataLoader workers   shares of their lifetime in the window", style)
+    yield from heading("DataLoader workers   shares of their lifetime in the window", style)
     yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'startup':>10}{'skew':>7}"
     for worker in capture.workers:
         name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
@@ -292,7 +292,7 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
         process = str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids"
         yield f"  {name:<10}{process:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
     for summary in capture.worker_summaries:
-        yield from _wrap(summary.sentence, "  ")
+        yield from wrap(summary.sentence, "  ")
         if summary.head_of_line_us:
             held_back = duration(summary.head_of_line_us)
             yield f"  head-of-line wait: earlier batches held back finished ones for {held_back}"
@@ -308,8 +308,8 @@ def _replayed(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 def _table(lines: Iterator[str], style: Style) -> Iterator[str]:
     """Lines of which the first is the heading."""
-    for heading in lines:
-        yield from _heading(heading, style)
+    for title in lines:
+        yield from heading(title, style)
         yield from lines
 
 
@@ -319,13 +319,13 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
         if not gaps:
             continue
         unit = unit_for(gap.duration_us for gap in gaps)
-        yield from _heading(f"Longest idle gaps of device {device.id} ({unit.name})", style)
+        yield from heading(f"Longest idle gaps of device {device.id} ({unit.name})", style)
         yield f"  {'start':>12}{'length':>10}{'step':>7}  cause   (start: from the trace's first event)"
         for gap in gaps:
             step = str(gap.step) if gap.HasField("step") else UNKNOWN
             start = in_unit(gap.start_us, unit)
             line = f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  "
-            yield from _wrap(", ".join((*_gap_causes(gap), *_gap_origin(gap))), line, " " * len(line))
+            yield from wrap(", ".join((*_gap_causes(gap), *_gap_origin(gap))), line, " " * len(line))
 
 
 def _gap_causes(gap: pb.Gap) -> Iterator[str]:
@@ -348,37 +348,15 @@ def _gap_origin(gap: pb.Gap) -> Iterator[str]:
         yield f"sample {chain.sample_index}"
 
 
-def _findings(capture: pb.Capture, style: Style) -> Iterator[str]:
-    if not capture.findings:
-        return
-    yield from _heading("What to change", style)
-    for number, finding in enumerate(capture.findings, 1):
-        yield from map(style.bold, _wrap(f"{finding.title}  [{finding.severity}]", f" {number}. ", "    "))
-        yield from _wrap(finding.advice, "    ")
-        yield from (f"      {line}" for line in finding.code.splitlines())
-        why = [fact.text for fact in finding.evidence if fact.kind.startswith(GAIN_BOUND)]
-        if finding.HasField("gain_us_per_step"):
-            yield from _wrap(" ".join(as_sentence(text) for text in (finding.gain_text, *why)), "    ")
-        facts = [fact.text for fact in finding.evidence if not fact.kind.startswith(GAIN_BOUND)]
-        yield from _wrap("Evidence: " + "; ".join(facts) + ".", "    ")
-        if finding.confidence_reason:
-            yield from _wrap(f"{finding.confidence.capitalize()}, not measured: {finding.confidence_reason}", "    ")
-
-
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
     if not capture.diagnostics and not capture.abstained:
         return
-    yield from _heading("Missing data and warnings", style)
+    yield from heading("Missing data and warnings", style)
     for note in capture.diagnostics:
         times = f" ({count(note.count)} times)" if note.count > 1 else ""
-        yield from _wrap(f"{note.message}{times}", "  - ", "    ")
+        yield from wrap(f"{note.message}{times}", "  - ", "    ")
     for check in capture.abstained:
-        yield from _wrap(f"Inconclusive: {check.title}. {check.reason}", "  - ", "    ")
-
-
-def _heading(text: str, style: Style) -> Iterator[str]:
-    yield ""
-    yield style.bold(text)
+        yield from wrap(f"Inconclusive: {check.title}. {check.reason}", "  - ", "    ")
 
 
 def _bar(parts: Sequence[tuple[float, str]], longest: float, width: int) -> str:
@@ -397,13 +375,3 @@ def _more(left: int, what: str) -> Iterator[str]:
 
 def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
-
-
-def _wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:
-    """`text` in lines of at most `columns`."""
-    following = first if rest is None else rest
-    return textwrap.wrap(text, columns(), initial_indent=first, subsequent_indent=following) or [first]
-
-
-def _fit(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tb_dataplugin.compare.quantity import SIGNIFICANT
-from tb_dataplugin.export.as_text import _fit, _heading, _wrap
 from tb_dataplugin.export.harmless import harmless
+from tb_dataplugin.export.paragraphs import fit, heading, wrap
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
@@ -32,11 +32,11 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN) -> str:
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     for side, runs in (("before", comparison.before), ("after", comparison.after)):
         names = ", ".join(run.name for run in runs)
-        yield style.bold(_fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
+        yield style.bold(fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
     yield style.rule * columns()
-    yield from map(style.bold, _wrap(comparison.sentence, ""))
+    yield from map(style.bold, wrap(comparison.sentence, ""))
     for fact in comparison.evidence:
-        yield from _wrap(fact.text, "  ", "    ")
+        yield from wrap(fact.text, "  ", "    ")
 
 
 def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     groups = (("Training thread", thread), ("Device, in the same time", device), ("Data wait by stage", by_stage))
     for title, rows in groups:
         if rows:
-            yield from _heading(f"{title}   {unit.name} per {comparison.unit}", style)
+            yield from heading(f"{title}   {unit.name} per {comparison.unit}", style)
             yield from _table(rows[:MAX_PARTS], unit, style)
 
 
@@ -70,7 +70,7 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         return
     rows = comparison.stages[:MAX_STAGES]
     unit = unit_for(value for row in rows for value in (row.before_us, row.after_us))
-    yield from _heading(
+    yield from heading(
         f"Stages   before, after: mean self time per call in {unit.name}; change: in a typical batch", style
     )
     yield from _table(rows, unit, style)
@@ -87,13 +87,13 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
     for row in rows:
         before = in_unit(row.before_us if row.HasField("before_us") else None, unit)
         after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
-        name = f"{_fit(row.title, NAMES):<{NAMES}}"
+        name = f"{fit(row.title, NAMES):<{NAMES}}"
         marked = " *" if row.outcome in SIGNIFICANT else ""
         spoken, _, of_what = row.interval_text.partition("; ")
         words = f"{spoken}{_measure(row)}{marked}"
         yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{change_text(row):>10}   {words}"
         if of_what:
-            yield from _wrap(of_what, "      ", "        ")
+            yield from wrap(of_what, "      ", "        ")
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account"
 
@@ -102,18 +102,16 @@ def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     """The functions that changed most of each stage, and their lines where those say more."""
     if not comparison.lines:
         return
-    yield from _heading("Functions and lines   share of the time inside the stage, by samples; 95% interval", style)
+    yield from heading("Functions and lines   share of the time inside the stage, by samples; 95% interval", style)
     for part in comparison.lines[:MAX_PARTS]:
         if part.text and max(part.samples_before, part.samples_after) < WORTH_A_LINE:
             continue
         if part.text:
-            yield from _wrap(f"{part.name}: {part.text}", "  ", "    ")
+            yield from wrap(f"{part.name}: {part.text}", "  ", "    ")
             continue
-        yield from _wrap(
-            f"{part.name}   {part.samples_before} samples before, {part.samples_after} after", "  ", "    "
-        )
+        yield from wrap(f"{part.name}   {part.samples_before} samples before, {part.samples_after} after", "  ", "    ")
         for row in (*part.functions[:MAX_LINES], *part.lines[:MAX_LINES]):
-            yield from _wrap(f"{row.name}: {row.text}", "    ", "      ")
+            yield from wrap(f"{row.name}: {row.text}", "    ", "      ")
     if any(row.text.endswith("*") for part in comparison.lines for row in (*part.functions, *part.lines)):
         yield "  *: significant"
 
@@ -131,15 +129,15 @@ def _measure(row: pb.Quantity) -> str:
 
 
 def _settings(comparison: pb.Comparison, style: Style) -> Iterator[str]:
-    yield from _heading("Settings that changed", style)
+    yield from heading("Settings that changed", style)
     if not comparison.settings:
         yield "  none that was captured"
     for setting in comparison.settings:
-        yield from _wrap(f"{setting.title:<30}{setting.before} to {setting.after}", "  ", " " * 32)
+        yield from wrap(f"{setting.title:<30}{setting.before} to {setting.after}", "  ", " " * 32)
 
 
 def _diagnostics(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     if comparison.diagnostics:
-        yield from _heading("Missing data and warnings", style)
+        yield from heading("Missing data and warnings", style)
     for note in comparison.diagnostics:
-        yield from _wrap(note.message, "  - ", "    ")
+        yield from wrap(note.message, "  - ", "    ")

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.ranks import OwnerRow, RankRow, RunOfRanks, clock_sentence, verdict_of
 from tb_dataplugin.ranks.clocks import Clock
 from tb_dataplugin.shown import shown
@@ -26,9 +27,9 @@ def as_text(run: RunOfRanks, style: Style) -> str:
 
 
 def _lines(run: RunOfRanks, style: Style) -> Iterator[str]:
-    yield style.bold(_fit(f"ranks   {shown(run.name)}", WIDTH))
-    yield style.rule * WIDTH
-    yield from _wrap(shown(verdict_of(run)), "")
+    yield style.bold(fit(f"ranks   {shown(run.name)}", WIDEST))
+    yield style.rule * WIDEST
+    yield from wrap(shown(verdict_of(run)), "")
     yield ""
     yield from _ranks(run)
     if run.owners:
@@ -36,11 +37,11 @@ def _lines(run: RunOfRanks, style: Style) -> Iterator[str]:
         yield from _owners(run)
     for waste in run.waste:
         yield ""
-        yield from _wrap(shown(waste.sentence), "  ")
+        yield from wrap(shown(waste.sentence), "  ")
     notes = [*filter(None, [_basis(run), clock_sentence(run)]), *run.notes]
     yield ""
     for note in notes:
-        yield from _wrap(shown(note), "  ")
+        yield from wrap(shown(note), "  ")
 
 
 def _ranks(run: RunOfRanks) -> Iterator[str]:
@@ -67,7 +68,7 @@ def _worst(run: RunOfRanks) -> tuple[RankRow, ...]:
 def _rank(row: RankRow, steps: TimeUnit, lost: TimeUnit) -> str:
     numbers = f"{in_unit(row.step_us, steps):>12}{in_unit(row.data_wait_us, steps):>16}"
     inherited = f"{in_unit(row.inherited_us, lost):>16}"
-    return f"  {row.rank:>5}  {_fit(shown(row.host), 19):<20}{numbers}{inherited}  {shown(row.capture)}"
+    return f"  {row.rank:>5}  {fit(shown(row.host), 19):<20}{numbers}{inherited}  {shown(row.capture)}"
 
 
 def _owners(run: RunOfRanks) -> Iterator[str]:
@@ -82,9 +83,7 @@ def _owners(run: RunOfRanks) -> Iterator[str]:
 
 def _owner(run: RunOfRanks, row: OwnerRow, unit: TimeUnit) -> str:
     share = percent(row.lost_us / run.whole_us if run.whole_us else None)
-    return (
-        f"  {row.rank:>5}  {_fit(shown(row.cause), 39):<40}{in_unit(row.lost_us, unit):>12}{share:>14}  {row.pattern}"
-    )
+    return f"  {row.rank:>5}  {fit(shown(row.cause), 39):<40}{in_unit(row.lost_us, unit):>12}{share:>14}  {row.pattern}"
 
 
 def _basis(run: RunOfRanks) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, significant, unit_for
 from tb_dataplugin.whatif import Change, Prediction, Range
@@ -28,22 +29,22 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
     settings = f"{loop.settings.workers} DataLoader workers, prefetch_factor={loop.settings.prefetch}"
-    yield style.bold(_fit(f"what if   {shown(name)}", WIDTH))
-    yield style.rule * WIDTH
-    yield from _wrap(f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
+    yield style.bold(fit(f"what if   {shown(name)}", WIDEST))
+    yield style.rule * WIDEST
+    yield from wrap(f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
     yield ""
     numbers = f"{f'step, {unit.name}':>12}  {'90% interval':<17}{'samples/s':>10}{'data wait':>11}"
     yield f"  {'change':<{CHANGES}}{numbers}  limited by"
     for prediction in predictions:
         yield _row(prediction, unit)
     yield ""
-    yield from _wrap(
+    yield from wrap(
         "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start, other programs, "
         "and a device that becomes the limit are not part of it.",
         "  ",
     )
     for note in dict.fromkeys(note for prediction in predictions for note in prediction.notes):
-        yield from _wrap(note, "  ")
+        yield from wrap(note, "  ")
 
 
 def _row(prediction: Prediction, unit: TimeUnit) -> str:
@@ -53,7 +54,7 @@ def _row(prediction: Prediction, unit: TimeUnit) -> str:
     wait = percent(prediction.data_wait_share.value)
     memory = "" if prediction.memory_bytes is None else f" ({data_size(prediction.memory_bytes)} ahead)"
     limit = "the rest of the step" if prediction.limited_by == "step" else shown(prediction.limited_by)
-    name = _fit(shown(prediction.change.text), CHANGES - 1)
+    name = fit(shown(prediction.change.text), CHANGES - 1)
     numbers = f"{in_unit(step.value, unit):>12}  {between:<17}{samples:>10}{wait:>11}"
     return f"  {name:<{CHANGES}}{numbers}  {limit}{memory}"
 

@@ -188,6 +188,7 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
         starved=flow.starved,
         slowest=flow.slowest,
         skew=flow.skew,
+        taken_per_built=flow.taken_per_built or 1.0,
     )
 
 

@@ -54,7 +54,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         return Saving(caused)
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
         return _with_way(signals, until_workers_limit(signals, caused))
-    building = part * sum(row.self_us for row in rows) / signals.num_workers
+    building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
@@ -91,6 +91,11 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
         f"{percent(signals.workers.starved)} {signals.workers.of_whole} would be ahead"
     )
     return Saving(saving.us + more, (time(GAIN_BOUND, more, text),))
+
+
+def _in_the_long_run(signals: Signals) -> float:
+    """What each step needs of the workers, as a multiple of what they spent in the window, which may live on stock."""
+    return max(1.0, signals.workers.taken_per_built) if signals.workers else 1.0
 
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:

@@ -27,6 +27,10 @@ class WorkerSignals:
     """The worker with the largest skew."""
     skew: float
     """Its busy share over that of all."""
+    taken_per_built: float = 1.0
+    """Batches that the loop took in the window for each that was built in it: above 1 it lived on batches from before,
+    and in the long run each step needs so many times of what workers spent on it here.
+    """
 
     @property
     def whole(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
 from tb_dataplugin.storage.judging import Judgement
 from tb_dataplugin.storage.probing import ROUNDS, Probed, Series
@@ -28,9 +29,9 @@ def _lines(probed: Probed, judgements: Sequence[Judgement], needs: Sequence[str]
     samples = probed.samples
     chosen = f"{plural(len(samples.chosen), 'sample file')} of {samples.count:,}"
     sizes = f"{data_size(samples.chosen_size)} of {data_size(samples.size)}"
-    yield style.bold(_fit(f"probe-storage   {chosen}, {sizes}", WIDTH))
-    yield style.rule * WIDTH
-    yield from _wrap(f"{COLD[probed.cold]} {ROUNDS} rounds; the median, and the lowest and highest.", "")
+    yield style.bold(fit(f"probe-storage   {chosen}, {sizes}", WIDEST))
+    yield style.rule * WIDEST
+    yield from wrap(f"{COLD[probed.cold]} {ROUNDS} rounds; the median, and the lowest and highest.", "")
     yield ""
     yield f"  {'read from':<22}{'order':<12}{'':<6}{'readers':>7}{'samples/s':>11}  {'rounds':<17}{'p50':>9}{'p95':>9}"
     for series in probed.series:
@@ -38,11 +39,11 @@ def _lines(probed: Probed, judgements: Sequence[Judgement], needs: Sequence[str]
             yield _row(series)
     yield ""
     for judgement in judgements:
-        yield from _wrap(judgement.sentence, "  ", "    ")
+        yield from wrap(judgement.sentence, "  ", "    ")
     for sentence in needs:
-        yield from _wrap(sentence, "  ", "    ")
+        yield from wrap(sentence, "  ", "    ")
     for note in probed.notes:
-        yield from _wrap(shown(note), "  ", "    ")
+        yield from wrap(shown(note), "  ", "    ")
     if probed.interrupted:
         yield "  Interrupted: later rounds are missing."
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.remainder import undecided
@@ -26,22 +27,22 @@ def as_text(tuned: Tuned, style: Style) -> str:
 
 def _lines(tuned: Tuned, style: Style) -> Iterator[str]:
     outcome = tuned.outcome
-    yield style.bold(_fit(f"tune   {shown(tuned.program.target)}", WIDTH))
-    yield style.rule * WIDTH
-    yield from _wrap(f"{_step_text(tuned.program)} {_before(outcome)}", "")
+    yield style.bold(fit(f"tune   {shown(tuned.program.target)}", WIDEST))
+    yield style.rule * WIDEST
+    yield from wrap(f"{_step_text(tuned.program)} {_before(outcome)}", "")
     yield ""
     yield from _ledger(outcome)
     yield ""
-    yield from _wrap(_after(outcome), "")
-    yield from _wrap(f"The search ended: {outcome.stopped}.", "")
+    yield from wrap(_after(outcome), "")
+    yield from wrap(f"The search ended: {outcome.stopped}.", "")
     if outcome.best:
         yield ""
         yield from _advice(tuned)
     if tuned.remainder is not None:
         yield ""
-        yield from _wrap(shown(tuned.remainder.sentence), "")
+        yield from wrap(shown(tuned.remainder.sentence), "")
     for note in tuned.notes:
-        yield from _wrap(shown(note), "")
+        yield from wrap(shown(note), "")
 
 
 def _step_text(program: Program | Script) -> str:
@@ -75,11 +76,11 @@ def _ledger(outcome: Outcome) -> Iterator[str]:
         predicted = UNKNOWN if row.forecast is None else change(row.forecast.value - 1)
         measured, ends = _measured(row.ratio)
         kept = "yes" if row.kept else "no" if row.ratio else ""
-        name = _fit(shown(row.changes.text), CHANGES - 1)
+        name = fit(shown(row.changes.text), CHANGES - 1)
         yield f"  {name:<{CHANGES}}{step:>9}{predicted:>11}{measured:>10}  {ends:<17}  {kept}"
         if not row.kept:
-            yield from _wrap(shown(_beside(row)), "      ")
-    yield from _wrap(
+            yield from wrap(shown(_beside(row)), "      ")
+    yield from wrap(
         "Predicted and measured: step time beside that of the best until then, in alternating windows.", "  "
     )
 
@@ -137,8 +138,8 @@ def _further(best: Changes) -> Iterator[str]:
     """What a keyword alone does not say."""
     if best.get(THREADS) is not None:
         text = f"worker_init_fn: call torch.set_num_threads({best.get(THREADS)}), and cv2.setNumThreads likewise."
-        yield from _wrap(text, "  ")
+        yield from wrap(text, "  ")
     if best.get(IN_ORDER) is False:
-        yield from _wrap("in_order=False: batches come in another order each time; leave it where that matters.", "  ")
+        yield from wrap("in_order=False: batches come in another order each time; leave it where that matters.", "  ")
     if best.get(PIN):
-        yield from _wrap("pin_memory=True: copy with .to(device, non_blocking=True).", "  ")
+        yield from wrap("pin_memory=True: copy with .to(device, non_blocking=True).", "  ")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from tb_dataplugin.export.as_text import WIDTH, _fit, _wrap
+from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.as_json import ratio_dict
 from tb_dataplugin.tune.server import Program
@@ -24,13 +25,13 @@ def as_text(verified: Verified, program: Program, style: Style) -> str:
     relative = f"{change(ratio.value - 1)} (95% interval {interval(ratio.low - 1, ratio.high - 1)})"
     step = f"{duration(program.step_ms * 1e3)}" if program.step_ms else "nothing"
     lines = [
-        style.bold(_fit(f"verify   {finding.rule}: {shown(finding.title)}", WIDTH)),
-        style.rule * WIDTH,
-        *_wrap(f"Advice:    {verified.changed.text}   beside   {verified.base.text}", "", "           "),
-        *_wrap(f"Bound:     {bound}", "", "           "),
-        *_wrap(f"Measured:  saves {duration(saved)} per batch ({ends}); step {relative}", "", "           "),
+        style.bold(fit(f"verify   {finding.rule}: {shown(finding.title)}", WIDEST)),
+        style.rule * WIDEST,
+        *wrap(f"Advice:    {verified.changed.text}   beside   {verified.base.text}", "", "           "),
+        *wrap(f"Bound:     {bound}", "", "           "),
+        *wrap(f"Measured:  saves {duration(saved)} per batch ({ends}); step {relative}", "", "           "),
         "",
-        *_wrap(f"{verified.verdict} The training step was simulated: it takes {step}, and computes nothing.", ""),
+        *wrap(f"{verified.verdict} The training step was simulated: it takes {step}, and computes nothing.", ""),
     ]
     return style.legible("\n".join(line.rstrip() for line in lines))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture_helpers import load
+from capture_helpers import load, names, record
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
@@ -217,3 +217,24 @@ def test_without_a_device_nvml_is_let_go(visible: str, monkeypatch: pytest.Monke
         Nvml(library)
     assert library.closed
     assert "torch" in sys.modules
+
+
+def test_what_our_own_threads_read_is_not_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loading, read = threading.Event(), threading.Event()
+    (tmp_path / "load").write_text("0.5")
+
+    class Waiting(Numbers):
+        """Its sample is being loaded until a thread of ours has read a file, as it does in /proc."""
+
+        def __getitem__(self, index: int) -> int:
+            loading.set()
+            return index if read.wait(20) else -1
+
+    def sample_host(*args: object) -> None:
+        if loading.wait(20) and (tmp_path / "load").read_text() == "0.5":
+            read.set()
+
+    monkeypatch.setattr(HostSampler, "_sample", sample_host)
+    dataset = annotate.dataset(Waiting())
+    assert names(record(tmp_path / "run", lambda: dataset[0])) == {"sample::Waiting": 1}
+    assert read.is_set()

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tb_dataplugin.export.as_json import as_dict, as_json
-from tb_dataplugin.export.as_text import WIDTH, as_text
+from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import ASCII, Style
+from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.pipeline import analyse, analyse_file, as_report
 from tb_dataplugin.report.report_pb2 import Report
 from tests.conftest import GOLDEN
@@ -26,7 +27,7 @@ def report_of(path: Path) -> Report:
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.split(".")[0])
 def test_text_fits_and_is_free_of_escapes(path: Path) -> None:
     lines = as_text(report_of(path)).splitlines()
-    assert max(len(line) for line in lines if not line.startswith("      --from ")) <= WIDTH  # a path is not cut
+    assert max(len(line) for line in lines if not line.startswith("      --from ")) <= WIDEST  # a path is not cut
     assert "\x1b" not in "".join(lines)
     assert not any(line.endswith(" ") for line in lines)
 

@@ -72,5 +72,18 @@ def test_workers_without_work_would_have_batches_there_before_they_are_asked_for
     assert saved_without(starved, sampler, 0.9 * wait).us == pytest.approx(wait)  # no more than all of it
 
 
+def test_a_window_that_lived_on_batches_from_before_says_what_each_step_needs_in_the_long_run(signals: Signals) -> None:
+    """The loop took five batches for each four that the workers built."""
+    transform = [calls("transform", 0.8 * LOOP, 0.1 * LOOP)]
+    assert saved_without(on_stock(signals, 1.25), transform).us == pytest.approx(1.25 * 0.4 * LOOP)
+    assert saved_without(on_stock(signals, 0.8), transform).us == pytest.approx(0.4 * LOOP)
+
+
+def on_stock(signals: Signals, taken_per_built: float) -> Signals:
+    workers = busy(signals, 1.0).workers
+    assert workers is not None
+    return replace(signals, workers=replace(workers, taken_per_built=taken_per_built))
+
+
 def test_without_records_of_workers_nothing_limits(signals: Signals) -> None:
     assert until_workers_limit(replace(signals, workers=None), 0.6 * LOOP).us == pytest.approx(0.6 * LOOP)
