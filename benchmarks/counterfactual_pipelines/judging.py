@@ -150,7 +150,8 @@ def _bounds(report: dict[str, Any], gains: dict[str, Estimate]) -> dict[str, tup
     for finding in report["findings"]:
         part, bound = place_of(finding.get("stage", "")), finding.get("gain_us_per_step")
         if part in gains and bound is not None and bound / 1e3 >= bounds.get(part, (0.0, False))[0]:
-            bounds[part] = bound / 1e3, gains[part].mean - gains[part].half > bound / 1e3
+            high = finding.get("gain_high_us_per_step", bound)
+            bounds[part] = bound / 1e3, gains[part].mean - gains[part].half > high / 1e3
     return bounds
 
 

@@ -40,7 +40,8 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             continue
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(_no_higher(_estimated(found)), signals)
-            findings.append(NamedFinding(rule.name, known, gain_of(known.gain_us_per_step, signals)))
+            gain = gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait)
+            findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 
 

@@ -14,12 +14,19 @@ NOTHING_LEFT: Final = 0.999
 WORTH_A_WORD: Final = 1.05
 """Speed-up below which it is not mentioned: it is less than runs differ by."""
 
+SAME: Final = 0.01
+"""Part of a bound below which its interval is not mentioned."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """None: not known. Shares are of the mean step and of the window; `speedup` is how many times as fast (Amdahl)."""
+    """None: not known. Shares are of the mean step and of the window; `speedup` is how many times as fast (Amdahl).
+
+    `high_us_per_step`: the upper end of the bound's 95% interval, where it is about data wait of which one is known.
+    """
 
     us_per_step: float | None
+    high_us_per_step: float | None
     step_share: float | None
     speedup: float | None
     window_us: float | None
@@ -27,18 +34,23 @@ class Gain:
     text: str
 
 
-def gain_of(us_per_step: float | None, signals: Signals) -> Gain:
+def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = False) -> Gain:
+    """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait."""
     if us_per_step is None:
-        return Gain(None, None, None, None, None, "gain unknown")
+        return Gain(None, None, None, None, None, None, "gain unknown")
+    more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
+    shown = more > us_per_step * SAME
+    high = us_per_step + more if shown else None
+    bound = f"{duration(us_per_step)}{f' ± {duration(more)}' if shown else ''}"
     step_us = _step_us(signals)
     if not signals.step_count or not step_us:
-        return Gain(us_per_step, None, None, None, None, f"saves up to {duration(us_per_step)} per step")
+        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step")
     step_share = us_per_step / step_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    text = f"saves up to {duration(us_per_step)} per step ({percent(step_share)} of it{faster})"
-    return Gain(us_per_step, step_share, speedup, whole, signals.loop_share(whole), text)
+    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster})"
+    return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text)
 
 
 def _step_us(signals: Signals) -> float | None:

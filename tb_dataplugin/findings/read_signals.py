@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
@@ -63,6 +64,7 @@ def read_signals(results: Results) -> Signals:
         measured_cost_us=cost,
         loop_us=_us(results.window.duration_ns) + hidden,
         unsteady=steady if steady and steady.wait and not steady.is_as_measured else None,
+        wait_may_exceed=_may_exceed(results.steady),
         wait_count=0 if loader is None else len(loader.duration_ns),
         epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
         repeated_epoch_starts_us=_cost(device, repeated),
@@ -133,6 +135,11 @@ def _hidden_us(results: Results) -> float:
     if steady is None or steady.wait is None or steps is None:
         return 0.0
     return _us((steady.wait.value - steady.measured_ns) * len(steps.rows))
+
+
+def _may_exceed(steady: SteadyState | None) -> float:
+    wait = steady.wait if steady else None
+    return wait.high / wait.value - 1 if wait and wait.value > 0 else 0.0
 
 
 def _waits_by_stage(results: Results, device: DeviceAttribution | None, steady: float) -> tuple[StageWait, ...] | None:

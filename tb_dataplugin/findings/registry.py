@@ -31,6 +31,11 @@ class Rule:
     input_bound: bool
     workers: bool
 
+    @property
+    def is_about_wait(self) -> bool:
+        """What it saves is data wait of steps: neither an epoch's start nor the step itself."""
+        return self.about in ("samples", "workers", "delivery")
+
     def applies(self, signals: Signals) -> bool:
         return (
             (self.replay or signals.mode != "replay")

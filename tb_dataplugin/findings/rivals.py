@@ -8,7 +8,6 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.finding import NamedFinding
-from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.signals import Signals
 
@@ -38,15 +37,15 @@ def _one_of(findings: list[NamedFinding], rivals: list[NamedFinding], signals: S
     leader = leading_place(signals)
     name = leader.name if leader else None
     kept = min(rivals, key=lambda named: (named.finding.stage != name, DELIVERY.index(named.rule)))
-    joined = _with(kept, [named for named in rivals if named is not kept], signals)
+    joined = _with(kept, [named for named in rivals if named is not kept])
     others = {named.rule for named in rivals}
     return [joined if named is kept else named for named in findings if named is kept or named.rule not in others]
 
 
-def _with(kept: NamedFinding, others: Iterable[NamedFinding], signals: Signals) -> NamedFinding:
+def _with(kept: NamedFinding, others: Iterable[NamedFinding]) -> NamedFinding:
     facts = [Evidence("same_wait", f"of the same data wait: {_lowered(named.finding.title)}") for named in others]
     finding = replace(kept.finding, evidence=(*kept.finding.evidence, *facts))
-    return NamedFinding(kept.rule, finding, gain_of(finding.gain_us_per_step, signals))
+    return replace(kept, finding=finding)
 
 
 def _lowered(title: str) -> str:

@@ -40,6 +40,7 @@ def finding_report(named: NamedFinding) -> pb.Finding:
         gain_us=gain.window_us,
         gain_window_share=gain.window_share,
         gain_text=gain.text,
+        gain_high_us_per_step=gain.high_us_per_step,
     )
 
 

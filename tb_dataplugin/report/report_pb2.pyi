@@ -2530,6 +2530,7 @@ class Finding(_message.Message):
     GAIN_US_FIELD_NUMBER: _builtins.int
     GAIN_WINDOW_SHARE_FIELD_NUMBER: _builtins.int
     GAIN_TEXT_FIELD_NUMBER: _builtins.int
+    GAIN_HIGH_US_PER_STEP_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
     """stable identifier of the rule"""
     severity: _builtins.str
@@ -2557,7 +2558,9 @@ class Finding(_message.Message):
     gain_window_share: _builtins.float
     """gain_us of the window"""
     gain_text: _builtins.str
-    """"saves up to 58.7 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" """
+    """"saves up to 58.7 ms ± 3.1 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" """
+    gain_high_us_per_step: _builtins.float
+    """upper end of the bound's 95% interval; absent where none is known"""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
     def __init__(
@@ -2578,11 +2581,14 @@ class Finding(_message.Message):
         gain_us: _builtins.float | None = ...,
         gain_window_share: _builtins.float | None = ...,
         gain_text: _builtins.str = ...,
+        gain_high_us_per_step: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "speedup", b"speedup"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "speedup", b"speedup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__gain_high_us_per_step: _TypeAlias = _typing.Literal["gain_high_us_per_step"]  # noqa: Y015
+    _WhichOneofArgType__gain_high_us_per_step: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step"]  # noqa: Y015
     _WhichOneofReturnType__gain_step_share: _TypeAlias = _typing.Literal["gain_step_share"]  # noqa: Y015
     _WhichOneofArgType__gain_step_share: _TypeAlias = _typing.Literal["_gain_step_share", b"_gain_step_share"]  # noqa: Y015
     _WhichOneofReturnType__gain_us: _TypeAlias = _typing.Literal["gain_us"]  # noqa: Y015
@@ -2593,6 +2599,8 @@ class Finding(_message.Message):
     _WhichOneofArgType__gain_window_share: _TypeAlias = _typing.Literal["_gain_window_share", b"_gain_window_share"]  # noqa: Y015
     _WhichOneofReturnType__speedup: _TypeAlias = _typing.Literal["speedup"]  # noqa: Y015
     _WhichOneofArgType__speedup: _TypeAlias = _typing.Literal["_speedup", b"_speedup"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_high_us_per_step) -> _WhichOneofReturnType__gain_high_us_per_step | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_step_share) -> _WhichOneofReturnType__gain_step_share | None: ...
     @_typing.overload

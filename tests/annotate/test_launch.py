@@ -193,9 +193,12 @@ class DataLoader:
 
 
 @pytest.fixture
-def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Ctrl-C comes while our part in the program is being loaded: what that does."""
+def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Ctrl-C comes while our part in the program is being loaded: what that does. It is Python's own, which a process
+    that a shell put into the background does not have.
+    """
     done: list[str] = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def begin() -> None:
         signal.raise_signal(signal.SIGINT)
@@ -203,7 +206,8 @@ def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr("annotate.launch.begin.begin", begin)
     watch.install()
-    return done
+    yield done
+    signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_while_we_begin_is_raised_in_the_programs_own_line(interrupted: list[str]) -> None:

@@ -1022,8 +1022,10 @@ export interface Finding {
   gain_window_share?:
     | number
     | undefined;
-  /** "saves up to 58.7 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" */
+  /** "saves up to 58.7 ms ± 3.1 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" */
   gain_text: string;
+  /** upper end of the bound's 95% interval; absent where none is known */
+  gain_high_us_per_step?: number | undefined;
 }
 
 /**
@@ -3462,6 +3464,11 @@ export const Finding: MessageFns<Finding> = {
         : isSet(object.gain_text)
         ? globalThis.String(object.gain_text)
         : "",
+      gain_high_us_per_step: isSet(object.gainHighUsPerStep)
+        ? globalThis.Number(object.gainHighUsPerStep)
+        : isSet(object.gain_high_us_per_step)
+        ? globalThis.Number(object.gain_high_us_per_step)
+        : undefined,
     };
   },
 };

@@ -81,11 +81,19 @@ function StageLink({ name, show }: { name: string; show: (() => void) | null }) 
   );
 }
 
-const BOUND = "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed";
+const BOUND =
+  "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed; ± is its 95% interval, by the window's steps";
 
 /** The bound, and as a bar how much of a step it is. */
 function Gain({ finding }: { finding: Finding }) {
-  const { gain_us_per_step: perStepUs, gain_step_share: ofStep, gain_us: windowUs, gain_text: text, speedup } = finding;
+  const {
+    gain_us_per_step: perStepUs,
+    gain_high_us_per_step: highUs,
+    gain_step_share: ofStep,
+    gain_us: windowUs,
+    gain_text: text,
+    speedup,
+  } = finding;
   if (perStepUs === undefined) return <p class="gain muted">{text}</p>;
   const times = speedup === undefined ? "" : formatRatio(speedup);
   return (
@@ -95,6 +103,7 @@ function Gain({ finding }: { finding: Finding }) {
         <span class="gain-value tabular" data-testid="finding-gain" data-value={perStepUs} title={exactUs(perStepUs)}>
           {formatDuration(perStepUs)}
         </span>
+        {highUs !== undefined && <span class="muted tabular"> ± {formatDuration(highUs - perStepUs)}</span>}
       </p>
       {ofStep !== undefined && (
         <div class="gain-bar" aria-hidden="true">

@@ -1,0 +1,36 @@
+"""What a change may save, with the interval that a window's length leaves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.signals import Signals
+from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+
+
+@pytest.fixture
+def signals() -> Signals:
+    return replace(signals_of(input_bound()), wait_may_exceed=0.25)
+
+
+def test_a_bound_on_data_wait_is_as_uncertain_as_the_windows_data_wait(signals: Signals) -> None:
+    gain = gain_of(2000.0, signals, of_wait=True)
+    assert gain.high_us_per_step == 2500.0
+    assert gain.text.startswith("saves up to 2.00 ms ± 500 µs per step (")
+
+
+def test_what_is_no_data_wait_has_no_interval(signals: Signals) -> None:
+    gain = gain_of(2000.0, signals)
+    assert gain.high_us_per_step is None
+    assert gain.text.startswith("saves up to 2.00 ms per step (")
+
+
+def test_an_interval_that_nobody_would_see_is_not_mentioned(signals: Signals) -> None:
+    assert gain_of(2000.0, replace(signals, wait_may_exceed=0.009), of_wait=True).high_us_per_step is None
+
+
+def test_nothing_is_claimed_of_an_unknown_gain(signals: Signals) -> None:
+    assert gain_of(None, signals, of_wait=True).text == "gain unknown"
