@@ -259,8 +259,8 @@ class Signals:
     unsteady: SteadyState | None = None
     """The steady state where it is estimated because the window is not steady; `wait_cost_us` is that estimate then."""
     wait_may_exceed: float = 0.0
-    """By what part of itself a long run's mean data wait may exceed `wait_cost_us` (upper end of the 95% interval): which
-    batches a window has is chance. 0 where that is not known."""
+    """By what part of itself a long run's mean data wait may exceed `wait_cost_us` (upper end of the 95% interval).
+    Which batches a window has is chance. 0 where that is not known."""
     doubts: tuple[Doubt, ...] = ()
     """What makes the whole capture doubtful, the worst first."""
     lock: LockSignals | None = None
