@@ -87,14 +87,17 @@ class Pictures(torch.utils.data.Dataset):
         return self.transform(x), i % 10
 
 
-class Train:
-    """The step: a sleep, or a small torch operation of about that long (the forward and backward pass)."""
+class Train(torch.nn.Module):
+    """The step: a model that sleeps, as the thread does that waits for a device, or calls a small torch operation for
+    about that long.
+    """
 
     def __init__(self, run: kit.Run, ms: float, torch_op: bool = False) -> None:
+        super().__init__()
         self.ms, self.op = ms, torch_op
         self.a = torch.rand(160, 160)
 
-    def __call__(self, *batch: Any) -> None:
+    def forward(self, *batch: Any) -> None:
         if self.op:
             kit.work_torch(self.a, self.ms)
         else:
