@@ -3,8 +3,8 @@
 Robust: the range is about the median of the latest steps, as wide as their median absolute deviation says. What is
 outside of it is not taken for usual, until it has gone on for so long that it is.
 
-A loop that is fed by N DataLoader workers has a rhythm of N steps: it waits for one batch and finds the others there. So
-what is looked at is the mean over a round of workers, and a stall is longer than the longest step of a round ever is.
+A loop that is fed by N DataLoader workers has a rhythm of N steps: it waits for one batch and finds the others there.
+So what is looked at is the mean over a round of workers; a stall is longer than the longest step of a round ever is.
 """
 
 from __future__ import annotations
