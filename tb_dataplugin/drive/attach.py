@@ -24,7 +24,9 @@ from tb_dataplugin.errors import BadRequest, NothingToReport
 
 KINETO: Final = "KINETO_USE_DAEMON"
 _OTHERS_S: Final = 15.0
-"""Beside the seconds that are recorded: for what must come first, and for the writing."""
+"""Beside the seconds that are recorded: for all that must come first, and for the writing. With the report's own time
+it is no more than 20 s.
+"""
 _LOOK_EACH_S: Final = 0.2
 _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
 
@@ -156,13 +158,13 @@ def _by_kineto(pid: int, ask: Ask) -> Path | None:
     except OSError as error:
         raise BadRequest(f"cannot write to {logdir}: {error.strerror or error}; give another --logdir") from None
     asked = logdir / f".attach-{time.time_ns()}.json"
+    began = time.monotonic()
     with kineto_daemon.listening() as sock:
         text = kineto_daemon.configuration(asked, ask.seconds)
-        until = time.monotonic() + _OTHERS_S
-        if not kineto_daemon.ask(sock, pid, text, until):
+        if not kineto_daemon.ask(sock, pid, text, began + _OTHERS_S):
             return None
     written = kineto_daemon.written_file(asked, pid)
-    until = time.monotonic() + ask.seconds + _OTHERS_S
+    until = began + ask.seconds + _OTHERS_S
     try:
         while not _is_whole(written):
             if time.monotonic() > until or not (processes.PROC / str(pid)).exists():

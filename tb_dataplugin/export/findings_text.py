@@ -14,6 +14,8 @@ def finding_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     if not capture.findings:
         return
     yield from heading("What to change", style)
+    if capture.gains_sentence:
+        yield from wrap(capture.gains_sentence, " ")
     for number, finding in enumerate(capture.findings, 1):
         yield from map(style.bold, wrap(f"{finding.title}  [{finding.severity}]", f" {number}. ", "    "))
         yield from wrap(finding.advice, "    ")

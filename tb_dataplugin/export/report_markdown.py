@@ -62,6 +62,9 @@ def _capture(capture: pb.Capture) -> Iterator[str]:
     for finding in capture.findings[:MOST_FINDINGS]:
         yield f"- **{literal(finding.title)}** ({literal(finding.gain_text)}): {literal(finding.advice)}"
     yield from _more(len(capture.findings) - MOST_FINDINGS, "more finding")
+    if capture.gains_sentence:
+        yield ""
+        yield literal(capture.gains_sentence)
     yield ""
     yield from _stages(capture)
 

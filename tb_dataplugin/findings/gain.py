@@ -32,6 +32,8 @@ class Gain:
     window_us: float | None
     window_share: float | None
     text: str
+    of_wait: bool = False
+    """What it saves is data wait of steps."""
 
 
 def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = False) -> Gain:
@@ -44,13 +46,13 @@ def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = Fals
     bound = f"{duration(us_per_step)}{f' ± {duration(more)}' if shown else ''}"
     step_us = _step_us(signals)
     if not signals.step_count or not step_us:
-        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step")
+        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step", of_wait)
     step_share = us_per_step / step_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
     text = f"saves up to {bound} per step ({percent(step_share)} of it{faster})"
-    return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text)
+    return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_wait)
 
 
 def _step_us(signals: Signals) -> float | None:

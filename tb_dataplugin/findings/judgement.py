@@ -9,6 +9,7 @@ from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_evidence
 from tb_dataplugin.findings.read_signals import read_signals
+from tb_dataplugin.findings.rivals import overlap_us
 from tb_dataplugin.findings.sentences import Sentences, say
 from tb_dataplugin.findings.verdict import Verdict, judge_run
 
@@ -27,4 +28,5 @@ def judge(results: Results) -> Judgement:
     if results.headspace is not None:
         verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
     findings, abstained = run_rules(signals)
-    return Judgement(verdict, findings, abstained, say(results, verdict, findings))
+    sentences = say(results, verdict, findings, overlap_us(findings, signals))
+    return Judgement(verdict, findings, abstained, sentences)

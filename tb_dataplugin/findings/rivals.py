@@ -51,3 +51,10 @@ def _with(kept: NamedFinding, others: Iterable[NamedFinding]) -> NamedFinding:
 def _lowered(title: str) -> str:
     """As it stands within a sentence."""
     return title if title.startswith("DataLoader") else title[0].lower() + title[1:]
+
+
+def overlap_us(findings: Iterable[NamedFinding], signals: Signals) -> float | None:
+    """Per step, what findings save together that claim the same data wait: all of it. None where their gains add up."""
+    gains = [named.gain.us_per_step for named in findings if named.gain.of_wait and named.gain.us_per_step]
+    whole = signals.per_step(signals.wait_cost_us or 0.0)
+    return whole if whole and len(gains) > 1 and sum(gains) > whole else None

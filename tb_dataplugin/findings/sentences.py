@@ -44,12 +44,17 @@ class Sentences:
     workers: tuple[str, ...]
     selection: str = ""
     headspace: str = ""
+    gains: str = ""
 
 
-def say(results: Results, verdict: Verdict, findings: Sequence[NamedFinding]) -> Sentences:
+def say(
+    results: Results, verdict: Verdict, findings: Sequence[NamedFinding], overlap_us: float | None = None
+) -> Sentences:
+    """`overlap_us`: see `rivals.overlap_us`."""
     devices = zip(results.devices, results.attribution.devices, strict=True)
     return Sentences(
         findings=_findings(results, verdict, findings),
+        gains=_gains(overlap_us),
         wait=_wait(results),
         steady=steady_sentence(results.steady) if results.steady else "",
         stages=_stages(results),
@@ -79,6 +84,13 @@ def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFindin
     gains = [named.gain for named in findings if named.gain.us_per_step is not None]
     best = max(gains, key=lambda gain: gain.us_per_step or 0.0, default=None)
     return f"{count}; the gain is unknown." if best is None else f"{count}; the largest {best.text}."
+
+
+def _gains(overlap_us: float | None) -> str:
+    if overlap_us is None:
+        return ""
+    most = f"together they save at most {duration(overlap_us)} per step"
+    return f"Several findings save the same data wait, so their gains do not add up: {most}."
 
 
 def _nothing(results: Results, verdict: Verdict) -> str:

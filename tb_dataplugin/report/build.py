@@ -53,6 +53,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         verdict=verdict_report(judgement.verdict),
         findings=map(finding_report, judgement.findings),
         findings_sentence=sentences.findings,
+        gains_sentence=sentences.gains,
         abstained=map(abstention_report, judgement.abstained),
         diagnostics=map(diagnostic_report, results.diagnostics),
         environment=_environment(pipeline) if pipeline else None,

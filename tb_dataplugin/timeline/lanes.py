@@ -18,6 +18,8 @@ from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import StageTree, groups
+from tb_dataplugin.analyses.steps import find_steps
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.limits import MOST_ROWS
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
@@ -154,12 +156,12 @@ def _rows(
 
 
 def _step_lane(trace: Trace, labels: _Labels) -> Iterator[LaneSource]:
-    rows = trace.steps.row
-    if not len(rows):
+    """The steps that the profiler marked, or else those that the recorder saw end."""
+    steps = find_steps(trace)
+    if isinstance(steps, Unavailable):
         return
-    start, end = trace.events.start_ns[rows], trace.events.end_ns[rows]
-    names = labels.column([f"step {number}" for number in trace.steps.number.tolist()], "step")
-    yield LaneSource("steps", "steps", "Steps", (build_row(start, end, names),))
+    names = labels.column([f"step {number}" for number in steps.number.tolist()], "step")
+    yield LaneSource("steps", "steps", "Steps", (build_row(steps.start_ns, steps.end_ns, names),))
 
 
 def _spans_by_track(tree: StageTree) -> dict[int, npt.NDArray[np.intp]]:

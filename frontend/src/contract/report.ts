@@ -91,6 +91,8 @@ export interface Capture {
   load_rows: LoadRow[];
   /** how many findings and the largest gain; or why there is nothing to change */
   findings_sentence: string;
+  /** what findings save together that claim the same data wait; "" where gains add up */
+  gains_sentence: string;
   /** why its numbers may be wrong, the worst first; to be read before all else */
   doubts: Doubt[];
   /** what `compare` knows the program by: outermost operators outside the data wait, by */
@@ -2072,6 +2074,11 @@ export const Capture: MessageFns<Capture> = {
         ? globalThis.String(object.findingsSentence)
         : isSet(object.findings_sentence)
         ? globalThis.String(object.findings_sentence)
+        : "",
+      gains_sentence: isSet(object.gainsSentence)
+        ? globalThis.String(object.gainsSentence)
+        : isSet(object.gains_sentence)
+        ? globalThis.String(object.gains_sentence)
         : "",
       doubts: globalThis.Array.isArray(object?.doubts)
         ? object.doubts.map((e: any) => Doubt.fromJSON(e))

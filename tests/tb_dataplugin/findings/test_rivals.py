@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tb_dataplugin.findings.engine import run_rules
-from tb_dataplugin.findings.rivals import DELIVERY, without_rivals
+from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.rivals import DELIVERY, overlap_us, without_rivals
 from tb_dataplugin.findings.rules import head_of_line, prefetch_too_shallow
 from tests.tb_dataplugin.findings.cases import held_up, signals_of
 from tests.tb_dataplugin.findings.test_consistent import PLANTED
@@ -39,3 +40,14 @@ def test_a_transfer_that_leaves_enough_for_the_others_stays_beside_them() -> Non
     assert without_rivals([first, transfer], signals) == [first, transfer]
     greedy = replace(transfer, finding=replace(first.finding, gain_us_per_step=signals.wait_cost_us))
     assert [named.rule for named in without_rivals([first, greedy], signals)] == ["head_of_line"]
+
+
+def test_gains_of_one_data_wait_are_said_not_to_add_up() -> None:
+    signals = signals_of(held_up())
+    (first, *_), _ = run_rules(signals)
+    whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
+    most = replace(first, gain=gain_of(0.6 * whole, signals, of_wait=True))
+    step = replace(first, gain=gain_of(0.6 * whole, signals))
+    assert overlap_us([most, most], signals) == whole
+    assert overlap_us([most, step], signals) is None, "only one of them is about data wait"
+    assert overlap_us([most], signals) is None

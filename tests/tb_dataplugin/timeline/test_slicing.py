@@ -167,3 +167,9 @@ def test_the_lane_of_a_worker_shows_where_its_processes_change() -> None:
     assert [timeline.colors[name] for name in lane.name][:2] == ["process"] * 2
     assert list(lane.start_ns)[:2] == [2_000, 50_000 - 2_000], "each from the one before it"
     assert [name for row, name in zip(rows, names, strict=True) if row == 1] == ["batch 0"] * 2
+
+
+def test_steps_that_only_the_recorder_saw_have_their_lane() -> None:
+    builder = TraceBuilder().annotated(steps={"source": "optimizer", "boundaries_us": [0, 40, 100]}).wait(5, 10)
+    steps = slice_timeline(analyse(builder.trace()).timeline, 0, 100_000, 1000).lanes[0]
+    assert steps.kind == "steps"
