@@ -74,8 +74,7 @@ class RunFollower:
         if series is None and len(self.all) >= _MOST_LOADERS:
             series = self.all[-1]
         if series is None:
-            size, workers = settings.get("batch_size", 1), settings.get("num_workers", 0)
-            series = Series(len(self.all), self, size, _length_of(loader), workers)
+            series = Series(len(self.all), self, settings.get("batch_size", 1), _length_of(loader))
             self.settings.append(settings)
             self.all.append(series)
         self._known[loader] = series

@@ -2,23 +2,18 @@
 
 Robust: the range is about the median of the latest steps, as wide as their median absolute deviation says. What is
 outside of it is not taken for usual, until it has gone on for so long that it is.
-
-A loop that is fed by N DataLoader workers has a rhythm of N steps: it waits for one batch and finds the others there.
-So what is looked at is the mean over a round of workers; a stall is longer than the longest step of a round ever is.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import accumulate, repeat
+from itertools import repeat
 from typing import Final, Literal, NamedTuple
 
 KEPT: Final = 200
 """Steps that the range is made of."""
 FEWEST: Final = 50
-LONGEST_ROUND: Final = FEWEST
-"""Steps: of more workers, so many are taken for a round."""
 _EACH: Final = 50
 """Steps between two looks at the range, twice as many once it is made of `KEPT`: the two medians take some 20 us."""
 _RECENT: Final = 20
@@ -29,8 +24,6 @@ _NEW_USUAL: Final = 400
 _SIGMA: Final = 1.4826
 _SLOW_SIGMAS, _SLOW_SHARE, _SLOW_NS = 4, 0.5, 2_000_000
 _STALL_SIGMAS, _STALL_TIMES, _STALL_NS = 20, 5, 250_000_000
-_STALL_LONGEST: Final = 3
-"""Times the longest step of a usual round, which a stall is longer than as well."""
 
 Change = Literal["stall", "slow", "usual"]
 """One step took very long; most of the latest steps are above the range; they no longer are."""
@@ -41,7 +34,7 @@ class Range(NamedTuple):
 
     usual: float
     slow: float
-    """Above it, a round is slow."""
+    """Above it, a step is slow."""
     stall: float
     """Above it, one step is an event of its own."""
 
@@ -49,10 +42,7 @@ class Range(NamedTuple):
 class Usual:
     """Of one quantity."""
 
-    def __init__(self, workers: int = 1) -> None:
-        """`workers`: of which each makes a batch in turn."""
-        self._round: Final[deque[int]] = deque(maxlen=min(max(1, workers), LONGEST_ROUND))
-        """The latest steps."""
+    def __init__(self) -> None:
         self.range: Range | None = None
         """None: not known yet."""
         self.calm_until = -1
@@ -72,12 +62,11 @@ class Usual:
             value: nanoseconds.
             scale: what a change is measured by besides the value's own median: a data wait, by the step time.
         """
-        self._round.append(value)
         known = self.range
         if known is None:
             self._learn(value, scale)
             return None
-        is_above = sum(self._round) > known.slow * len(self._round)
+        is_above = value > known.slow
         self._count += is_above - (self._above[0] if len(self._above) == _RECENT else False)
         self._above.append(is_above)
         if not self.is_slow and not is_above:
@@ -90,7 +79,6 @@ class Usual:
 
     def add_calm(self, values: Sequence[int], scale: float = 0.0) -> None:
         """As `add` for each of some values, none of which is above `calm_until`."""
-        self._round.extend(values)
         self._above.extend(repeat(False, len(values)))
         self._values.extend(values)
         self._since_look += len(values)
@@ -130,28 +118,17 @@ class Usual:
         count = len(self._values)
         if self._since_look >= (_EACH if count < KEPT else 2 * _EACH) and count >= FEWEST:
             self._since_look = 0
-            self.range = range_of(list(self._values), scale, self._round.maxlen or 1)
+            self.range = range_of(list(self._values), scale)
             self._look_for_calm()
 
 
-def range_of(values: Sequence[int], scale: float = 0.0, length: int = 1) -> Range:
-    """The usual range of some values, see `Usual.add`; `length`: steps of a round."""
-    rounds = _means(values, length)
-    middle = _median(rounds)
-    sigma = _SIGMA * _median([abs(mean - middle) for mean in rounds])
+def range_of(values: list[int], scale: float = 0.0) -> Range:
+    """The usual range of some values, see `Usual.add`."""
+    middle = _median(values)
+    sigma = _SIGMA * _median([abs(value - middle) for value in values])
     by = max(middle, scale)
     slow = middle + max(_SLOW_SIGMAS * sigma, _SLOW_SHARE * by, _SLOW_NS)
-    stall = middle + max(_STALL_SIGMAS * sigma, _STALL_TIMES * by, _STALL_NS)
-    longest = _median([max(values[at : at + length]) for at in range(0, len(values), length)])
-    return Range(middle, slow, max(stall, _STALL_LONGEST * longest))
-
-
-def _means(values: Sequence[int], length: int) -> Sequence[float]:
-    """Over each `length` successive values."""
-    if length == 1:
-        return values
-    sums = [0, *accumulate(values)]
-    return [(after - before) / length for before, after in zip(sums, sums[length:], strict=False)]
+    return Range(middle, slow, middle + max(_STALL_SIGMAS * sigma, _STALL_TIMES * by, _STALL_NS))
 
 
 def _median(values: Sequence[float]) -> float:

@@ -25,7 +25,7 @@ from annotate.whole_run.run_file import RunFile
 from annotate.whole_run.scalars import EventFile, crc32c
 from annotate.whole_run.series import Event
 from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
-from annotate.whole_run.usual import LONGEST_ROUND, Usual
+from annotate.whole_run.usual import Usual
 from annotate.workers import following
 
 MS = 1_000_000
@@ -104,25 +104,6 @@ def test_every_second_step_slow_does_not_make_events_come_and_go() -> None:
     usual = Usual()
     steady(usual, 100)
     assert {usual.add(60 * MS if turn % 2 else 20 * MS) for turn in range(300)} == {None}
-
-
-@pytest.mark.parametrize("workers", [2, 3, 16, 64])
-def test_the_rhythm_of_workers_is_neither_slow_nor_a_stall(workers: int) -> None:
-    """One long wait in each round, far above five steps, and none for the other batches of the round."""
-    usual = Usual(workers)
-    waits = [50 * MS * workers if turn % min(workers, LONGEST_ROUND) == 0 else 0 for turn in range(1000)]
-    assert {usual.add(wait, 50 * MS) for wait in waits} == {None}
-
-
-def test_a_rhythm_that_gets_slower_is_slow_and_a_wait_of_many_rounds_is_a_stall() -> None:
-    usual = Usual(4)
-    for turn in range(200):
-        usual.add(80 * MS if turn % 4 == 0 else 0, 20 * MS)
-    assert usual.add(3000 * MS, 20 * MS) == "stall"
-    for turn in range(40):
-        usual.add(80 * MS if turn % 4 == 0 else 0, 20 * MS)
-    changes = [usual.add(160 * MS if turn % 4 == 0 else 0, 20 * MS) for turn in range(60)]
-    assert [change for change in changes if change] == ["slow"]
 
 
 def test_slow_for_very_long_is_what_is_usual_then() -> None:
