@@ -67,7 +67,7 @@ class Owner(Protocol):
 class Series:
     """One loader, over all its epochs."""
 
-    def __init__(self, number: int, owner: Owner, batch_size: int, length: int | None) -> None:
+    def __init__(self, number: int, owner: Owner, batch_size: int, length: int | None, workers: int = 0) -> None:
         self.number: Final = number
         self.owner: Final = owner
         self.batch_size: Final = batch_size
@@ -79,8 +79,8 @@ class Series:
         self.epochs = 0
         self.pids: set[int] = set()
         """Workers that sent a batch since they were last taken."""
-        self._wait: Final = Usual()
-        self._step: Final = Usual()
+        self._wait: Final = Usual(workers)
+        self._step: Final = Usual(workers)
         self._calm_steps: Final[list[int]] = []
         self._calm_waits: Final[list[int]] = []
         """Of the latest steps that nothing is to be said of, until they are learnt."""

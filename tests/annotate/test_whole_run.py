@@ -92,6 +92,24 @@ def test_one_very_long_step_is_a_stall_and_changes_nothing_else() -> None:
     assert set(steady(usual, 200)) == {None}
 
 
+@pytest.mark.parametrize("workers", [8, 64])
+def test_the_rhythm_of_workers_is_no_stall_and_a_real_one_is_seen_in_it(workers: int) -> None:
+    """Batches of all workers come together: one step in so many waits for them."""
+    usual = Usual(workers)
+    rhythm = [800 * MS if turn % workers == 0 else 10 * MS for turn in range(20 * workers)]
+    assert {usual.add(value, 10.0 * MS) for value in rhythm} == {None}
+    assert usual.add(25_000 * MS, 10.0 * MS) == "stall"
+    assert {usual.add(value, 10.0 * MS) for value in rhythm} == {None}
+
+
+def test_long_steps_of_one_round_are_one_stall_and_those_of_a_later_round_another() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    assert [usual.add(25_000 * MS) for _ in range(5)] == ["stall", None, None, None, None]
+    steady(usual, 60)
+    assert usual.add(25_000 * MS) == "stall"
+
+
 def test_slow_begins_when_most_steps_are_and_ends_when_few_are() -> None:
     usual = Usual()
     steady(usual, 100)
