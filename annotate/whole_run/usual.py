@@ -53,12 +53,16 @@ class Rounds:
         self._latest = self._count = 0
         """Of the round that goes on."""
 
-    def add(self, value: int) -> None:
-        self._latest = max(self._latest, value)
-        self._count += 1
-        if self._count >= self.steps:
-            self._longest.append(self._latest)
-            self._latest = self._count = 0
+    def add(self, values: Sequence[int]) -> None:
+        first = 0
+        while first < len(values):
+            part = values[first : first + self.steps - self._count]
+            first += len(part)
+            self._latest = max(self._latest, max(part))
+            self._count += len(part)
+            if self._count >= self.steps:
+                self._longest.append(self._latest)
+                self._latest = self._count = 0
 
     def usual_longest(self) -> float:
         """Of a usual round: their median, which no rare stall moves. Infinite while too few are known."""
@@ -96,7 +100,7 @@ class Usual:
             scale: what a change is measured by besides the value's own median: a data wait, by the step time.
         """
         known = self.range
-        self._rounds.add(value)
+        self._rounds.add((value,))
         if known is None:
             self._learn(value, scale)
             return None
@@ -120,8 +124,7 @@ class Usual:
 
     def add_calm(self, values: Sequence[int], scale: float = 0.0) -> None:
         """As `add` for each of some values, none of which is above `calm_until`."""
-        for value in values:
-            self._rounds.add(value)
+        self._rounds.add(values)
         self._quiet += len(values)
         self._above.extend(repeat(False, len(values)))
         self._values.extend(values)

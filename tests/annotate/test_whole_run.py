@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from annotate.whole_run.points import values_of
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.run_file import RunFile
 from annotate.whole_run.scalars import EventFile, crc32c
-from annotate.whole_run.series import Event
+from annotate.whole_run.series import Event, RunIterator, Series
 from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
 from annotate.whole_run.usual import Usual
 from annotate.workers import following
@@ -155,6 +156,42 @@ def test_steps_are_calm_only_while_none_of_the_latest_was_unusual() -> None:
     assert usual.calm_until > 0
 
 
+class Loaders:
+    """As `RunFollower`, without loaders."""
+
+    latest: object = None
+    trouble: str | None = None
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    @property
+    def happened(self) -> Callable[[Event], None]:
+        return self.events.append
+
+    def tell_trouble(self) -> None: ...
+
+
+@pytest.mark.parametrize("steps_per_interval", [7, 50, 1000])
+def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps_per_interval: int) -> None:
+    loaders = Loaders()
+    series = Series(0, loaders, 4, None)
+    iterator = RunIterator(series, None, nullcontext, 0)
+    taken, now = [], 0
+    for turn in range(700):
+        now += 20 * MS + turn % 5 * 100_000 if turn != 600 else 25_000 * MS
+        iterator._came(now - 5 * MS, now, 3)
+        assert sum(map(len, series.to_learn)) <= steps_per_interval, "what was summed up is learnt soon"
+        if turn % steps_per_interval == 0:
+            taken.append(series.take())
+    taken.append(series.take())
+    assert (series.batches, sum(tally.samples for tally in taken)) == (700, 2800)
+    assert (sum(tally.steps for tally in taken), sum(tally.ready for tally in taken)) == (699, 2100)
+    assert sum(tally.asked for tally in taken) == 700
+    assert sum(sum(tally.step_times.values()) for tally in taken) == 699
+    assert [(event.change, event.what, event.batch) for event in loaders.events] == [("stall", "step time", 600)]
+
+
 def test_a_time_is_in_the_bucket_whose_upper_edge_is_next() -> None:
     for time in (0, 1, 1000, 1001, 1189, 1190, 10**6, 25 * 10**9):
         bucket = bucket_of(time)
@@ -232,7 +269,7 @@ def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(
         annotate.off()
         lines = capfd.readouterr().err.splitlines()
         assert len(lines) == prints, "an interval ends with the run"
-    assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "read::table" in lines[0]
+    assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "ms per batch" in lines[0]
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
