@@ -20,6 +20,7 @@ from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
 from annotate.whole_run import current
+from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.run_file import RunFile
@@ -270,6 +271,14 @@ def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(
         lines = capfd.readouterr().err.splitlines()
         assert len(lines) == prints, "an interval ends with the run"
     assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "ms per batch" in lines[0]
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="the system does not report PSS")
+def test_pss_is_read_in_one_interval_of_six_and_a_process_that_is_gone_is_left_out() -> None:
+    machine = Machine(lambda: [2**22 + 1])
+    readings = [machine.memory().get("pss_bytes") for _ in range(7)]
+    assert [reading is not None for reading in readings] == [True, *[False] * 5, True]
+    assert readings[0] is not None and readings[0] > 1e6
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
