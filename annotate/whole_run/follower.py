@@ -74,7 +74,8 @@ class RunFollower:
         if series is None and len(self.all) >= _MOST_LOADERS:
             series = self.all[-1]
         if series is None:
-            series = Series(len(self.all), self, settings.get("batch_size", 1), _length_of(loader))
+            sizes = settings.get("batch_size", 1), _length_of(loader), settings.get("num_workers", 0)
+            series = Series(len(self.all), self, *sizes)
             self.settings.append(settings)
             self.all.append(series)
         self._known[loader] = series

@@ -20,6 +20,9 @@ _TOTALS: Final = {"host::reads": "", "device::memory": "device_memory_bytes"}
 """Counter -> its name in the file, as the sum of its series; empty: each series by its own name."""
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
+_PSS_EVERY: Final = 6
+"""Readings from one of PSS to the next: the kernel walks through all pages of a process for it, some milliseconds."""
+
 
 class Machine:
     """Read from one thread."""
@@ -34,6 +37,7 @@ class Machine:
         self._sources: list[Source] = []
         self._before = 0
         self._collected = 0
+        self._memory_readings = 0
 
     def open(self) -> None:
         """Whatever the system does not report is left out."""
@@ -72,7 +76,10 @@ class Machine:
         return {**found, **self.memory()}
 
     def memory(self) -> dict[str, float]:
-        """Bytes: of this process, of all its workers together (pages that they share count once each), of /dev/shm."""
+        """Bytes: of this process, of all its workers together (pages that they share count once each), of /dev/shm.
+
+        Now and then also PSS: of all of them, where a page that n processes share counts as 1/n in each.
+        """
         found: dict[str, float] = {}
         own = resident_bytes(os.getpid())
         if own is not None:
@@ -81,6 +88,11 @@ class Machine:
         if workers:
             found["workers_rss_bytes"] = sum(workers)
             found["workers"] = len(workers)
+        if self._memory_readings % _PSS_EVERY == 0:
+            shares = [share for pid in self._all_pids() if (share := proportional_bytes(pid)) is not None]
+            if shares:
+                found["pss_bytes"] = sum(shares)
+        self._memory_readings += 1
         with contextlib.suppress(OSError, AttributeError):
             shm = os.statvfs("/dev/shm")
             found["shm_bytes"] = (shm.f_blocks - shm.f_bfree) * shm.f_frsize
@@ -94,5 +106,14 @@ def resident_bytes(pid: int) -> int | None:
     """None: it is gone, or the system does not say."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def proportional_bytes(pid: int) -> int | None:
+    """PSS; None: it is gone, another user's, or the system does not say."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), None)
     except (OSError, ValueError, IndexError):
         return None

@@ -13,6 +13,7 @@ _STAGES: Final = 12
 _OF_THE_MACHINE: Final = {
     "rss_bytes": ("memory/training_process_GB", 1e9),
     "workers_rss_bytes": ("memory/workers_GB", 1e9),
+    "pss_bytes": ("memory/all_processes_pss_GB", 1e9),
     "shm_bytes": ("memory/shm_GB", 1e9),
     "device_memory_bytes": ("memory/device_GB", 1e9),
     "cpu_percent": ("cpu_percent", 1.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from time import perf_counter_ns as clock
@@ -10,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from annotate.monitoring.lines import one_at_a_time
 from annotate.recording import sums, switch
 from annotate.saying import guard, report_error
-from annotate.whole_run.tally import Tally
+from annotate.whole_run.tally import Step, Tally
 from annotate.whole_run.usual import Usual
 from annotate.workers import following, sums_content
 from annotate.workers.batches import Batch, Iteration
@@ -18,8 +19,8 @@ from annotate.workers.standing import StandingWorkers
 from annotate.workers.transport import UNKNOWN, Facts, Payload
 
 _LOST: Final = "annotate.watch does not follow a DataLoader"
-_AT_ONCE: Final = 25
-"""Steps that are learnt together, while none is above the usual range."""
+_AT_ONCE: Final = 50
+"""Steps that are summed up and learnt together, while none is above the usual range."""
 _EVERY: Final = 10
 """Of so many batches of a loader with workers, one has its stages measured."""
 _GOLDEN: Final = 0.6180339887498949
@@ -67,7 +68,7 @@ class Owner(Protocol):
 class Series:
     """One loader, over all its epochs."""
 
-    def __init__(self, number: int, owner: Owner, batch_size: int, length: int | None) -> None:
+    def __init__(self, number: int, owner: Owner, batch_size: int, length: int | None, workers: int = 0) -> None:
         self.number: Final = number
         self.owner: Final = owner
         self.batch_size: Final = batch_size
@@ -79,43 +80,49 @@ class Series:
         self.epochs = 0
         self.pids: set[int] = set()
         """Workers that sent a batch since they were last taken."""
-        self._wait: Final = Usual()
-        self._step: Final = Usual()
-        self._calm_steps: Final[list[int]] = []
-        self._calm_waits: Final[list[int]] = []
-        """Of the latest steps that nothing is to be said of, until they are learnt."""
+        self._wait: Final = Usual(workers)
+        self._step: Final = Usual(workers)
+        self.recent: list[Step] = []
+        """The latest steps that nothing is to be said of: one tuple each, until they are summed up."""
+        self.to_learn: Final[deque[list[Step]]] = deque()
+        """Of those, what the recorder's thread has summed up; the loop's own thread learns it."""
         self._finished: Final[dict[int, int]] = {}
         """pid -> when that worker finished its latest batch."""
 
     def take(self) -> Tally:
-        """What has come together since this was last called."""
+        """What has come together since this was last called; in the recorder's thread."""
+        recent, self.recent = self.recent, []
         taken, self.tally = self.tally, Tally()
+        if recent:
+            self.to_learn.append(recent)
+            taken.add_steps(recent)
         taken.fold()
         return taken
+
+    def is_calm(self, step: int, wait: int) -> bool:
+        """Whether nothing is to be said of a step, so that `recent` is all that has to know of it."""
+        return step <= self._step.calm_until and wait <= self._wait.calm_until
+
+    def settle(self) -> None:
+        """Sum up and learn the recent steps; in the loop's own thread."""
+        recent, self.recent = self.recent, []
+        if recent:
+            self.tally.add_steps(recent)
+            self.to_learn.append(recent)
+        while self.to_learn:
+            steps, waits, _, _ = zip(*self.to_learn.popleft(), strict=True)
+            self._wait.add_calm(waits, self._usual_step())
+            self._step.add_calm(steps)
 
     def stepped(self, epoch: int, batch: int, step: int, wait: int) -> None:
         """A step has ended that nothing disturbed."""
         self.tally.add_step(step, wait)
-        if step <= self._step.calm_until and wait <= self._wait.calm_until:
-            self._calm_steps.append(step)
-            self._calm_waits.append(wait)
-            if len(self._calm_steps) >= _AT_ONCE:
-                self._learn_calm()
-            return
-        if self._calm_steps:
-            self._learn_calm()
         change = self._wait.add(wait, self._usual_step())
         change_of_step = self._step.add(step)
         if change is not None:
             self._happened(change, "data wait", epoch, batch, wait, self._wait)
         elif change_of_step is not None and not self._wait.is_slow:
             self._happened(change_of_step, "step time", epoch, batch, step, self._step)
-
-    def _learn_calm(self) -> None:
-        self._wait.add_calm(self._calm_waits, self._usual_step())
-        self._step.add_calm(self._calm_steps)
-        self._calm_waits.clear()
-        self._calm_steps.clear()
 
     def _usual_step(self) -> float:
         known = self._step.range
@@ -235,11 +242,26 @@ class RunIterator:
         return data
 
     def _came(self, begin: int, now: int, ready: int) -> None:
-        series, owner, batch = self.series, self.series.owner, self._batches
-        tally, previous = series.tally, self._previous
+        """A batch is handed out: mostly, a tuple is put down and that is all."""
+        series, previous = self.series, self._previous
+        owner, wait = series.owner, now - begin
         series.batches += 1
         self._batches += 1
-        tally.samples += series.batch_size if self.epoch is None else self.epoch.size_of_latest()
+        size = series.batch_size if self.epoch is None else self.epoch.size_of_latest()
+        is_alone = owner.latest is self and not switch.CAPTURING and owner.trouble is None
+        if is_alone and previous and series.is_calm(now - previous, wait):
+            self._previous = now
+            series.recent.append((now - previous, wait, size, ready))
+            if len(series.recent) >= _AT_ONCE or series.to_learn:
+                series.settle()
+            return
+        series.settle()
+        self._came_otherwise(begin, now, ready, size)
+
+    def _came_otherwise(self, begin: int, now: int, ready: int, size: int) -> None:
+        series, owner, batch = self.series, self.series.owner, self._batches - 1
+        tally, previous = series.tally, self._previous
+        tally.samples += size
         if ready >= 0:
             tally.asked += 1
             tally.ready += ready

@@ -14,6 +14,8 @@ _EDGES_NS: Final = [1000 * 2 ** (bucket / _PER_OCTAVE) for bucket in range(40 * 
 _AT_ONCE: Final = 64
 """Steps that are summed up together: a batch costs two places in a list."""
 
+Step = tuple[int, int, int, int]
+"""Its time and its data wait in nanoseconds; samples; batches that lay ready, or -1 where there are no workers."""
 Facts = dict[str, Any]
 """Something that JSON can hold."""
 
@@ -54,6 +56,17 @@ class Tally:
         self._steps.append(step_ns)
         if len(self._steps) >= _AT_ONCE:
             self.fold()
+
+    def add_steps(self, several: list[Step]) -> None:
+        """As they were put down by the loop, which does no arithmetic."""
+        steps, waits, samples, ready = zip(*several, strict=True)
+        self._steps.extend(steps)
+        self._waits.extend(waits)
+        self.samples += sum(samples)
+        known = [number for number in ready if number >= 0]
+        self.asked += len(known)
+        self.ready += sum(known)
+        self.fold()
 
     def fold(self) -> None:
         """Bring the sums up to date."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
 from annotate.whole_run import current
+from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.run_file import RunFile
 from annotate.whole_run.scalars import EventFile, crc32c
-from annotate.whole_run.series import Event
+from annotate.whole_run.series import Event, RunIterator, Series
 from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
 from annotate.whole_run.usual import Usual
 from annotate.workers import following
@@ -92,6 +94,24 @@ def test_one_very_long_step_is_a_stall_and_changes_nothing_else() -> None:
     assert set(steady(usual, 200)) == {None}
 
 
+@pytest.mark.parametrize("workers", [8, 64])
+def test_the_rhythm_of_workers_is_no_stall_and_a_real_one_is_seen_in_it(workers: int) -> None:
+    """Batches of all workers come together: one step in so many waits for them."""
+    usual = Usual(workers)
+    rhythm = [800 * MS if turn % workers == 0 else 10 * MS for turn in range(20 * workers)]
+    assert {usual.add(value, 10.0 * MS) for value in rhythm} == {None}
+    assert usual.add(25_000 * MS, 10.0 * MS) == "stall"
+    assert {usual.add(value, 10.0 * MS) for value in rhythm} == {None}
+
+
+def test_long_steps_of_one_round_are_one_stall_and_those_of_a_later_round_another() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    assert [usual.add(25_000 * MS) for _ in range(5)] == ["stall", None, None, None, None]
+    steady(usual, 60)
+    assert usual.add(25_000 * MS) == "stall"
+
+
 def test_slow_begins_when_most_steps_are_and_ends_when_few_are() -> None:
     usual = Usual()
     steady(usual, 100)
@@ -135,6 +155,42 @@ def test_steps_are_calm_only_while_none_of_the_latest_was_unusual() -> None:
     assert usual.calm_until == -1
     steady(usual, 20)
     assert usual.calm_until > 0
+
+
+class Loaders:
+    """As `RunFollower`, without loaders."""
+
+    latest: object = None
+    trouble: str | None = None
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    @property
+    def happened(self) -> Callable[[Event], None]:
+        return self.events.append
+
+    def tell_trouble(self) -> None: ...
+
+
+@pytest.mark.parametrize("steps_per_interval", [7, 50, 1000])
+def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps_per_interval: int) -> None:
+    loaders = Loaders()
+    series = Series(0, loaders, 4, None)
+    iterator = RunIterator(series, None, nullcontext, 0)
+    taken, now = [], 0
+    for turn in range(700):
+        now += 20 * MS + turn % 5 * 100_000 if turn != 600 else 25_000 * MS
+        iterator._came(now - 5 * MS, now, 3)
+        assert sum(map(len, series.to_learn)) <= steps_per_interval, "what was summed up is learnt soon"
+        if turn % steps_per_interval == 0:
+            taken.append(series.take())
+    taken.append(series.take())
+    assert (series.batches, sum(tally.samples for tally in taken)) == (700, 2800)
+    assert (sum(tally.steps for tally in taken), sum(tally.ready for tally in taken)) == (699, 2100)
+    assert sum(tally.asked for tally in taken) == 700
+    assert sum(sum(tally.step_times.values()) for tally in taken) == 699
+    assert [(event.change, event.what, event.batch) for event in loaders.events] == [("stall", "step time", 600)]
 
 
 def test_a_time_is_in_the_bucket_whose_upper_edge_is_next() -> None:
@@ -214,7 +270,15 @@ def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(
         annotate.off()
         lines = capfd.readouterr().err.splitlines()
         assert len(lines) == prints, "an interval ends with the run"
-    assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "read::table" in lines[0]
+    assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "ms per batch" in lines[0]
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="the system does not report PSS")
+def test_pss_is_read_in_one_interval_of_six_and_a_process_that_is_gone_is_left_out() -> None:
+    machine = Machine(lambda: [2**22 + 1])
+    readings = [machine.memory().get("pss_bytes") for _ in range(7)]
+    assert [reading is not None for reading in readings] == [True, *[False] * 5, True]
+    assert readings[0] is not None and readings[0] > 1e6
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
