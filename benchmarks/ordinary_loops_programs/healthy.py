@@ -138,9 +138,9 @@ def variants(run: kit.Run) -> dict[str, tuple[Any, ...]]:
 def build(run: kit.Run, variant: str) -> None:
     dataset, keywords, wrap, op, style = variants(run)[variant]
     workers = keywords.get("num_workers", 0)
-    # the step is long enough for next() to be 2% of it or less also on a slow virtual machine, where it takes 4 to
-    # 10 ms from a worker and 0.6 ms without
-    step = Train(run, run.ms(416, 512) if workers else run.ms(42, 56), op)
+    # the step is long enough for next() to be 2% of it or less also on a slow virtual machine, where it takes some 4 ms
+    # from a worker and 0.6 ms without
+    step = Train(run, run.ms(208, 256) if workers else run.ms(42, 56), op)
     run.truth("healthy", about=f"{workers} workers")
     loader = run.loader(DataLoader(dataset, **keywords))
     val = (
