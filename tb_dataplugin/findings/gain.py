@@ -40,11 +40,13 @@ def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = Fals
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait."""
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, "gain unknown")
+    step_us = _step_us(signals)
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
+    if step_us:  # no more than all of the step can go
+        more = min(more, step_us - us_per_step)
     shown = more > us_per_step * SAME
     high = us_per_step + more if shown else None
     bound = f"{duration(us_per_step)}{f' ± {duration(more)}' if shown else ''}"
-    step_us = _step_us(signals)
     if not signals.step_count or not step_us:
         return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step", of_wait)
     step_share = us_per_step / step_us

@@ -50,6 +50,14 @@ it("lists findings in the report's order with their severity, and inconclusive c
   expect(find("abstention").textContent).toBe("Too few DataLoader workersNo records.");
 });
 
+it("says of gains that do not add up what they save together, and how certain a gain is", () => {
+  const gain = finding({ gain_us_per_step: 5, gain_high_us_per_step: 6.5 });
+  const sentences = { findings_sentence: "1 thing to change.", gains_sentence: "Together at most 5.00 µs." };
+  open({ findings: [gain], ...sentences }, "findings");
+  expect(find("findings-sentence").textContent).toBe("1 thing to change. Together at most 5.00 µs.");
+  expect(plain(find("finding-gain").parentElement?.textContent)).toBe("saves up to 5.00 µs ± 1.50 µs");
+});
+
 it("has a form for nothing to change", () => {
   open({ findings_sentence: "Nothing to change: the device is busy." }, "findings");
   expect(find("no-findings").textContent).toBe("Nothing to change: the device is busy.");

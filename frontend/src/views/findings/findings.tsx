@@ -12,7 +12,8 @@ export function Findings({ capture }: { capture: Capture }) {
   return (
     <>
       <p class="sentence" data-testid={testId}>
-        {capture.findings_sentence} {capture.gains_sentence}
+        {capture.findings_sentence}
+        {capture.gains_sentence !== "" && ` ${capture.gains_sentence}`}
       </p>
       <FindingNumbers capture={capture} />
       <h2 class="offscreen">What to change</h2>
