@@ -13,8 +13,12 @@ export function Findings({ capture }: { capture: Capture }) {
     <>
       <p class="sentence" data-testid={testId}>
         {capture.findings_sentence}
-        {capture.gains_sentence !== "" && ` ${capture.gains_sentence}`}
       </p>
+      {capture.gains_sentence !== "" && (
+        <p class="muted" data-testid="gains-sentence">
+          {capture.gains_sentence}
+        </p>
+      )}
       <FindingNumbers capture={capture} />
       <h2 class="offscreen">What to change</h2>
       <ol class="findings">
