@@ -9,7 +9,16 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.compare.noise import Floats, holm
-from tb_dataplugin.compare.quantity import NEEDS_RUNS, NONE_BEFORE, NOT_RECORDED, Judged, Kind, Quantity, judge_change
+from tb_dataplugin.compare.quantity import (
+    NEEDS_RUNS,
+    NONE_BEFORE,
+    NOT_RECORDED,
+    Judged,
+    Kind,
+    Quantity,
+    judge_change,
+    surest_first,
+)
 from tb_dataplugin.compare.ratio import PartFigure, Ratio, part_figure, part_mean
 from tb_dataplugin.compare.sides import Run, Unit, step_blocks, time_per_unit
 from tb_dataplugin.report import report_pb2 as pb
@@ -48,7 +57,10 @@ class _Measured:
 
 
 def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[Quantity]:
-    """The parts of the time, then the data wait by stage; the largest first, without those that neither side has."""
+    """The parts of the time, then the data wait by stage; the surest first, among them the largest.
+
+    Those that neither side has are left out.
+    """
     captures = [capture for run in (*before, *after) for capture in run.captures]
     measured = [_measure(part, before, after, unit, shared) for part in _parts(captures)]
     kinds: tuple[Kind, ...] = ("part", "data_wait_by_stage")
@@ -62,7 +74,7 @@ def _judge_kind(measured: Sequence[_Measured]) -> list[Quantity]:
     real = holm([one.ratio.probability for one in tested if one.ratio], [1.0] * len(tested), ALARM)
     significant = {one.part.name for one, is_real in zip(tested, real, strict=True) if is_real}
     known.sort(key=lambda one: -one.size_us)
-    return [_quantity(one, one.part.name in significant) for one in known]
+    return surest_first(_quantity(one, one.part.name in significant) for one in known)
 
 
 def _quantity(one: _Measured, significant: bool) -> Quantity:

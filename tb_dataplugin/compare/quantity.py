@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -14,6 +15,8 @@ Outcome = Literal[
 ]
 
 SIGNIFICANT: Final[tuple[Outcome, ...]] = ("faster", "slower", "more", "less")
+CERTAIN: Final[tuple[Outcome, ...]] = (*SIGNIFICANT, "new", "gone")
+UNTOLD: Final[tuple[Outcome, ...]] = ("too_short", "unknown")
 IDENTICAL: Final = "identical"
 NONE_BEFORE: Final = "none before"
 NONE_AFTER: Final = "none after"
@@ -76,6 +79,14 @@ class Quantity:
     @property
     def significant(self) -> bool:
         return self.outcome in SIGNIFICANT
+
+
+def surest_first(quantities: Iterable[Quantity]) -> list[Quantity]:
+    """Significant changes, and what came or went; what has an interval, or is identical; what nothing can be said of.
+
+    Within each the order stays.
+    """
+    return sorted(quantities, key=lambda one: 2 if one.outcome in UNTOLD else one.outcome not in CERTAIN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from tb_dataplugin.compare.quantity import (
     StageCalls,
     judge_change,
     said_limit,
+    surest_first,
 )
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
 from tb_dataplugin.units import in_unit, magnitude, unit_for
@@ -89,7 +90,11 @@ class Typical:
 
 
 def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[Quantity]:
-    """The largest change of time per unit first. `shared`: how much a shared machine may have moved wall times."""
+    """The surest first, among them the largest change of time per unit.
+
+    Args:
+        shared: How much a shared machine may have moved wall times.
+    """
     sides = [[stages_of(run) for run in runs] for runs in (before, after)]
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
@@ -104,7 +109,8 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
         means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
         reach = figure.change.reach(ALARM * shares[name] * figure.part) if figure and shares[name] else None
         stages.append(_quantity(name, means[0], means[1], figure, reach, name in named))
-    return sorted(stages, key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
+    stages.sort(key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
+    return surest_first(stages)
 
 
 def _quantity(

@@ -61,11 +61,11 @@ def judge(compared: Compared) -> Verdict:
         advice = "Compare captures of one program, before and after a change."
         return Verdict("not_comparable", f"Not comparable: {compared.why_not}. {advice}", evidence)
     if total is None:
-        return Verdict("unknown", _UNKNOWN + _but(compared), evidence)
+        return Verdict("unknown", _certain(compared) + _UNKNOWN, evidence)
     if total.outcome == "faster" or total.outcome == "slower":
         return Verdict(total.outcome, _differs(compared, total), evidence)
     if total.outcome == "too_short":
-        return Verdict("too_short", _too_short(compared, total) + _but(compared), evidence)
+        return Verdict("too_short", _certain(compared) + _too_short(compared, total), evidence)
     known = "" if total.change is None else f" ({_with_interval(total)})"
     sentence = f"No significant difference: {_times(total, compared.unit)}{known}."
     return Verdict("not_significant", sentence + _but(compared), evidence)
@@ -191,6 +191,12 @@ def _too_short(compared: Compared, total: Quantity) -> str:
     else:
         advice = f"Record more steps (at least four for each DataLoader worker), or {runs} on each side."
     return f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. {advice}"
+
+
+def _certain(compared: Compared) -> str:
+    """Stands before what cannot be said of the whole."""
+    named = _noteworthy(compared)
+    return f"Significant: {' and '.join(map(_words, named))}. " if named else ""
 
 
 def _but(compared: Compared) -> str:

@@ -3071,14 +3071,18 @@ class Comparison(_message.Message):
 
     @_builtins.property
     def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quantity]:
-        """what the time went to, per unit: the time's parts, then data wait by stage; largest first"""
+        """what the time went to, per unit: the time's parts, then data wait by stage;"""
 
     @_builtins.property
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quantity]:
-        """largest change of time per unit first; also stages of one side only"""
+        """the significant ones first, "too_short" and "unknown" last, the largest first among each
+        significant, new and gone ones first, "too_short" and "unknown" last;
+        """
 
     @_builtins.property
-    def settings(self) -> _containers.RepeatedCompositeFieldContainer[Global___SettingChange]: ...
+    def settings(self) -> _containers.RepeatedCompositeFieldContainer[Global___SettingChange]:
+        """the largest change of time per unit first among each"""
+
     @_builtins.property
     def diagnostics(self) -> _containers.RepeatedCompositeFieldContainer[Global___Diagnostic]: ...
     @_builtins.property

@@ -1189,10 +1189,11 @@ export interface Comparison {
   time:
     | Quantity
     | undefined;
-  /** what the time went to, per unit: the time's parts, then data wait by stage; largest first */
+  /** what the time went to, per unit: the time's parts, then data wait by stage; */
   parts: Quantity[];
-  /** largest change of time per unit first; also stages of one side only */
+  /** the significant ones first, "too_short" and "unknown" last, the largest first among each */
   stages: Quantity[];
+  /** the largest change of time per unit first among each */
   settings: SettingChange[];
   diagnostics: Diagnostic[];
   /** where both sides have sampled stacks: the whole pipeline, the training thread, then */

@@ -1,14 +1,25 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import pytest
 
 from tb_dataplugin.compare.noise import Change
-from tb_dataplugin.compare.quantity import Bounds, Interval, Judged, judge_change, said_limit
+from tb_dataplugin.compare.quantity import (
+    Bounds,
+    Interval,
+    Judged,
+    Outcome,
+    Quantity,
+    judge_change,
+    said_limit,
+    surest_first,
+)
 from tb_dataplugin.compare.settings import compare_settings
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.compare.stages import Side, Typical, says_times
+from tb_dataplugin.compare.verdict import Compared, judge
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report import report_pb2 as pb
 
@@ -66,3 +77,22 @@ def test_a_setting_that_one_side_did_not_record_is_no_change() -> None:
     known = pb.Capture(mode="train", loader=pb.Loader(num_workers=0))
     runs = [[Run("a", (capture,))] for capture in (known, pb.Capture(mode="train"))]
     assert compare_settings(runs[0], runs[1]) == []
+
+
+def quantity(name: str, outcome: Outcome, kind: Literal["time", "stage"] = "stage") -> Quantity:
+    return Quantity(kind, name, name, 100.0, 150.0, 0.5, None, WIDE, outcome)
+
+
+def test_what_is_certain_stands_first_and_the_order_stays_otherwise() -> None:
+    outcomes: tuple[Outcome, ...] = ("too_short", "not_significant", "slower", "unknown", "new", "identical", "faster")
+    ordered = [row.outcome for row in surest_first(quantity(name, name) for name in outcomes)]
+    assert ordered == ["slower", "new", "faster", "not_significant", "identical", "too_short", "unknown"]
+
+
+@pytest.mark.parametrize("total", [quantity("time", "too_short", "time"), None])
+def test_a_total_that_is_not_known_comes_after_what_is(total: Quantity | None) -> None:
+    stages = [quantity("decode::JPEG", "slower"), quantity("read::open", "too_short")]
+    said = judge(Compared("step", 1, False, False, "", total, (), stages, ())).sentence
+    first, _, rest = said.partition(". ")
+    assert first == "Significant: decode::JPEG takes 50% more self time per call"
+    assert rest.startswith("Too short to compare: 100" if total else "How the time changed is unknown: ")
