@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,9 @@ class WorkerSummary:
     `workers` counts worker ids, `processes` the processes behind them. `wait_ns` is the data wait for this loader's
     batches, `ready_wait_share` the part of it that was spent on batches which were finished before. `most_skewed` is
     the worker with most work, `skew` its busy share over that of all. None: not known.
+
+    `quiet`: they built nothing in the window, in which another loader's workers finished batches. As a rule they are
+    those of validation, which persist.
     """
 
     loader: int
@@ -36,13 +39,16 @@ class WorkerSummary:
     ready_wait_share: float | None
     most_skewed: int
     skew: float | None
+    quiet: bool = False
 
 
 def summarise_workers(workers: Workers, loader: LoaderWait | None) -> tuple[WorkerSummary, ...]:
     """By loader."""
     numbers = sorted({row.loader for row in workers.rows})
     only = loader if len(numbers) == 1 else None
-    return tuple(_summarise(workers, number, only) for number in numbers)
+    summaries = [_summarise(workers, number, only) for number in numbers]
+    worked = any(one.batches for one in summaries)
+    return tuple(replace(one, quiet=worked and not one.batches and not one.busy_ns) for one in summaries)
 
 
 def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> WorkerSummary:

@@ -19,7 +19,7 @@ from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
-from tb_dataplugin.findings.worker_sentences import worker_sentence
+from tb_dataplugin.findings.worker_sentences import quiet_sentence, worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import duration, percent, plural
 from tb_dataplugin.words import NO_STAGES, cause_label, label_of
@@ -45,6 +45,7 @@ class Sentences:
     selection: str = ""
     headspace: str = ""
     gains: str = ""
+    quiet_workers: str = ""
 
 
 def say(
@@ -65,6 +66,7 @@ def say(
         workers=tuple(
             worker_sentence(summary, results.window, _built_share(results)) for summary in results.worker_summaries
         ),
+        quiet_workers=quiet_sentence(results.worker_summaries),
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
     )

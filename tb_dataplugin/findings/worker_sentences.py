@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.thresholds import (
     HIGHLY_INPUT_BOUND,
@@ -28,6 +30,16 @@ def worker_sentence(summary: WorkerSummary, window: Window, built_share: float |
     are = "is" if summary.workers == 1 else "are"
     balance = _balance(summary, busy, wait, "it" if lived_through else "the window", built_share)
     return f"{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
+
+
+def quiet_sentence(summaries: Sequence[WorkerSummary]) -> str:
+    """Counts the DataLoader workers that are not listed; "" where there are none."""
+    quiet = [summary for summary in summaries if summary.quiet]
+    if not quiet:
+        return ""
+    who = plural(sum(summary.workers for summary in quiet), "DataLoader worker")
+    whose = "a DataLoader" if len(quiet) == 1 else plural(len(quiet), "DataLoader")
+    return f"Not listed: {who} of {whose} without batches in this window."
 
 
 def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str, built_share: float | None) -> str:

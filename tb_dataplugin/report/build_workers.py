@@ -30,6 +30,7 @@ class WorkerFields(TypedDict, total=False):
     queues: Iterator[pb.QueueDepth]
     slow_samples: Iterator[pb.SlowSample]
     worker_summaries: Iterator[pb.WorkerSummary]
+    quiet_workers_sentence: str
 
 
 def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
@@ -43,6 +44,7 @@ def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
         "queues": map(_queue, workers.queues),
         "slow_samples": map(_slow_sample, results.slow_samples),
         "worker_summaries": map(_summary, results.worker_summaries, sentences.workers),
+        "quiet_workers_sentence": sentences.quiet_workers,
     }
 
 
@@ -78,6 +80,7 @@ def _summary(summary: WorkerSummary, sentence: str) -> pb.WorkerSummary:
         wait_us=None if summary.wait_ns is None else us(summary.wait_ns),
         ready_wait_share=summary.ready_wait_share,
         sentence=sentence,
+        quiet=summary.quiet,
     )
 
 

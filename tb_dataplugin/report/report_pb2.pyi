@@ -107,6 +107,7 @@ class Capture(_message.Message):
     WORKER_SUMMARIES_FIELD_NUMBER: _builtins.int
     LOAD_ROWS_FIELD_NUMBER: _builtins.int
     FINDINGS_SENTENCE_FIELD_NUMBER: _builtins.int
+    QUIET_WORKERS_SENTENCE_FIELD_NUMBER: _builtins.int
     GAINS_SENTENCE_FIELD_NUMBER: _builtins.int
     DOUBTS_FIELD_NUMBER: _builtins.int
     OPERATORS_FIELD_NUMBER: _builtins.int
@@ -140,6 +141,8 @@ class Capture(_message.Message):
     """absent when no batches were recorded"""
     findings_sentence: _builtins.str
     """how many findings and the largest gain; or why there is nothing to change"""
+    quiet_workers_sentence: _builtins.str
+    """counts the DataLoader workers of quiet loaders; "" where there are none"""
     gains_sentence: _builtins.str
     """what findings save together that claim the same data wait; "" where gains add up"""
     replay_code: _builtins.str
@@ -287,6 +290,7 @@ class Capture(_message.Message):
         worker_summaries: _abc.Iterable[Global___WorkerSummary] | None = ...,
         load_rows: _abc.Iterable[Global___LoadRow] | None = ...,
         findings_sentence: _builtins.str = ...,
+        quiet_workers_sentence: _builtins.str = ...,
         gains_sentence: _builtins.str = ...,
         doubts: _abc.Iterable[Global___Doubt] | None = ...,
         operators: _abc.Iterable[_builtins.str] | None = ...,
@@ -302,7 +306,7 @@ class Capture(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "headspace", b"headspace", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -1808,6 +1812,7 @@ class WorkerSummary(_message.Message):
     READY_WAIT_SHARE_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     ALIVE_US_FIELD_NUMBER: _builtins.int
+    QUIET_FIELD_NUMBER: _builtins.int
     loader: _builtins.int
     workers: _builtins.int
     """processes that followed one another under one worker id count once"""
@@ -1830,6 +1835,8 @@ class WorkerSummary(_message.Message):
     """how busy they are, whether they keep up, which one has more work"""
     alive_us: _builtins.float
     """mean lifetime in the window per DataLoader worker, its processes together"""
+    quiet: _builtins.bool
+    """they built nothing in the window, in which another loader's did: counted, not listed"""
     def __init__(
         self,
         *,
@@ -1845,10 +1852,11 @@ class WorkerSummary(_message.Message):
         ready_wait_share: _builtins.float | None = ...,
         sentence: _builtins.str = ...,
         alive_us: _builtins.float = ...,
+        quiet: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "head_of_line_us", b"head_of_line_us", "ready_wait_share", b"ready_wait_share", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "quiet", b"quiet", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__head_of_line_us: _TypeAlias = _typing.Literal["head_of_line_us"]  # noqa: Y015
     _WhichOneofArgType__head_of_line_us: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us"]  # noqa: Y015

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -134,7 +134,8 @@ def build_timeline_source(results: Results) -> TimelineSource:
     spans = _spans_by_track(tree)
     lanes = [*_step_lane(trace, labels), *_stage_lanes(trace, tree, spans, labels)]
     lanes += (_call_lane(trace, calls, labels) for calls in calls_by_thread(results))
-    lanes += _worker_lanes(trace, tree, spans, made, lives, labels)
+    quiet = {summary.loader for summary in results.worker_summaries if summary.quiet}
+    lanes += _worker_lanes(trace, quiet, tree, spans, made, lives, labels)
     lanes += map(_counter_lane, counter_charts(trace.counters))
     for device, attributed in zip(results.devices, results.attribution.devices, strict=True):
         lanes += [_device_lane(trace, device, labels), _gap_lane(device, attributed.gap_causes_ns, labels)]
@@ -220,6 +221,7 @@ def _batches_by_pid(table: BatchTable, window: Window) -> dict[int, _Batches]:
 
 def _worker_lanes(
     trace: Trace,
+    quiet: Set[int],
     tree: StageTree,
     spans: Mapping[int, npt.NDArray[np.intp]],
     made: Mapping[int, _Batches],
@@ -228,10 +230,11 @@ def _worker_lanes(
 ) -> Iterator[LaneSource]:
     """One lane per DataLoader worker id, with or without spans: it goes on through all processes of that id.
 
-    Where there are several, a row of their own shows them.
+    Where there are several, a row of their own shows them. Those of `quiet` loaders have nothing to show.
     """
     tracks = {process.pid: track for track, process in trace.worker_tracks().items()}
-    processes = trace.info.pipeline.workers if trace.info.pipeline else ()
+    recorded = trace.info.pipeline.workers if trace.info.pipeline else ()
+    processes = [process for process in recorded if process.loader not in quiet]
     several = len({process.loader for process in processes}) > 1
     by_worker: dict[tuple[int, int], set[int]] = {}
     for process in processes:

@@ -91,6 +91,8 @@ export interface Capture {
   load_rows: LoadRow[];
   /** how many findings and the largest gain; or why there is nothing to change */
   findings_sentence: string;
+  /** counts the DataLoader workers of quiet loaders; "" where there are none */
+  quiet_workers_sentence: string;
   /** what findings save together that claim the same data wait; "" where gains add up */
   gains_sentence: string;
   /** why its numbers may be wrong, the worst first; to be read before all else */
@@ -726,6 +728,8 @@ export interface WorkerSummary {
   sentence: string;
   /** mean lifetime in the window per DataLoader worker, its processes together */
   alive_us: number;
+  /** they built nothing in the window, in which another loader's did: counted, not listed */
+  quiet: boolean;
 }
 
 /**
@@ -2076,6 +2080,11 @@ export const Capture: MessageFns<Capture> = {
         : isSet(object.findings_sentence)
         ? globalThis.String(object.findings_sentence)
         : "",
+      quiet_workers_sentence: isSet(object.quietWorkersSentence)
+        ? globalThis.String(object.quietWorkersSentence)
+        : isSet(object.quiet_workers_sentence)
+        ? globalThis.String(object.quiet_workers_sentence)
+        : "",
       gains_sentence: isSet(object.gainsSentence)
         ? globalThis.String(object.gainsSentence)
         : isSet(object.gains_sentence)
@@ -3092,6 +3101,7 @@ export const WorkerSummary: MessageFns<WorkerSummary> = {
         : isSet(object.alive_us)
         ? globalThis.Number(object.alive_us)
         : 0,
+      quiet: isSet(object.quiet) ? globalThis.Boolean(object.quiet) : false,
     };
   },
 };

@@ -11,9 +11,14 @@ export type LoaderPart = {
   readonly slowSamples: readonly SlowSample[];
 };
 
-/** The chosen loader's part, else the first's; null where nothing is known of DataLoader workers. */
+/** Of the loaders whose workers are listed: those that did something in the window. */
+export function listedLoaders({ worker_summaries: all }: Capture): readonly WorkerSummary[] {
+  return all.filter(({ quiet }) => !quiet);
+}
+
+/** The chosen loader's part, else that of the first listed one; null where nothing is known of DataLoader workers. */
 export function loaderPart(capture: Capture, chosen: number): LoaderPart | null {
-  const { worker_summaries: all } = capture;
+  const all = listedLoaders(capture);
   const summary = all.find(({ loader }) => loader === chosen) ?? all[0];
   if (summary === undefined) return null;
   const isOwn = ({ loader }: { readonly loader: number }): boolean => loader === summary.loader;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loaderPart } from "../../src/model/workers";
+import { listedLoaders, loaderPart } from "../../src/model/workers";
 import { capture } from "../build";
 
 describe("several loaders", () => {
@@ -25,6 +25,12 @@ describe("several loaders", () => {
   });
   it("fall back to the first when the chosen one is not in this capture", () =>
     expect(loaderPart(two, 1)?.summary.loader).toBe(0));
+});
+
+it("passes over loaders that did nothing in the window", () => {
+  const some = capture({ worker_summaries: [{ loader: 0, quiet: true }, { loader: 1 }] });
+  expect(listedLoaders(some).map(({ loader }) => loader)).toEqual([1]);
+  expect(loaderPart(some, 0)?.summary.loader).toBe(1);
 });
 
 it("is nothing where nothing is known of DataLoader workers", () => expect(loaderPart(capture({}), 0)).toBeNull());

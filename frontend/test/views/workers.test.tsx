@@ -53,6 +53,16 @@ it.each(["workers", "wait_by_stage"])("says why there are no records, by the dia
   expect(find("unavailable-state").textContent).toContain("None of them recorded anything");
 });
 
+it("counts the workers of loaders without batches in one line", () => {
+  const quiet_workers_sentence = "Not listed: 4 DataLoader workers of a DataLoader without batches in this window.";
+  const idle = [0, 1, 2, 3].map((number) => worker({ loader: 1, worker: number, pid: 90 + number }));
+  const summaries = [...known.worker_summaries, { ...summary, loader: 1, quiet: true }];
+  open({ ...known, workers: [...workers, ...idle], worker_summaries: summaries, quiet_workers_sentence });
+  expect(all("worker-row")).toHaveLength(2);
+  expect(find("quiet-workers").textContent).toBe(quiet_workers_sentence);
+  expect(document.querySelector('[data-testid="loader-select"]')).toBeNull();
+});
+
 it("carries the report's exact numbers beside the rounded ones", () => {
   open(known);
   expect(find("workers-sentence").textContent).toBe("They cannot keep up.");

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import analyse, as_report
+from tb_dataplugin.timeline.lanes import build_timeline_source
 from tests.tb_dataplugin.findings.cases import results_of
 from tests.trace_builder import TraceBuilder
 
@@ -57,3 +60,30 @@ def test_without_a_wait_the_data_wait_is_not_known() -> None:
 
 def test_without_workers_there_is_no_summary() -> None:
     assert summaries(TraceBuilder().annotated().step(0, 100).wait(0, 40)) == ()
+
+
+def with_validation() -> TraceBuilder:
+    """Two workers of a second loader, which persist and have nothing to do."""
+    builder = two_workers()
+    builder.annotated(loaders=[{"num_workers": 2, "batch_size": 1}, {"num_workers": 2}])
+    return builder.worker(0, loader=1, pid=901).worker(1, loader=1, pid=902)
+
+
+def test_workers_of_a_loader_without_batches_are_counted_not_listed() -> None:
+    assert [summary.quiet for summary in summaries(with_validation())] == [False, True]
+    capture = analyse(with_validation().trace()).capture
+    assert capture.quiet_workers_sentence == (
+        "Not listed: 2 DataLoader workers of a DataLoader without batches in this window."
+    )
+    text = as_text(as_report([capture]))
+    assert "2 DataLoader workers of a DataLoader without batches" in text and "901" not in text
+    assert len(capture.workers) == 4
+    lanes = build_timeline_source(results_of(with_validation())).lanes
+    assert [lane.title for lane in lanes if lane.kind == "worker"] == ["DataLoader worker 0", "DataLoader worker 1"]
+
+
+def test_a_worker_whose_only_batch_is_unfinished_is_listed() -> None:
+    builder = two_workers().worker(2, loader=1).batch(0, 2, 0, 100, None, None)
+    builder.batches["loader"][-1] = 1
+    builder.annotated(loaders=[{"num_workers": 2}, {"num_workers": 1}])
+    assert [(summary.batches, summary.quiet) for summary in summaries(builder)] == [(3, False), (0, False)]

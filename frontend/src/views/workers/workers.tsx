@@ -5,7 +5,7 @@ import { plural } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
 import type { LaneRows } from "../../model/lanes";
 import { reasonFor } from "../../model/reasons";
-import { type LoaderPart, loaderPart } from "../../model/workers";
+import { type LoaderPart, listedLoaders, loaderPart } from "../../model/workers";
 import { selectView } from "../../state/actions";
 import { batchRows, FIRST_ROWS, loaderNumber, markedSpan, selectedBatch } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
@@ -37,12 +37,17 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <p class="sentence" data-testid="workers-sentence">
         {part.summary.sentence}
       </p>
-      <LoaderSelect numbers={capture.worker_summaries.map(({ loader }) => loader)} chosen={part.summary.loader} />
+      <LoaderSelect numbers={listedLoaders(capture).map(({ loader }) => loader)} chosen={part.summary.loader} />
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
       <div class="beside">
         <div class="stack">
           <WorkerTable part={part} />
+          {capture.quiet_workers_sentence !== "" && (
+            <p class="muted" data-testid="quiet-workers">
+              {capture.quiet_workers_sentence}
+            </p>
+          )}
           <Costs costs={capture.worker_costs} />
         </div>
         <HostLoad rows={capture.load_rows} />
