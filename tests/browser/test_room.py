@@ -50,6 +50,20 @@ def test_no_view_is_wider_than_the_screen(browser: Any, host: Host) -> None:
     page.close()
 
 
+def test_what_if_is_for_fingers_too(tab: Tab, host: Host) -> None:
+    tab.page.set_viewport_size({"width": 390, "height": 900})
+    tab.page.goto(f"{in_stand_in(host.url)}&p.data_pipeline.capture={with_workers(host)}")
+    choice = tab.find("what-if-stage")
+    choice.wait_for(timeout=TIMEOUT_MS)
+    choice.evaluate("field => field.options[1].text = 'transform::' + 'A'.repeat(100)")
+    choice.select_option(index=1)
+    slider = tab.find("what-if-form").locator("input[type=range]")
+    slider.wait_for(timeout=TIMEOUT_MS)
+    assert slider.evaluate("field => field.offsetWidth > 300 && field.offsetHeight >= 36")
+    assert tab.frame.locator("html").evaluate("page => page.scrollWidth <= window.innerWidth")
+    assert "Nothing chosen" not in tab.find("what-if-form").inner_text()
+
+
 def test_every_column_of_the_stages_is_there_on_a_laptop(tab: Tab, host: Host) -> None:
     tab.page.set_viewport_size({"width": 1440, "height": 900})
     tab.open(with_workers(host), "stages")

@@ -53,6 +53,18 @@ it("asks for nothing by itself", async () => {
   expect(all("what-if-table")).toEqual([]);
 });
 
+it("says that nothing is chosen only where nothing is", () => {
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  expect(find("what-if-form").textContent).toContain("Nothing chosen");
+  const field = find("what-if-DataLoader workers");
+  if (!(field instanceof HTMLInputElement)) throw new Error("no field");
+  act(() => {
+    field.value = "3";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  expect(find("what-if-form").textContent).not.toContain("Nothing chosen");
+});
+
 it("shows the predictions that a link names", async () => {
   const asked = served(200, answer);
   whatIfChange.value = "workers=4";

@@ -8,6 +8,7 @@ import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "..
 import { captureId, entry, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Scroll } from "../../ui/scroll";
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
 export function WhatIfPanel({ capture }: { capture: Capture }) {
@@ -77,6 +78,7 @@ function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
     (name) => !name.startsWith("wait::"),
   );
   const problem = problemOf(wanted.value);
+  const isNothing = writtenChange(wanted.value) === writtenChange(NOTHING_ASKED);
   const set = (part: Partial<Asked>): void => {
     wanted.value = { ...wanted.value, ...part };
   };
@@ -85,7 +87,7 @@ function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
     if (problem === null) whatIfChange.value = writtenChange(wanted.value);
   };
   return (
-    <form class="step-fields" data-testid="what-if-form" onSubmit={submit}>
+    <form class="step-fields what-if-fields" data-testid="what-if-form" onSubmit={submit}>
       <NumberField
         label="DataLoader workers"
         now={workers}
@@ -147,7 +149,7 @@ function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
         </button>
       )}
       <span class={problem === null ? "muted" : "error-line"} role="status">
-        {problem ?? "Nothing chosen: Predict shows the usual changes."}
+        {problem ?? (isNothing ? "Nothing chosen: Predict shows the usual changes." : "")}
       </span>
     </form>
   );
@@ -209,7 +211,7 @@ function Predictions({ answer: { stepUs, samplesPerS, workers, predictions } }: 
       <p data-testid="what-if-now">
         In the steady state of this capture: {formatDuration(stepUs)} per step{rate}, with {workers} DataLoader workers.
       </p>
-      <div class="scroll-x">
+      <Scroll label="What if">
         <DataTable name="What if" testId="what-if-table">
           <thead>
             <tr>
@@ -244,7 +246,7 @@ function Predictions({ answer: { stepUs, samplesPerS, workers, predictions } }: 
             </Rows>
           </tbody>
         </DataTable>
-      </div>
+      </Scroll>
       {notes.map((note) => (
         <p class="muted" key={note}>
           {note}
