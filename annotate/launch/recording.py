@@ -41,8 +41,13 @@ from annotate.trace_format import TAKEN_ELSEWHERE, StepSource
 _LOST: Final = "annotate does not record this program"
 THEIRS: Final = "the program's own profiler was at work"
 _ELSEWHERE: Final = (
-    "its batches are taken in a thread of their own, and no optimizer of torch's tells which thread trains; loop over "
+    "its batches are taken in threads of their own, and no optimizer of torch's tells which thread trains; loop over "
     "annotate.profile's prof.steps(...)"
+)
+_PRESUMED: Final = (
+    "No optimizer of torch's stepped, so the thread that takes the batches is presumed to use them. If it only hands "
+    "them on, what a step has beside its data wait is the time until they are wanted; loop over annotate.profile's "
+    "prof.steps(...) in the thread that uses them to see that one."
 )
 _FED: Final = (
     f"{TAKEN_ELSEWHERE}, so how long the training waits for them is unknown: loop over annotate.profile's "
@@ -209,6 +214,8 @@ class Recording:
             kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
         if self._turns.is_fed:
             kept.notes.append(_FED)
+        if self._turns.is_presumed:
+            kept.notes.append(_PRESUMED)
         try:
             path = writer.pack_trace(profiler.export_chrome_trace, logdir)
         except OSError as error:

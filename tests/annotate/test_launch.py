@@ -399,6 +399,20 @@ def test_the_thread_that_trains_is_recorded_whichever_takes_the_batches(name: st
     assert any("thread than the one that trains" in note.message for note in capture.diagnostics) is is_fed
 
 
+@pytest.mark.one_of(2)
+def test_a_thread_that_takes_batches_where_nothing_trains_is_recorded_and_said_to_be_presumed(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    loop = "lambda: [say(batch.sum().item()) for batch in DataLoader(Photos(240), 2, num_workers=2)]"
+    file.write_text(COMMON + f"    in_a_thread({loop})" + FEEDING + END)
+    alone = forked([sys.executable, str(file)], cwd=tmp_path)
+    ours = launched([sys.executable, str(file)], "--active", "10", cwd=tmp_path, logdir=tmp_path / "runs")
+    assert (ours.status, ours.out) == (alone.status, alone.out)
+    [capture] = tb_dataplugin.read_report(tmp_path / "runs")
+    assert capture.steps.count == 10
+    assert capture.loader.wait_count >= 10
+    assert any("presumed to use them" in note.message for note in capture.diagnostics)
+
+
 def test_the_environment_does_where_the_program_imports_annotate(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text("import annotate\n" + COMMON + WORKERS + END)

@@ -277,6 +277,24 @@ def test_nothing_is_changed_in_an_object_and_nothing_stays_on_its_class() -> Non
     assert "transform" not in vars(CustomFormatter)
 
 
+def test_before_a_window_only_what_makes_a_pipeline_or_gives_batches_is_hooked() -> None:
+    early, before = Patches(), DALIGenericIterator.__next__
+    libraries.install(early, from_the_start=True)
+    try:
+        assert DALIGenericIterator.__next__ is not before
+        assert "args" in vars(FilterFunction)
+        for cls, name in ((Decoder, "decode1"), (Pipeline, "share_outputs")):
+            assert vars(cls)[name].__module__ == __name__
+            assert not hasattr(vars(cls)[name], "__wrapped__")
+        libraries.install(early)
+        for cls, name in ((Decoder, "decode1"), (Pipeline, "share_outputs")):
+            assert hasattr(vars(cls)[name], "__wrapped__")
+        assert not hasattr(DALIGenericIterator.__next__.__wrapped__, "__wrapped__")  # type: ignore[attr-defined]
+    finally:
+        early.undo()
+    assert DALIGenericIterator.__next__ is before
+
+
 def test_a_coroutine_function_is_left_alone() -> None:
     async def later(x: Any) -> Any:
         return x

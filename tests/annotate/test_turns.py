@@ -80,6 +80,41 @@ def test_a_thread_that_is_fed_has_its_turn_when_it_has_trained(
     assert turns.is_fed
 
 
+def test_one_thread_that_takes_batches_is_presumed_to_use_them_where_nothing_trains(
+    turns: Turns, seen: list[int | None]
+) -> None:
+    thread = elsewhere(lambda: [turns.batch(EPOCH) for _ in range(60)])
+    assert seen == [thread] * 10
+    assert turns.is_presumed
+
+
+def test_of_two_threads_that_take_batches_neither_is_presumed_to_use_them(turns: Turns, seen: list[int | None]) -> None:
+    held = threading.Event()
+
+    def first() -> None:
+        turns.batch(EPOCH)
+        elsewhere(lambda: [turns.batch(EPOCH) for _ in range(60)])
+        held.set()
+
+    elsewhere(first)
+    assert held.is_set()
+    assert seen == []
+    assert not turns.is_presumed
+
+
+def test_a_thread_that_feeds_a_training_is_not_presumed_to_use_the_batches(
+    turns: Turns, seen: list[int | None], model: torch.optim.Optimizer
+) -> None:
+    def feed_and_train() -> None:
+        elsewhere(lambda: turns.batch(EPOCH))
+        model.step()
+        elsewhere(lambda: [turns.batch(EPOCH) for _ in range(60)])
+
+    feed_and_train()
+    assert seen == [MAIN]
+    assert not turns.is_presumed
+
+
 def test_afterwards_torch_is_as_it_was(turns: Turns, model: torch.optim.Optimizer) -> None:
     elsewhere(lambda: turns.batch(EPOCH))
     model.step()

@@ -42,14 +42,12 @@ def install(patches: Patches, *, from_the_start: bool = False) -> None:
     """Hook every library that is there. Called again it adds what is there by then.
 
     Args:
-        from_the_start: only those that have to be hooked before their first batch.
+        from_the_start: only what has to be hooked before the first batch.
     """
     for library in LIBRARIES:
-        if from_the_start and not library.from_the_start:
-            continue
-        if library.module in sys.modules and patches.once(f"library {library.module}"):
+        if library.module in sys.modules:
             with guard(f"annotate does not see the stages of {library.module}"):
-                put_in(patches, library)
+                put_in(patches, library.early if from_the_start else library)
 
 
 def begin_early(on_batch: Callable[[], None]) -> None:

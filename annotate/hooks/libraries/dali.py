@@ -34,9 +34,8 @@ def _timed_next(patches: Patches, method: Method) -> Method:
 
 LIBRARY: Final = Library(
     "nvidia.dali.plugin.pytorch",
-    from_the_start=True,
     timed=(
         Timed("nvidia.dali.pipeline", "Pipeline", "share_outputs", _timed_outputs),
-        Timed("nvidia.dali.plugin.pytorch", "DALIGenericIterator", "__next__", _timed_next),
+        Timed("nvidia.dali.plugin.pytorch", "DALIGenericIterator", "__next__", _timed_next, from_the_start=True),
     ),
 )

@@ -45,6 +45,8 @@ class Held(NamedTuple):
     owner: str
     attribute: str
     show: Show = show_timed
+    from_the_start: bool = False
+    """A pipeline reads this as it begins, and never again: under `tb-dataplugin run` it is hooked before that."""
 
 
 class Timed(NamedTuple):
@@ -55,6 +57,8 @@ class Timed(NamedTuple):
     method: str
     make: Callable[[Patches, Method], Method]
     """Makes the replacement."""
+    from_the_start: bool = False
+    """It makes a pipeline, or gives the loop its batches: under `tb-dataplugin run` it is hooked before the first."""
 
 
 class Library(NamedTuple):
@@ -64,9 +68,12 @@ class Library(NamedTuple):
     """Hooked when this has been imported; no library is imported on behalf of the user."""
     held: tuple[Held, ...] = ()
     timed: tuple[Timed, ...] = ()
-    from_the_start: bool = False
-    """Its pipelines read their functions as they begin and never again, or its iterators are what a loop iterates:
-    under `tb-dataplugin run` it is hooked before the first batch."""
+
+    @property
+    def early(self) -> Library:
+        """What of it has to be hooked before the first batch."""
+        held = tuple(each for each in self.held if each.from_the_start)
+        return self._replace(held=held, timed=tuple(each for each in self.timed if each.from_the_start))
 
 
 class Shown:
@@ -101,14 +108,18 @@ _NO_CLASS: Final = "{}.{} is not there: annotate does not know this version of {
 
 
 def put_in(patches: Patches, library: Library) -> None:
-    """Hook a library that has been imported. What it has elsewhere is a note in the trace."""
+    """Hook what is not hooked of a library that has been imported. What it has elsewhere is a note in the trace."""
     for held in library.held:
+        if not patches.once(f"{held.module}.{held.owner}.{held.attribute}"):
+            continue
         owner = _class(held.module, held.owner)
         if owner is None or held.attribute in vars(owner):
             patches.note(_NO_CLASS.format(held.owner, held.attribute, library.module))
         else:
             _show(patches, owner, held)
     for stage in library.timed:
+        if not patches.once(f"{stage.module}.{stage.owner}.{stage.method}"):
+            continue
         owner = _class(stage.module, stage.owner)
         method = None if owner is None else vars(owner).get(stage.method)
         if owner is None or not callable(method):

@@ -31,9 +31,8 @@ def _timed_next(patches: Patches, method: Method) -> Method:
 
 LIBRARY: Final = Library(
     "spdl.pipeline",
-    from_the_start=True,
     timed=(
-        Timed("spdl.pipeline", "PipelineBuilder", "pipe", _timed_pipe),
-        Timed("spdl.pipeline._pipeline", "PipelineIterator", "__next__", _timed_next),
+        Timed("spdl.pipeline", "PipelineBuilder", "pipe", _timed_pipe, from_the_start=True),
+        Timed("spdl.pipeline._pipeline", "PipelineIterator", "__next__", _timed_next, from_the_start=True),
     ),
 )

@@ -34,10 +34,9 @@ def _timed_next(patches: Patches, method: Method) -> Method:
 
 LIBRARY: Final = Library(
     "torchdata.nodes.map",
-    from_the_start=True,
     held=(
-        Held("torchdata.nodes.map", "_InlineMapperIter", "map_fn"),
-        Held("torchdata.nodes.map", "_ParallelMapperIter", "map_fn"),
+        Held("torchdata.nodes.map", "_InlineMapperIter", "map_fn", from_the_start=True),
+        Held("torchdata.nodes.map", "_ParallelMapperIter", "map_fn", from_the_start=True),
     ),
-    timed=(Timed("torchdata.nodes.base_node", "BaseNode", "__next__", _timed_next),),
+    timed=(Timed("torchdata.nodes.base_node", "BaseNode", "__next__", _timed_next, from_the_start=True),),
 )

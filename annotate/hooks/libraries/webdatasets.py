@@ -49,10 +49,9 @@ def _timed_decode(patches: Patches, decode: Method) -> Method:
 
 LIBRARY: Final = Library(
     "webdataset.filters",
-    from_the_start=True,
     held=(
-        Held("webdataset.filters", "FilterFunction", "args", _show_positional),
-        Held("webdataset.filters", "FilterFunction", "kw", _show_by_name),
+        Held("webdataset.filters", "FilterFunction", "args", _show_positional, from_the_start=True),
+        Held("webdataset.filters", "FilterFunction", "kw", _show_by_name, from_the_start=True),
     ),
     timed=(Timed("webdataset.autodecode", "Decoder", "decode1", _timed_decode),),
 )
