@@ -55,6 +55,7 @@ COUNTERS: Final[dict[str, str]] = {
     "host::cpu": "percent busy, one series per core that the process may run on ('core 0')",
     "host::throttled": "us_per_s: CPU time that the cgroup's quota withheld",
     "host::memory": "used_bytes, available_bytes",
+    "host::processes": "training_process_bytes, workers_bytes: resident memory; shared pages count in each",
     "host::disk": "read_bytes_per_s, over all block devices",
     "host::disk_busy": "percent of the time with requests in flight, one series per block device ('sda')",
     "host::network": "received_bytes_per_s, sent_bytes_per_s",

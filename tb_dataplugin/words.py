@@ -196,6 +196,7 @@ COUNTERS: Final = (
     CounterTerm("host::cpu", "CPU", unit="%"),
     CounterTerm("host::throttled", "CPU withheld by quota", unit="us/s"),
     CounterTerm("host::memory", "Memory", unit="bytes"),
+    CounterTerm("host::processes", "Memory of this job", unit="bytes"),
     CounterTerm("host::disk", "Disk", unit="bytes/s"),
     CounterTerm("host::disk_busy", "Disk busy", unit="%"),
     CounterTerm("host::network", "Network", unit="bytes/s"),

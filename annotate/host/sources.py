@@ -19,6 +19,7 @@ Values = dict[str, float]
 
 _SECTOR: Final = 512
 """Bytes; the unit of /proc/diskstats whatever the disk's own is."""
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _VIRTUAL_DISKS: Final = ("loop", "ram", "zram", "dm-", "md")
 """Block devices that hold no data of their own: it lies on others, which count it too."""
 
@@ -126,16 +127,47 @@ class Memory:
         return {"used_bytes": total - available, "available_bytes": available}
 
 
+class ProcessMemory:
+    """Resident memory of this process, and of the others of the job together. One that is gone is left out."""
+
+    counter = "host::processes"
+    looks_back = False
+
+    def __init__(self, pids: Callable[[], Iterable[int]], proc: Path) -> None:
+        self._pids = pids
+        self._proc = proc
+        self._files: dict[int, ProcFile] = {}
+
+    def read(self, seconds: float) -> Values:
+        own = os.getpid()
+        values = {"training_process_bytes": self._resident(own)}
+        for pid in set(self._pids()) - {own}:
+            try:
+                resident = self._resident(pid)
+            except (OSError, IndexError):
+                self._files.pop(pid, None)
+                continue
+            values["workers_bytes"] = values.get("workers_bytes", 0) + resident
+        return values
+
+    def _resident(self, pid: int) -> float:
+        """Raises: OSError, ValueError, LookupError."""
+        if pid not in self._files:
+            self._files[pid] = ProcFile(self._proc / f"{pid}/statm")
+        return int(self._files[pid].read().split()[1]) * _PAGE
+
+
 def host_sources(pids: Callable[[], Iterable[int]], root: Path = Path("/")) -> list[Source]:
     """What this system reports.
 
     Args:
-        pids: the processes whose reads are counted, looked up each time.
+        pids: the processes whose reads and memory are counted, looked up each time; this one among them.
     """
     made: list[Callable[[], Source]] = [
         lambda: Cpu(ProcFile(root / "proc/stat").read),
         lambda: _throttled(root / "sys/fs/cgroup"),
         lambda: Memory(ProcFile(root / "proc/meminfo").read),
+        lambda: ProcessMemory(pids, root / "proc"),
         lambda: _disk(root),
         lambda: _disk_busy(root),
         lambda: _network(root),

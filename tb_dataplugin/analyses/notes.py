@@ -19,7 +19,7 @@ from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
-from tb_dataplugin.units import percent, plural
+from tb_dataplugin.units import data_size, percent, plural
 
 CONTENDED = 0.05
 """Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
@@ -50,6 +50,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     if trace.info.mode == "train":
         if "load" in missing:
             yield missing["load"].as_diagnostic()
+        yield from _growth_notes(results)
         yield from _cost_notes(results, missing.get("costs"))
         yield from _sample_notes(results, missing.get("limits"))
     if "lines" in missing and missing["lines"].code == "lines_unknown":
@@ -190,6 +191,21 @@ def _cost_notes(results: Results, why_not: Unavailable | None) -> Iterator[Diagn
             "stages cannot be distinguished from stages that waited for a CPU"
         )
         yield Diagnostic("workers", "no_run_delay", 1, message)
+
+
+def _growth_notes(results: Results) -> Iterator[Diagnostic]:
+    for growth in results.growth:
+        gained = data_size(growth.after_bytes - growth.before_bytes)
+        each = ""
+        if results.steps is not None:
+            each = f", about {data_size(growth.bytes_per_s * results.steps.mean_ns / 1e9)} per step"
+        message = (
+            f"Memory of {growth.who} grows by {gained} in this window, from {data_size(growth.before_bytes)} to "
+            f"{data_size(growth.after_bytes)}{each}: something keeps what each step makes, or a cache is being filled. "
+            "Capture again later: if it still grows, look for what the loop or the dataset appends to, and use "
+            "annotate.watch to see it over the whole run"
+        )
+        yield Diagnostic("capture", "memory_grows", 1, message)
 
 
 def _sample_notes(results: Results, why_not: Unavailable | None) -> Iterator[Diagnostic]:

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.headspace import Headspace
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.memory_growth import MemoryGrowth
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import ProfilerWeight
 from tb_dataplugin.analyses.queue_wait import QueueWait
@@ -70,6 +71,7 @@ class Results:
     slow_samples: tuple[SlowSample, ...]
     throughput: Throughput | None
     load: HostLoad | None
+    growth: tuple[MemoryGrowth, ...]
     operators: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     steady: SteadyState | None = None

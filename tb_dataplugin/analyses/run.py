@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
 from tb_dataplugin.analyses.loader_wait import LoaderWait, find_loader_wait
+from tb_dataplugin.analyses.memory_growth import find_memory_growth
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
 from tb_dataplugin.analyses.profiler_weight import find_profiler_weight
@@ -124,6 +125,7 @@ def run_analyses(
         slow_samples=find_slow_samples(trace, tree, window),
         throughput=reasons.known("throughput", rates),
         load=load,
+        growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),
         limits=reasons.known("limits", limits),
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),

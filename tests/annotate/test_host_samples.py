@@ -42,6 +42,8 @@ def machine(root: Path, busy: int, read: int, throttled: str = "throttled_usec")
         ),
         "proc/net/dev": f"Inter-|\n face |\n    lo: {read} 0 0 0 0 0 0 0 9\n  eth0:{read} 0 0 0 0 0 0 0 {2 * read} 0\n",
         f"proc/{os.getpid()}/io": f"rchar: {read}\nwchar: 5\nsyscr: 1\nsyscw: 1\nread_bytes: {read // 2}\n",
+        f"proc/{os.getpid()}/statm": f"900 {read} 5 1 0 9 0\n",
+        "proc/4321/statm": f"900 {2 * read} 5 1 0 9 0\n",
         "sys/fs/cgroup/cpu.stat": f"nr_periods 3\n{throttled} {read}\n",
         "sys/block/sda/size": "1",
         "sys/block/loop0/size": "1",
@@ -66,23 +68,28 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("throttled", "us"), [("throttled_usec", 2000.0), ("throttled_time", 2.0)])
 def test_every_counter_tells_what_the_machine_does(tmp_path: Path, throttled: str, us: float) -> None:
     machine(tmp_path, 0, 0, throttled)
-    sources = host_sources(lambda: [os.getpid(), 999_999_999], tmp_path)
+    sources = host_sources(lambda: [os.getpid(), 4321, 999_999_999], tmp_path)
     machine(tmp_path, 25, 1000, throttled)
     (tmp_path / "proc/stat").write_text(
         f"cpu 0\n{core_line(0, 0)[:-1]}0\ncpu0 25 0 0 1075 0 0 0 0\ncpu1 0 0 0 1000 0\n"
     )
     samples: list[Sample] = []
     take(sources, samples, 0, 500_000_000)
+    page = os.sysconf("SC_PAGE_SIZE")
     assert {sample.counter: sample.values for sample in samples} == {
         "host::cpu": {"core 0": 25.0},
         "host::throttled": {"us_per_s": us},
         "host::memory": {"used_bytes": 600 * 1024, "available_bytes": 400 * 1024},
+        "host::processes": {"training_process_bytes": 1000 * page, "workers_bytes": 2000 * page},
         "host::disk": {"read_bytes_per_s": 2 * 1000 * 512},
         "host::disk_busy": {"sda": 50.0},
         "host::network": {"received_bytes_per_s": 2000, "sent_bytes_per_s": 4000},
         "host::reads": {"rchar_per_s": 2000, "read_bytes_per_s": 1000},
     }
-    assert {sample.counter: sample.time for sample in samples if sample.time} == {"host::memory": 500_000_000}
+    assert {sample.counter: sample.time for sample in samples if sample.time} == {
+        "host::memory": 500_000_000,
+        "host::processes": 500_000_000,
+    }
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -92,7 +99,7 @@ def test_a_source_that_fails_gives_nothing_any_more(tmp_path: Path) -> None:
     (tmp_path / "proc/meminfo").write_text("nothing of that kind\n")
     take(sources, [], 0, 500_000_000)
     assert "host::memory" not in [source.counter for source in sources]
-    assert len(sources) == 6
+    assert len(sources) == 7
     assert host_sources(list, tmp_path / "nowhere")[:-1] == []
 
 

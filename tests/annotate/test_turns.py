@@ -44,6 +44,11 @@ def elsewhere(*functions: Callable[[], Any]) -> int | None:
     return thread.ident
 
 
+def many(turns: Turns) -> None:
+    for _ in range(60):
+        turns.batch(EPOCH)
+
+
 def hooks() -> int:
     return len(cast(Any, optimizer)._global_optimizer_post_hooks)
 
@@ -83,21 +88,13 @@ def test_a_thread_that_is_fed_has_its_turn_when_it_has_trained(
 def test_one_thread_that_takes_batches_is_presumed_to_use_them_where_nothing_trains(
     turns: Turns, seen: list[int | None]
 ) -> None:
-    thread = elsewhere(lambda: [turns.batch(EPOCH) for _ in range(60)])
+    thread = elsewhere(lambda: many(turns))
     assert seen == [thread] * 10
     assert turns.is_presumed
 
 
 def test_of_two_threads_that_take_batches_neither_is_presumed_to_use_them(turns: Turns, seen: list[int | None]) -> None:
-    held = threading.Event()
-
-    def first() -> None:
-        turns.batch(EPOCH)
-        elsewhere(lambda: [turns.batch(EPOCH) for _ in range(60)])
-        held.set()
-
-    elsewhere(first)
-    assert held.is_set()
+    elsewhere(lambda: turns.batch(EPOCH), lambda: elsewhere(lambda: many(turns)))
     assert seen == []
     assert not turns.is_presumed
 
@@ -105,12 +102,9 @@ def test_of_two_threads_that_take_batches_neither_is_presumed_to_use_them(turns:
 def test_a_thread_that_feeds_a_training_is_not_presumed_to_use_the_batches(
     turns: Turns, seen: list[int | None], model: torch.optim.Optimizer
 ) -> None:
-    def feed_and_train() -> None:
-        elsewhere(lambda: turns.batch(EPOCH))
-        model.step()
-        elsewhere(lambda: [turns.batch(EPOCH) for _ in range(60)])
-
-    feed_and_train()
+    elsewhere(lambda: turns.batch(EPOCH))
+    model.step()
+    elsewhere(lambda: many(turns))
     assert seen == [MAIN]
     assert not turns.is_presumed
 

@@ -1,0 +1,53 @@
+"""Memory of the job that grows through the whole window: a leak shows within it, a cache that fills as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import CounterSeries, Trace
+
+_COUNTER: Final = "host::processes"
+_WHO: Final = {"training_process_bytes": "the training process", "workers_bytes": "the DataLoader workers"}
+_QUARTERS: Final = 4
+_FEWEST: Final = 3 * _QUARTERS
+"""Samples; a quarter's median takes three of them."""
+_BYTES, _SHARE = 64e6, 0.05
+"""It grew at least by this, and by this share of what it was: what a run allocates once is below that, or ends."""
+_EVEN: Final = 0.5
+"""Growth from quarter to quarter, at least this share of the mean: what fills up slows down."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGrowth:
+    who: str
+    before_bytes: float
+    after_bytes: float
+    """Medians of the window's first and last quarter."""
+    bytes_per_s: float
+
+
+def find_memory_growth(trace: Trace, window: Window) -> tuple[MemoryGrowth, ...]:
+    """Whose memory grew evenly through the window; nobody's where it was not sampled."""
+    series = [each for each in trace.counters if each.counter == _COUNTER and each.series in _WHO]
+    return tuple(found for each in series for found in _growth(each, window))
+
+
+def _growth(series: CounterSeries, window: Window) -> Iterator[MemoryGrowth]:
+    inside = (series.time_ns >= window.start_ns) & (series.time_ns <= window.end_ns)
+    times, values = series.time_ns[inside], series.value[inside]
+    if len(values) < _FEWEST:
+        return
+    medians = [float(np.median(quarter)) for quarter in np.array_split(values, _QUARTERS)]
+    grown = medians[-1] - medians[0]
+    least = _EVEN * grown / (_QUARTERS - 1)
+    if grown < max(_BYTES, _SHARE * medians[0]) or any(later - earlier < least for earlier, later in pairwise(medians)):
+        return
+    middle = [float(np.mean(quarter)) for quarter in np.array_split(times, _QUARTERS)]
+    seconds = (middle[-1] - middle[0]) / 1e9
+    yield MemoryGrowth(_WHO[series.series], medians[0], medians[-1], grown / seconds)

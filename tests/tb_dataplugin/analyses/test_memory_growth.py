@@ -1,0 +1,72 @@
+"""Memory that grows through a window, in made traces and in a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import annotate
+from tb_dataplugin import read_report
+from tb_dataplugin.pipeline import analyse
+from tests.trace_builder import TraceBuilder
+
+MB = 1e6
+
+
+def grows(*sizes: float, series: str = "training_process_bytes") -> list[str]:
+    """Of a window in which that memory was sampled at even times."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
+    for number in range(10):
+        builder.step(100_000 * number, 100_000)
+    for number, size in enumerate(sizes):
+        builder.counter("host::processes", 1_000_000 * number / len(sizes), **{series: size})
+    return [note.message for note in analyse(builder.trace()).capture.diagnostics if note.code == "memory_grows"]
+
+
+def test_even_growth_is_a_note_with_its_size_per_step() -> None:
+    (note,) = grows(*(1000 * MB + 20 * MB * number for number in range(40)))
+    assert note.startswith("Memory of the training process grows by 600 MB in this window, from 1.09 GB to 1.69 GB")
+    assert "about 80.0 MB per step" in note
+    (note,) = grows(*(1000 * MB + 20 * MB * number for number in range(40)), series="workers_bytes")
+    assert "the DataLoader workers" in note
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [1000 * MB] * 40,
+        [1000 * MB + min(400 * MB, 80 * MB * number) for number in range(40)],  # a start
+        [1000 * MB + (500 * MB if number > 20 else 0) for number in range(40)],  # one allocation
+        [1000 * MB + 1 * MB * number for number in range(40)],  # little
+        [1000 * MB + 300 * MB * (number % 2) for number in range(40)],  # back and forth
+        [1000 * MB + 100 * MB * number for number in range(8)],  # too few samples
+    ],
+)
+def test_a_start_one_allocation_and_noise_are_not_growth(sizes: list[float]) -> None:
+    assert grows(*sizes) == []
+
+
+class Leaks:
+    """An iterator that is no DataLoader, and keeps every batch."""
+
+    def __init__(self) -> None:
+        self.kept: list[np.ndarray] = []
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        for _ in range(80):
+            self.kept.append(np.ones(1_000_000))
+            yield self.kept[-1]
+
+
+def test_an_iterable_that_keeps_its_batches_is_found_out(tmp_path: Path) -> None:
+    with annotate.profile(tmp_path, wait=1, warmup=1, active=60, host_sample_ms=5) as prof:
+        for _ in prof.steps(Leaks()):
+            np.ones(2_000_000).sum()
+    (capture,) = read_report(tmp_path)
+    (note,) = [note.message for note in capture.diagnostics if note.code == "memory_grows"]
+    assert "Memory of the training process grows by" in note
+    rows = [row.title for row in capture.load_rows if row.counter == "host::processes"]
+    assert rows == ["Memory of this job"]
