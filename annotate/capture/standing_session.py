@@ -32,6 +32,9 @@ class StandingSession(Session):
     def describe_loaders(self) -> list[LoaderMetadata]:
         return self._standing.describe()
 
+    def forks_workers(self) -> bool:
+        return super().forks_workers() and set(self._standing.strangers.values()) <= {"fork"}
+
     def _remember(self, loader: object) -> None:
         """Loaders are known weakly: a program lets go of its own when it likes."""
 

@@ -121,8 +121,11 @@ class Process:
         return word
 
     def tids(self) -> list[int]:
-        """The threads that run Python. Raises: OSError."""
-        return [tid for tid, _ in self._all_threads()]
+        """The threads that run Python. Raises: OSError, UnknownLayoutError."""
+        try:
+            return [tid for tid, _ in self._all_threads()]
+        except struct.error:  # nothing can be read where it was: the process is ending
+            raise UnknownLayoutError("the process has ended") from None
 
     def _all_threads(self) -> Iterator[tuple[int, int]]:
         """Number, and address of its state. Raises: OSError."""

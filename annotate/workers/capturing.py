@@ -178,7 +178,7 @@ class WorkerCapture:
     """Recording in the workers of one capture; a `following.Follower`."""
 
     why: ClassVar[dict[Missed, str]] = _WHY
-    nothing_came: ClassVar[str] = _NOTHING_CAME
+    nothing_came: str = _NOTHING_CAME
     counts_threads: ClassVar[bool] = False
 
     def __init__(self, number_of: Callable[[object], int | None], patches: Patches, limits: WorkerLimits) -> None:

@@ -220,7 +220,7 @@ class StandingWorkers(WorkerCapture):
     """As a capture's, from the first annotate call to the process's end. `begin` and `end` are a session's."""
 
     why: ClassVar[dict[Missed, str]] = _WHY
-    nothing_came: ClassVar[str] = _NOTHING_CAME
+    nothing_came: str = _NOTHING_CAME
     counts_threads: ClassVar[bool] = True
 
     def __init__(self) -> None:
@@ -236,6 +236,8 @@ class StandingWorkers(WorkerCapture):
         """Called for each batch that is handed out, or with zero workers about to be made, armed or not."""
         self.on_exit: Callable[[], None] | None = None
         """Called when the process ends, while what the workers have recorded is still there."""
+        self.strangers: Final[dict[int, str]] = {}
+        """Workers of iterators that were there before us, and how they were started; only looked at from outside."""
         self._sleepers: Final[weakref.WeakSet[StandingEpoch]] = weakref.WeakSet()
         """Epochs that sleep while no profiler is at work."""
         self._pid = os.getpid()
@@ -276,6 +278,9 @@ class StandingWorkers(WorkerCapture):
         for epoch in list(self._sleepers):
             epoch.fall_asleep()
         self._let_go()
+
+    def pids(self) -> list[int]:
+        return [*super().pids(), *self.strangers]
 
     def describe(self) -> list[LoaderMetadata]:
         """The settings of all loaders by number, and which gave batches in the session."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from tb_dataplugin.drive import outcome
 from tb_dataplugin.drive.attach import Ask, attach
-from tb_dataplugin.drive.onlooker import Looked
 
 
 class AttachCommand:
@@ -17,9 +16,10 @@ class AttachCommand:
 
     A program that was started by `tb-dataplugin run --standby -- ...` records itself, with all stages and
     its DataLoader workers; PID is its process, or one above it such as torchrun, whose ranks then all record. One that
-    was started with KINETO_USE_DAEMON=1 is asked through torch's own interface: steps, operators and the data
-    wait, without stages. Any other is read from outside: its Python stacks show how long it waits for data, what
-    its DataLoader workers do, and in which lines.
+    runs on Python 3.14 or newer, with `annotate` installed, is joined while it runs, for one window. One that was
+    started with KINETO_USE_DAEMON=1 is asked through torch's own interface: steps, operators and the data wait,
+    without stages. Any other is read from outside: its Python stacks show how long it waits for data, what its
+    DataLoader workers do, and in which lines.
     """
 
     name: ClassVar[str] = "attach"
@@ -36,15 +36,20 @@ class AttachCommand:
     def run(arguments: argparse.Namespace) -> int:
         logdir = None if arguments.logdir is None else arguments.logdir.expanduser().absolute()
         found = attach(arguments.pid, Ask(arguments.seconds, logdir))
-        if isinstance(found, Looked):
+        if not found.traces:
+            assert found.stacks is not None
             from tb_dataplugin.cli import looked
 
-            looked.say(found, logdir or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
+            looked.say(found.stacks, logdir or Path("runs") / time.strftime("%Y%m%d-%H%M%S"))
             return 0
         from tb_dataplugin.pipeline import open_capture
 
-        captures = [open_capture(path).capture for path in found]
-        print(outcome.verdict(captures, found[0].parent))
+        captures = [open_capture(path).capture for path in found.traces]
+        print(outcome.verdict(captures, found.traces[0].parent))
+        if found.stacks is not None and not all(capture.stages for capture in captures):
+            from tb_dataplugin.cli import looked
+
+            looked.say_beside(found.stacks, found.traces[0].parent)
         return 0
 
 

@@ -12,7 +12,7 @@ import msgspec
 from tb_dataplugin.analyses.onlook import SeenPart, SeenProcess, onlook
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.drive.onlooker import Looked, refusal
-from tb_dataplugin.errors import BadRequest, NothingToReport
+from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport
 from tb_dataplugin.export.as_stacks import Stack, speedscope
 from tb_dataplugin.export.onlook_text import onlook_lines
 from tb_dataplugin.export.width import WIDEST, as_wide_as
@@ -28,6 +28,22 @@ def say(looked: Looked, logdir: Path) -> None:
         BadRequest: no stack could be read, or the folder cannot be written.
         NothingToReport: nothing that was seen trains.
     """
+    samples = _say(looked, logdir, "nothing was put into the program")
+    print("Stages, samples and gains: start it by `tb-dataplugin run -- ...`.")
+    for sentence in samples.unseen:
+        print(sentence)
+
+
+def say_beside(looked: Looked, logdir: Path) -> None:
+    """Of a program that was recorded meanwhile, without stages."""
+    print()
+    try:
+        _say(looked, logdir, "the recording has no stages")
+    except DataPipelineError as error:  # the recording stands without
+        print(f"Stacks: {error}")
+
+
+def _say(looked: Looked, logdir: Path, remark: str) -> LineSamples:
     samples = _samples(looked)
     seen = onlook(samples, looked.parents, looked.pid)
     if not seen:
@@ -35,11 +51,9 @@ def say(looked: Looked, logdir: Path) -> None:
     with as_wide_as(shutil.get_terminal_size((WIDEST, 0)).columns):
         for process in seen:
             print("\n".join(onlook_lines(process)), end="\n\n")
-    print(f"By stacks read from outside ({_cost(samples)}); nothing was put into the program.")
+    print(f"By stacks read from outside ({_cost(samples)}); {remark}.")
     print(f"As a flame graph, for speedscope: {_write(seen, logdir, looked.pid)}")
-    print("Stages, samples and gains: start it by `tb-dataplugin run -- ...`.")
-    for sentence in samples.unseen:
-        print(sentence)
+    return samples
 
 
 def _samples(looked: Looked) -> LineSamples:

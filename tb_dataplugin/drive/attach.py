@@ -1,46 +1,30 @@
-"""A look into a program that runs: by our part in it, where it was started with one, else by Kineto alone, else by its
-stacks, read from outside.
+"""A look into a program that runs: by our part in it, where it was started with one or can be joined (Python 3.14 and
+newer), else by Kineto alone, else by its stacks, read from outside.
 """
 
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import re
 import shutil
 import socket
+import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from tb_dataplugin.drive import kineto_daemon, processes
+from tb_dataplugin.drive import joining, kineto_daemon, processes
+from tb_dataplugin.drive.asking import LOOK_EACH_S, OTHERS_S, Ours, recorded
 from tb_dataplugin.drive.onlooker import CannotLook, Looked, look, refusal
 from tb_dataplugin.drive.orders import FOLDER, order_in
 from tb_dataplugin.errors import BadRequest, NothingToReport
 
 KINETO: Final = "KINETO_USE_DAEMON"
-_OTHERS_S: Final = 15.0
-"""Beside the seconds that are recorded: for all that must come first, and for the writing. With the report's own time
-it is no more than 20 s.
-"""
-_LOOK_EACH_S: Final = 0.2
 _NOT_IN_NAMES: Final = re.compile(r"[^\w.-]", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Ours:
-    """A process with our part in it, that takes batches."""
-
-    pid: int
-    folder: Path
-
-    @property
-    def note(self) -> Path:
-        return self.folder / f"{self.pid}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +36,17 @@ class Ask:
     """None: where `run` was told to."""
 
 
-def attach(pid: int, ask: Ask) -> list[Path] | Looked:
-    """Have process `pid`, or the ones below it, record: the traces. Where nobody there can be asked: their stacks.
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What came of it: traces, stacks, or both."""
+
+    traces: list[Path]
+    stacks: Looked | None = None
+    """Read from outside: where nobody there could be asked, and of a program that was joined while it ran."""
+
+
+def attach(pid: int, ask: Ask) -> Attached:
+    """Have process `pid`, or the ones below it, record, or read their stacks.
 
     Raises:
         BadRequest: the process is none that can be asked or looked at; says what to do.
@@ -63,10 +56,14 @@ def attach(pid: int, ask: Ask) -> list[Path] | Looked:
     family = processes.with_descendants(pid)
     ours = [found for each in family if (found := _ours(each)) is not None]
     if ours:
-        return _by_ours(ours, ask)
-    torch = _torch(pid, family)
+        return Attached(_by_ours(ours, ask))
+    with_torch = _with_torch(pid, family)
+    joined = _by_joining(pid, with_torch, ask)
+    if joined is not None:
+        return joined
+    torch = next(filter(_asks_kineto, with_torch), with_torch[0])
     written = _by_kineto(torch, ask) if _asks_kineto(torch) else None
-    return _from_outside(pid, torch, ask) if written is None else [written]
+    return Attached([], _from_outside(pid, torch, ask)) if written is None else Attached([written])
 
 
 def _ours(pid: int) -> Ours | None:
@@ -82,57 +79,45 @@ def _by_ours(ours: Sequence[Ours], ask: Ask) -> list[Path]:
             f"process {ours[0].pid} was started by `tb-dataplugin run`, which records by itself; start it with "
             "`tb-dataplugin run --standby`, to be asked"
         )
-    logdir = ask.logdir or order.logdir
-    before = {each: _files(each) for each in ours}
+    before = {each: len(each.files) for each in ours}
     for each in ours:
-        part = each.folder / f"{each.pid}.ask.part"
-        part.write_text(json.dumps({"seconds": ask.seconds, "logdir": str(logdir)}))
-        part.replace(each.folder / f"{each.pid}.ask")
-    until = time.monotonic() + ask.seconds + _OTHERS_S
-    while time.monotonic() < until and not all(_is_answered(each, before[each]) for each in ours):
-        time.sleep(_LOOK_EACH_S)
-    found = [path for each in ours for path in _files(each)[len(before[each]) :]]
+        each.ask(ask.seconds, ask.logdir or order.logdir)
+    return recorded(ours, before, ask.seconds)
+
+
+def _by_joining(pid: int, with_torch: Sequence[int], ask: Ask) -> Attached | None:
+    """None: it cannot be joined, which is said where its Python is one that could be.
+
+    What workers do that had started before is known by their stacks only: they are read meanwhile.
+    """
+    pids = joining.trainers(with_torch)
+    try:
+        joined = joining.join(pids, ask.seconds, _logdir(ask))
+    except joining.CannotJoin as error:
+        if str(error):
+            print(f"tb-dataplugin attach: process {pids[0]} cannot be joined: {error}", file=sys.stderr)
+        return None
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            looks = pool.submit(look, pid, pids[0], ask.seconds)
+            traces = recorded(joined, dict.fromkeys(joined, 0), ask.seconds)
+            return Attached(traces, None if looks.exception() else looks.result())
+    finally:
+        joining.leave(joined)
+
+
+def _logdir(ask: Ask) -> Path:
+    return (ask.logdir or Path("runs") / time.strftime("%Y%m%d-%H%M%S")).absolute()
+
+
+def _with_torch(pid: int, family: Sequence[int]) -> list[int]:
+    """Raises BadRequest: there is none."""
+    found = [each for each in family if processes.has_torch(each)]
     if not found:
-        raise NothingToReport(f"nothing was recorded: {_why(ours)}")
-    return found
-
-
-def _is_answered(ours: Ours, before: list[Path]) -> bool:
-    if (ours.folder / f"{ours.pid}.ask").exists():
-        return False
-    return len(_files(ours)) > len(before) or _note(ours).get("state") == "nothing"
-
-
-def _note(ours: Ours) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        note: dict[str, Any] = json.loads(ours.note.read_text())
-        return note
-    return {"state": "nothing", "reason": "the program has ended"}
-
-
-def _files(ours: Ours) -> list[Path]:
-    return [Path(file) for file in _note(ours).get("files", [])]
-
-
-def _why(ours: Sequence[Ours]) -> str:
-    unanswered = [each for each in ours if (each.folder / f"{each.pid}.ask").exists()]
-    for each in unanswered:
-        (each.folder / f"{each.pid}.ask").unlink(missing_ok=True)
-    if unanswered:
-        return f"process {unanswered[0].pid} took no batch meanwhile; ask for more --seconds"
-    reason = str(_note(ours[0]).get("reason") or "its window was not closed in time; ask for fewer --seconds")
-    return f"process {ours[0].pid}: {reason}"
-
-
-def _torch(pid: int, family: Sequence[int]) -> int:
-    """The process among them that trains: one that Kineto can be asked for, if any. Raises BadRequest: why none."""
-    with_torch = [each for each in family if processes.has_torch(each)]
-    if not with_torch:
         raise BadRequest(f"process {pid} has not loaded torch; name the training process, or wait until it begins")
-    asks = next(filter(_asks_kineto, with_torch), None)
-    if asks is None and any(processes.environment(each).get(FOLDER) for each in with_torch):
+    if not any(map(_asks_kineto, found)) and any(processes.environment(each).get(FOLDER) for each in found):
         raise BadRequest(f"process {pid} has not iterated a DataLoader yet; attach when its training has begun")
-    return with_torch[0] if asks is None else asks
+    return found
 
 
 def _asks_kineto(pid: int) -> bool:
@@ -151,8 +136,7 @@ def _by_kineto(pid: int, ask: Ask) -> Path | None:
     """Markers only: DataLoader workers are not recorded, and no stages. None: it does not ask what to record, as torch
     2.3 to 2.6 do not, which have a fault there.
     """
-    logdir = ask.logdir or Path("runs") / time.strftime("%Y%m%d-%H%M%S")
-    logdir = logdir.absolute()
+    logdir = _logdir(ask)
     try:
         logdir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -161,15 +145,15 @@ def _by_kineto(pid: int, ask: Ask) -> Path | None:
     began = time.monotonic()
     with kineto_daemon.listening() as sock:
         text = kineto_daemon.configuration(asked, ask.seconds)
-        if not kineto_daemon.ask(sock, pid, text, began + _OTHERS_S):
+        if not kineto_daemon.ask(sock, pid, text, began + OTHERS_S):
             return None
     written = kineto_daemon.written_file(asked, pid)
-    until = began + ask.seconds + _OTHERS_S
+    until = began + ask.seconds + OTHERS_S
     try:
         while not _is_whole(written):
             if time.monotonic() > until or not (processes.PROC / str(pid)).exists():
                 raise NothingToReport(f"process {pid} wrote no trace to {logdir}; is the folder open to it?")
-            time.sleep(_LOOK_EACH_S)
+            time.sleep(LOOK_EACH_S)
         return _pack(written, pid)
     finally:
         written.unlink(missing_ok=True)

@@ -13,7 +13,6 @@ from tb_dataplugin.drive import processes
 
 _START_S: Final = 60.0
 """Beside the seconds that are looked: for a Python to start, on a machine where nothing is free."""
-_ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH")
 
 
 class CannotLook(Exception):
@@ -42,23 +41,21 @@ def refusal(pid: int, why: str) -> str:
 def look(pid: int, python: int, seconds: float) -> Looked:
     """Read the stacks of `pid` and all below it that the same Python runs as process `python`. Raises: CannotLook."""
     before = processes.parents()
-    text = _run(_command(pid, python, seconds), python, seconds)
+    try:
+        command = _command(pid, python, seconds)
+    except processes.NoPython as error:
+        raise CannotLook(str(error)) from None
+    text = _run(command, python, seconds)
     return Looked(text, python, {**before, **processes.parents()})
 
 
 def _command(pid: int, process: int, seconds: float) -> Sequence[str]:
     """By the Python that runs the program: another one keeps its stacks in another way."""
-    try:
-        python = (processes.PROC / str(process) / "exe").readlink()
-    except OSError as error:
-        raise CannotLook(error.strerror or str(error)) from None
-    if not python.name.startswith("python") or not python.exists():
-        raise CannotLook(f"it is run by {python}, which is not a Python that can run a script of ours")
-    return str(python), "-I", "-S", "-E", str(_script()), str(seconds), str(pid)
+    return *processes.python_of(process), str(_script()), str(seconds), str(pid)
 
 
 def _run(command: Sequence[str], pid: int, seconds: float) -> bytes:
-    environment = {name: value for name, value in processes.environment(pid).items() if name in _ENVIRONMENT}
+    environment = processes.to_start_python(pid)
     try:
         done = subprocess.run(
             command, capture_output=True, timeout=seconds + _START_S, env=environment, cwd="/", check=False

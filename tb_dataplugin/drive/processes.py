@@ -10,6 +10,12 @@ from typing import Final
 from tb_dataplugin.errors import BadRequest
 
 PROC: Final = Path("/proc")
+_TO_START: Final = ("PATH", "LD_LIBRARY_PATH")
+"""What a Python may need to start."""
+
+
+class NoPython(Exception):
+    """The text is a clause: why nothing can be run by the Python of a process."""
 
 
 def check(pid: int) -> None:
@@ -62,3 +68,19 @@ def has_torch(pid: int) -> bool:
         return "libtorch" in (PROC / str(pid) / "maps").read_text(errors="replace")
     except OSError:
         return False
+
+
+def python_of(pid: int) -> tuple[str, ...]:
+    """The command of the Python that runs it, with nothing but its standard library. Raises: NoPython."""
+    try:
+        python = (PROC / str(pid) / "exe").readlink()
+    except OSError as error:
+        raise NoPython(error.strerror or str(error)) from None
+    if not python.name.startswith("python") or not python.exists():
+        raise NoPython(f"it is run by {python}, which is not a Python that can run a script of ours")
+    return str(python), "-I", "-S", "-E"
+
+
+def to_start_python(pid: int) -> dict[str, str]:
+    """The environment for that command."""
+    return {name: value for name, value in environment(pid).items() if name in _TO_START}

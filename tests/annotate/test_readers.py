@@ -8,6 +8,8 @@ import os
 import pathlib
 import pickle
 import sqlite3
+import sys
+import types
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +24,8 @@ from torch.utils.data import DataLoader
 from worker_helpers import run, worker_spans
 
 import annotate
+from annotate.hooks import readers
+from annotate.hooks.patching import Patches
 from annotate.hooks.readers import registered
 from annotate.recording import switch
 from benchmarks.readers_seen import canonical
@@ -91,6 +95,20 @@ def test_a_handle_that_was_opened_before_the_capture_is_seen(tmp_path: Path) -> 
         archive.writestr("a", b"x" * 10_000)
     with zipfile.ZipFile(tmp_path / "x.zip") as held:
         assert one(tmp_path, lambda self: self.held.read("a"), held)[1] == ["read::zipfile.read"]
+
+
+def test_a_lazy_module_is_not_made_to_import_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    lazy = types.ModuleType("librosa")
+    lazy.__getattr__ = asked.append  # type: ignore[method-assign]
+    monkeypatch.setitem(sys.modules, "librosa", lazy)
+    monkeypatch.setitem(sys.modules, "librosa.core", lazy)
+    patches = Patches()
+    try:
+        readers.install(patches)
+    finally:
+        patches.undo()
+    assert [name for name in asked if not name.startswith("__")] == []
 
 
 def test_of_calls_of_one_kind_the_outermost_has_the_span(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def put_in(patches: Patches, library: Library) -> None:
 
 
 def _class(module: str, name: str) -> type | None:
-    found = getattr(sys.modules.get(module), name, None)
+    found = vars(sys.modules[module]).get(name) if module in sys.modules else None  # a lazy module would import it
     return found if isinstance(found, type) else None
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from annotate.hooks import patching
 from annotate.hooks.patching import Patches
@@ -94,7 +94,7 @@ def _is_being_imported(module: str) -> bool:
 
 def _install(patches: Patches, hook: Hook) -> None:
     owner = hook.owner
-    found = None if owner is None else vars(owner).get(hook.name, getattr(owner, hook.name, None))
+    found = _found(owner, hook.name)
     if (
         owner is None
         or found is None
@@ -104,12 +104,19 @@ def _install(patches: Patches, hook: Hook) -> None:
         return
     name = switch.hand_out(hook.kind, hook.label)
     if isinstance(owner, ModuleType):
-        if callable(found) and hook.name in vars(owner):
+        if callable(found):
             patches.set_global(owner, hook.name, TimedFunction(found, hook, name))
         return
     replacement = replacement_of(found, hook, name)
     if replacement is not None:
         patches.set_attribute(owner, hook.name, replacement)
+
+
+def _found(owner: ModuleType | type | None, name: str) -> Any:
+    """Imports nothing: a module is not asked for what it hands out lazily."""
+    if owner is None or name in vars(owner):
+        return None if owner is None else vars(owner)[name]
+    return getattr(owner, name, None) if isinstance(owner, type) else None
 
 
 def _install_registered() -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tb_dataplugin.drive import asking, joining, kineto_daemon, processes
 from tb_dataplugin.drive import attach as attaching
-from tb_dataplugin.drive import kineto_daemon, processes
 from tb_dataplugin.drive.attach import Ask, attach
 from tb_dataplugin.drive.kineto_daemon import Message
 from tb_dataplugin.errors import BadRequest, NothingToReport
@@ -95,7 +95,7 @@ def test_a_program_on_standby_is_asked_by_its_pid_or_one_above(program: subproce
     give(tmp_path / "run", standby=True)
     note(tmp_path / "run", program.pid, files=["/logs/earlier"])
     thread = answer(tmp_path / "run", program.pid, state="recorded", files=["/logs/earlier", "/logs/new"])
-    assert attach(os.getpid(), Ask(2.5, None)) == [Path("/logs/new")]
+    assert attach(os.getpid(), Ask(2.5, None)).traces == [Path("/logs/new")]
     thread.join()
 
 
@@ -111,12 +111,31 @@ def test_why_nothing_was_recorded(program: subprocess.Popen[str], tmp_path: Path
 def test_a_program_that_takes_no_batch(
     program: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attaching, "_OTHERS_S", 0.0)
+    monkeypatch.setattr(asking, "OTHERS_S", 0.0)
     give(tmp_path / "run", standby=True)
     note(tmp_path / "run", program.pid)
     with pytest.raises(NothingToReport, match="took no batch meanwhile"):
         attach(program.pid, Ask(0.01, None))
     assert not list((tmp_path / "run").glob("*.ask"))
+
+
+def test_an_older_python_is_not_joined(program: subprocess.Popen[str], tmp_path: Path) -> None:
+    if sys.version_info >= (3, 14):
+        pytest.skip("it would be")
+    with pytest.raises(joining.CannotJoin, match=r"^$"):
+        joining.join([program.pid], 1, tmp_path)
+    assert not (tmp_path / "logs").exists()
+
+
+def test_the_ranks_of_a_launcher_are_joined_and_not_their_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = {1: 0, 2: 1, 3: 1, 4: 2, 5: 3}
+    ranks = {2: "0", 3: "1", 4: "0", 5: "1"}
+    monkeypatch.setattr(processes, "parents", lambda: parents)
+    monkeypatch.setattr(processes, "environment", lambda pid: {"RANK": ranks[pid]} if pid in ranks else {})
+    assert joining.trainers([1, 2, 3, 4, 5]) == [2, 3]
+    ranks.clear()
+    assert joining.trainers([1, 2]) == [1]
+    assert joining.trainers([2, 4]) == [2]
 
 
 @pytest.fixture
