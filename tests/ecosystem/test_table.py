@@ -98,6 +98,7 @@ def test_a_run_that_goes_on_leaves_out_what_it_has_of_this_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(ledger.FILE, str(tmp_path / "run"))
+    monkeypatch.delenv(ledger.GO_ON, raising=False)
     for each in (tried("auto", True), Ran("a", "failed", False)):
         ledger.note(each)
     assert ledger.done() == set()
