@@ -12,6 +12,7 @@ import sys
 import types
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ def test_connections_of_sqlite_are_its_own_and_a_users_factory_is_left_alone(tmp
         pass
 
     def use(self: Any) -> None:
-        with sqlite3.connect(tmp_path / "x.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "x.db")) as connection, connection:
             assert isinstance(connection, sqlite3.Connection)
             assert connection.__class__ is sqlite3.Connection
             assert repr(connection).startswith("<sqlite3.Connection object at")
@@ -189,7 +190,8 @@ def test_connections_of_sqlite_are_its_own_and_a_users_factory_is_left_alone(tmp
             assert [tuple(row) for row in connection.execute("select 2")] == [(2,)]
             with pytest.raises(sqlite3.OperationalError, match="no such table"):
                 connection.execute("select * from none")
-        assert type(sqlite3.connect(tmp_path / "x.db", factory=Mine)) is Mine
+        with closing(sqlite3.connect(tmp_path / "x.db", factory=Mine)) as mine:
+            assert type(mine) is Mine
 
     one(tmp_path, use)
 
