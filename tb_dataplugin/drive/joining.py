@@ -77,7 +77,7 @@ def join(pids: Sequence[int], seconds: float, logdir: Path) -> list[Ours]:
 def leave(joined: Sequence[Ours]) -> None:
     """Take the orders back: who has not begun will not."""
     for each in joined:
-        if each.note.exists():
+        if each.note.exists() or (each.folder / _REFUSED).exists():
             take_back(each.folder)
         else:  # it has not come to our script yet, whose file it must find
             (each.folder / _SCRIPT_FILE).write_text("")

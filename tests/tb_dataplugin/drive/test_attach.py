@@ -138,6 +138,19 @@ def test_the_ranks_of_a_launcher_are_joined_and_not_their_workers(monkeypatch: p
     assert joining.trainers([2, 4]) == [2]
 
 
+def test_the_order_goes_unless_its_script_may_still_be_read(tmp_path: Path) -> None:
+    """A process that comes to it later finds an empty one."""
+    ours = {name: asking.Ours(7, tmp_path / name) for name in ("answered", "refused", "silent")}
+    for each in ours.values():
+        each.folder.mkdir()
+        (each.folder / "join.py").write_text("1 / 0")
+    note(ours["answered"].folder, 7)
+    (ours["refused"].folder / "refused").write_text("annotate is not there for it")
+    joining.leave(list(ours.values()))
+    assert [path.name for path in tmp_path.iterdir()] == ["silent"]
+    assert (ours["silent"].folder / "join.py").read_text() == ""
+
+
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> bytes:
     """A socket of this test's own."""
