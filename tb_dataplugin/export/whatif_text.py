@@ -33,10 +33,14 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     yield style.rule * WIDEST
     yield from wrap(f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
     yield ""
-    numbers = f"{f'step, {unit.name}':>12}  {'90% interval':<17}{'samples/s':>10}{'data wait':>11}"
-    yield f"  {'change':<{CHANGES}}{numbers}  limited by"
+    numbers = f"{f'step, {unit.name}':>12}  {'90% interval':<17}{'samples/s':>10}{'data wait':>11}{'ahead':>11}"
+    yield f"  {'change':<{CHANGES}}{numbers}"
     for prediction in predictions:
         yield _row(prediction, unit)
+    yield ""
+    yield from _limits(predictions)
+    if any(prediction.memory_bytes is not None for prediction in predictions):
+        yield "  ahead: memory of the batches that are kept ready"
     yield ""
     yield from wrap(
         "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start, other programs, "
@@ -52,11 +56,21 @@ def _row(prediction: Prediction, unit: TimeUnit) -> str:
     between = f"{in_unit(step.low, unit)} to {in_unit(step.high, unit)}"
     samples = UNKNOWN if rate is None else significant(rate.value)
     wait = percent(prediction.data_wait_share.value)
-    memory = "" if prediction.memory_bytes is None else f" ({data_size(prediction.memory_bytes)} ahead)"
-    limit = "the rest of the step" if prediction.limited_by == "step" else shown(prediction.limited_by)
+    memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
     name = fit(shown(prediction.change.text), CHANGES - 1)
-    numbers = f"{in_unit(step.value, unit):>12}  {between:<17}{samples:>10}{wait:>11}"
-    return f"  {name:<{CHANGES}}{numbers}  {limit}{memory}"
+    numbers = f"{in_unit(step.value, unit):>12}  {between:<17}{samples:>10}{wait:>11}{memory:>11}"
+    return f"  {name:<{CHANGES}}{numbers}"
+
+
+def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
+    """What limits the loop, with the changes for which it does."""
+    limits: dict[str, list[str]] = {}
+    for prediction in predictions:
+        limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
+    for limit, changes in limits.items():
+        whose = "in each" if len(limits) == 1 and len(changes) > 1 else ", ".join(changes)
+        name = "the rest of the step" if limit == "step" else shown(limit)
+        yield from wrap(f"limited by {name}: {whose}", "  ")
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
