@@ -14,7 +14,8 @@ from benchmarks.counterfactual_pipelines.running import HALVED, PREFETCH, UNORDE
 from tb_dataplugin.errors import DataPipelineError
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, predict
-from tb_dataplugin.whatif.change import parse_stage
+from tb_dataplugin.whatif.change import changed, parse_stage
+from tb_dataplugin.whatif.loop import Loop
 
 CLASSES = (
     "stage taken away",
@@ -43,6 +44,8 @@ class Pair:
     low: float
     high: float
     measured: float
+    amdahl: float | None = None
+    """Predicted from shares alone, where a stage or the transfer is changed; see `_amdahl_ms`."""
 
     @property
     def error(self) -> float:
@@ -84,7 +87,19 @@ def pairs_of(pipeline: Pipeline, logdir: Path, result: dict[str, Any]) -> Iterat
             low=step.low / 1e3 / captured * base,
             high=step.high / 1e3 / captured * base,
             measured=ratio * base,
+            amdahl=None if not change.stages else _amdahl_ms(loop, change) / captured * base,
         )
+
+
+def _amdahl_ms(loop: Loop, change: Change) -> float:
+    """The step by Amdahl's law: the data wait shrinks by the change's share of all of the loader's work."""
+    before, after = (_work_ns(one) for one in (loop, changed(loop, change)))
+    return (loop.measured_step_ns - loop.measured_wait_ns * (1 - after / before)) / 1e6
+
+
+def _work_ns(loop: Loop) -> float:
+    """Building, sending and receiving a batch."""
+    return float(loop.build.total_ns.mean() + loop.way_ns.mean() + loop.receive.total_ns.mean())
 
 
 def change_of(name: str) -> Change:
@@ -134,6 +149,33 @@ def markdown(pairs: Sequence[Pair], each: bool) -> Iterator[str]:
                 yield _summary(kind, of_kind)
         yield _summary("all", chosen)
         yield ""
+        yield from _beside_amdahl(chosen)
+
+
+def _beside_amdahl(pairs: Sequence[Pair]) -> Iterator[str]:
+    """How often reality is better than promised by more than equal runs differ, and how often a promise that is more
+    than equal runs differ by is at least one and a half times what came.
+    """
+    promised = [(pair, pair.amdahl) for pair in pairs if pair.amdahl is not None]
+    if not promised:
+        return
+    yield "| stages and transfer | pairs | reality is better | promised 1.5 times what came | median error |"
+    yield "|-|-|-|-|-|"
+    yield _promises("Amdahl's law", [(pair, step) for pair, step in promised])
+    yield _promises("this model", [(pair, pair.predicted) for pair, _ in promised])
+    yield ""
+
+
+def _promises(title: str, steps: Sequence[tuple[Pair, float]]) -> str:
+    noise = [pair.spread * pair.unchanged for pair, _ in steps]
+    better = sum(step - pair.measured > differs for (pair, step), differs in zip(steps, noise, strict=True))
+    over = sum(
+        pair.unchanged - step > max(differs, 1.5 * (pair.unchanged - pair.measured))
+        for (pair, step), differs in zip(steps, noise, strict=True)
+    )
+    error = 100 * statistics.median(abs(step / pair.measured - 1) for pair, step in steps)
+    count = len(steps)
+    return f"| {title} | {count} | {better} ({better / count:.0%}) | {over} ({over / count:.0%}) | {error:.1f}% |"
 
 
 def _row(pair: Pair) -> str:
