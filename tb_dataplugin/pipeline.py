@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -41,10 +42,11 @@ SCHEMA_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class AnalysedCapture:
-    """A capture's report, and the columns that its timeline is drawn from."""
+    """A capture's report, the columns that its timeline is drawn from, and what is joined with other ranks."""
 
     capture: Capture
     timeline: TimelineSource
+    rank: RankTable | Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class KeptCapture:
 
     `changed`: the file is not what it was when reading began, so that this is a report of neither state. `path` is the
     file, which the report may only name with escapes. `trace`: that file as it was found. `rank`: what is joined with
-    other ranks, where that was asked for.
+    other ranks, where the trace was read just now, or that was asked for.
     """
 
     capture: Capture
@@ -97,7 +99,8 @@ def open_capture(
     """
     before = fingerprint(path, roots) if stores else None
     if before is None:
-        return KeptCapture(analyse_file(path, name, options, roots).capture, path=path, roots=roots, options=options)
+        analysed = analyse_file(path, name, options, roots)
+        return KeptCapture(analysed.capture, path=path, roots=roots, options=options, rank=analysed.rank)
     key = cache_key(before, options)
     for store in stores:
         stored = store.capture(key)
@@ -109,7 +112,7 @@ def open_capture(
     if fingerprint(path, roots) != before:
         return KeptCapture(analysed.capture, changed=True, path=path, roots=roots, options=options)
     kept = next((store for store in stores if store.save(key, analysed.capture, analysed.timeline)), None)
-    return KeptCapture(analysed.capture, kept, key, path=path, roots=roots, options=options)
+    return KeptCapture(analysed.capture, kept, key, path=path, roots=roots, options=options, rank=analysed.rank)
 
 
 def timeline_of(kept: KeptCapture) -> TimelineSource:
@@ -128,7 +131,17 @@ def analyse_file(
 def analyse(trace: Trace, options: AnalysisOptions = DEFAULT_OPTIONS) -> AnalysedCapture:
     """Raises UnreadableTrace for a trace without a window, NoSuchSteps for one without the steps of `options`."""
     results = _results(trace, options)
-    return AnalysedCapture(build_capture(results, judge(results)), build_timeline_source(results))
+    rank = None if options.steps else _rank_of(results)
+    return AnalysedCapture(build_capture(results, judge(results)), build_timeline_source(results), rank)
+
+
+def _rank_of(results: Results) -> RankTable | Unavailable | None:
+    """None for a trace of no rank. A fault costs the report nothing: `read_rank` says it where the ranks are joined."""
+    if results.trace.info.rank is None:
+        return None
+    with suppress(Exception):
+        return tabulate_rank(results)
+    return None
 
 
 def _results(trace: Trace, options: AnalysisOptions) -> Results:

@@ -169,9 +169,9 @@ def _own_stores() -> tuple[Store, ...]:
 
 
 def _with_rank(kept: KeptCapture, trace: TraceFile) -> KeptCapture:
-    """The trace is read once more, where it may be one of several ranks."""
+    """A trace whose report was kept is read once more, where it may be one of several ranks."""
     capture = kept.capture
-    if capture.mode == "replay" or not capture.HasField("rank"):
+    if kept.rank is not None or capture.mode == "replay" or not capture.HasField("rank"):
         return kept
     row = row_of(trace)
     return replace(kept, rank=row) if isinstance(row, RankTable | Unavailable) else kept

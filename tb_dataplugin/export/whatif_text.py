@@ -15,8 +15,11 @@ from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, 
 from tb_dataplugin.whatif import Change, Prediction, Range
 from tb_dataplugin.whatif.loop import Loop
 
+LIMITS: Final = {"step": "the rest of the step", "device": "the device"}
 SCHEMA_VERSION: Final = 1
-CHANGES: Final = 30
+CHANGES: Final = 27
+IDLE: Final = 12
+"""Columns."""
 
 
 def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> str:
@@ -33,7 +36,9 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     yield style.rule * WIDEST
     yield from wrap(f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
     yield ""
-    numbers = f"{f'step, {unit.name}':>12}  {'90% interval':<17}{'samples/s':>10}{'data wait':>11}{'ahead':>11}"
+    numbers = f"{f'step, {unit.name}':>11}  {'90% interval':<17}{'samples/s':>10}{'data wait':>10}"
+    has_device = loop.device_ns is not None
+    numbers += f"{'device idle' if has_device else '':>{IDLE if has_device else 0}}{'ahead':>9}"
     yield f"  {'change':<{CHANGES}}{numbers}"
     for prediction in predictions:
         yield _row(prediction, unit)
@@ -43,8 +48,8 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         yield "  ahead: memory of the batches that are kept ready"
     yield ""
     yield from wrap(
-        "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start, other programs, "
-        "and a device that becomes the limit are not part of it.",
+        "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start and other programs "
+        "are not part of it.",
         "  ",
     )
     for note in dict.fromkeys(note for prediction in predictions for note in prediction.notes):
@@ -56,9 +61,10 @@ def _row(prediction: Prediction, unit: TimeUnit) -> str:
     between = f"{in_unit(step.low, unit)} to {in_unit(step.high, unit)}"
     samples = UNKNOWN if rate is None else significant(rate.value)
     wait = percent(prediction.data_wait_share.value)
+    idle = "" if prediction.device_idle is None else f"{percent(prediction.device_idle.value):>{IDLE}}"
     memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
     name = fit(shown(prediction.change.text), CHANGES - 1)
-    numbers = f"{in_unit(step.value, unit):>12}  {between:<17}{samples:>10}{wait:>11}{memory:>11}"
+    numbers = f"{in_unit(step.value, unit):>11}  {between:<17}{samples:>10}{wait:>10}{idle}{memory:>9}"
     return f"  {name:<{CHANGES}}{numbers}"
 
 
@@ -69,7 +75,7 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     for limit, changes in limits.items():
         whose = "in each" if len(limits) == 1 and len(changes) > 1 else ", ".join(changes)
-        name = "the rest of the step" if limit == "step" else shown(limit)
+        name = LIMITS.get(limit) or shown(limit)
         yield from wrap(f"limited by {name}: {whose}", "  ")
 
 
@@ -90,6 +96,7 @@ def _as_dict(prediction: Prediction) -> dict[str, Any]:
         "samples_per_s": prediction.samples_per_s,
         "step_us": prediction.step_us,
         "data_wait_share": prediction.data_wait_share,
+        "device_idle_share": prediction.device_idle,
     }
     known = {name: _range(value) for name, value in ranges.items() if value is not None}
     memory = {} if prediction.memory_bytes is None else {"memory_bytes": prediction.memory_bytes}

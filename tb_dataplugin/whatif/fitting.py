@@ -186,8 +186,16 @@ def _loop(
         measured_wait_ns=wait,
         own_threads=step_threads(results),
         own_delayed=training.delayed,
+        device_ns=_device_ns(results),
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
+
+
+def _device_ns(results: Results) -> float | None:
+    """The window has whole steps, and what the device did for them."""
+    assert results.steps is not None
+    busy = [device.busy.total_ns for device in results.devices]
+    return max(busy) / len(results.steps.rows) if busy else None
 
 
 def _built(results: Results, workers: Workers, rows: Rows) -> Timed:

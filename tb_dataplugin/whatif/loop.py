@@ -76,6 +76,8 @@ class Loop:
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
+    device_ns: float | None = None
+    """Per step, of the device that is busiest; None without one."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

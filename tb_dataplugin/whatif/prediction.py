@@ -7,7 +7,7 @@ captured is set against what was measured, and predictions are scaled by what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -59,12 +59,16 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time."""
+    """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time;
+    ``device`` where a step cannot be shorter than what the device computes for it. `device_idle`: share of the step;
+    None without a device.
+    """
 
     change: Change
     step_us: Range
     samples_per_s: Range | None
     data_wait_share: Range
+    device_idle: Range | None
     limited_by: str
     memory_bytes: float | None
     notes: tuple[str, ...] = ()
@@ -121,15 +125,17 @@ def predict(loop: Loop, change: Change) -> Prediction:
     if error:
         step_us = _with_ends(step_us, loop, change, orders[0])
     samples = loop.samples_per_step
-    return Prediction(
+    of_loader = Prediction(
         change=change,
         step_us=step_us,
         samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
         data_wait_share=_range(np.clip(share + missed, 0.0, 1.0), 0.0),
+        device_idle=None,
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
         notes=(*notes, *crowded),
     )
+    return of_loader if loop.device_ns is None else _with_device(of_loader, loop.device_ns / 1e3)
 
 
 def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Range:
@@ -206,6 +212,25 @@ def _range(values: Floats, error: float) -> Range:
     value = float(values[0])
     low, high = np.percentile(values[1:], (5, 95)).tolist()
     return Range(value, min(low, value) * (1 - error), max(high, value) * (1 + error))
+
+
+def _with_device(of_loader: Prediction, device_us: float) -> Prediction:
+    """The device does as much for each step as in the window, and a step is not shorter than that."""
+    old, rate = of_loader.step_us, of_loader.samples_per_s
+    step = _each(old, lambda time: max(time, device_us, 1e-3))
+    longer = step.value / max(old.value, 1e-3)
+    return replace(
+        of_loader,
+        step_us=step,
+        samples_per_s=rate and _inverse(step, rate.value * old.value),
+        data_wait_share=_each(of_loader.data_wait_share, lambda share: share / longer),
+        device_idle=_each(step, lambda time: 1 - device_us / time),
+        limited_by="device" if step.value > old.value else of_loader.limited_by,
+    )
+
+
+def _each(value: Range, made: Callable[[float], float]) -> Range:
+    return Range(made(value.value), made(value.low), made(value.high))
 
 
 def _inverse(step_us: Range, amount: float) -> Range:

@@ -26,7 +26,8 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
 
 OPEN: Final = "instances"
 """A window that is open when a loop ends early stays open until the process ends, and a proxy stands for each plain
-function among the transforms as long (ARCHITECTURE.md): so it is under `tb-dataplugin run`."""
+function among the transforms as long (ARCHITECTURE.md): so it is under `tb-dataplugin run`. A thread that reads ahead
+for one epoch is gone with it, and what it opened stays open as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ def differences(cell: Cell, without: Observation, ours: Observation) -> list[Dif
             one = {key: value for key, value in one.items() if key not in allowed}
             other = {key: value for key, value in other.items() if key not in allowed}
         if name == "temporary_files" and cell.ending in KILLED:
-            left = {*PYTHONS_OWN, *(["annotate-*"] if _has_a_spool_without_workers(cell) else [])}
+            is_ours = _has_a_spool_without_workers(cell) or without.processes
+            left = {*PYTHONS_OWN, *(["annotate-*"] if is_ours else [])}
             one, other = ([item for item in files if item not in left] for files in (one, other))
         if one != other:
             found.append(_difference(name, one, other))
@@ -64,7 +66,8 @@ def _has_a_spool_without_workers(cell: Cell) -> bool:
 
     A loader with an ``__iter__`` of its own has its spool before its workers. A window that waits for its export may
     be left by an annotate.profile whose workers have a spool of their own; so may the spool of the standing hooks be,
-    by one that is entered in the first epoch: the workers of the second are its own.
+    by one that is entered in the first epoch: the workers of the second are its own. Workers of a fork server outlive
+    their program, with us and without, until they are killed as well.
     """
     waits = cell.profilers == "ours_in_user" and cell.phase == "after" and cell.export == "late"
     kind, enters_late = KINDS[cell.loader], ("ours_in_user", "ours_outlasts_user", "two_users_and_ours")
@@ -74,7 +77,7 @@ def _has_a_spool_without_workers(cell: Cell) -> bool:
 
 def _may_differ(cell: Cell, name: str) -> bool:
     if name == OPEN:
-        return cell.marks == "run" and cell.ending != "normal"
+        return cell.marks == "run" and (cell.ending != "normal" or cell.loader == "read_ahead")
     return name == "worker_warnings" and not _all_workers_were_heard(cell)
 
 

@@ -61,8 +61,8 @@ class Observation:
     """What only a program with us tells: refused, trace files, lines of the monitor, a fault that was hit."""
 
 
-_FORKSERVER: Final = re.compile(r"main\(\d+, \d+, ")
-"""Numbers of its file descriptors: the next that are free."""
+_FORKSERVER: Final = re.compile(r"main\(\d+(?:, \d+, )?")
+"""Of it and the resource tracker, numbers of file descriptors: the next that are free."""
 THE_USERS: Final = tuple(name for name in Observation.__dataclass_fields__ if name not in ("our_words", "told"))
 """The fields that must be equal."""
 

@@ -10,6 +10,8 @@ export type Prediction = {
   readonly stepUs: Between;
   readonly samplesPerS: Between | null;
   readonly waitShare: Between;
+  /** Null without a device. */
+  readonly idleShare: Between | null;
   readonly limitedBy: string;
   readonly memoryBytes: number | null;
   readonly notes: readonly string[];
@@ -53,6 +55,7 @@ function prediction(value: unknown): Prediction {
     stepUs,
     samplesPerS: between(fields.samples_per_s),
     waitShare,
+    idleShare: between(fields.device_idle_share),
     limitedBy: textIn(value, "limited_by"),
     memoryBytes: numberOf(fields.memory_bytes),
     notes: listIn(value, "notes").map(String),

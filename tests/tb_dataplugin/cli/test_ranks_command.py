@@ -101,3 +101,17 @@ def test_a_folder_per_rank_is_one_run(tmp_path: Path, capsys: pytest.CaptureFixt
         write([builder], tmp_path / f"rank{rank}")
     assert main(["ranks", str(tmp_path)]) == 0
     assert "Rank 1 holds up the others" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+def test_a_report_reads_each_rank_once(
+    run: Path, jobs: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def again(*_: object) -> None:
+        raise AssertionError("the trace is read once more")
+
+    for module in ("tb_dataplugin.cli.analysing", "tb_dataplugin.cli.report"):
+        monkeypatch.setattr(f"{module}.row_of", again)
+    assert main(["report", str(run), "--no-cache", "--format", "json", *jobs]) == 0
+    (ranks,) = json.loads(capsys.readouterr().out)["ranks"]
+    assert len(ranks["rows"]) == 3

@@ -38,6 +38,21 @@ def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest
     assert max(map(len, shown.splitlines())) <= WIDEST
 
 
+def test_with_a_device_its_idle_time_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    for number in range(8):
+        start = 1000.0 * number
+        builder.step(start, 1000).wait(start, 800, "wait::DataLoader").stage("sample::Pets", start, 800)
+        builder.kernel(start + 850, 100)
+    trace = str(builder.write(tmp_path / "run.pt.trace.json"))
+    assert main(["whatif", trace]) == 0
+    shown = capsys.readouterr().out
+    assert "device idle" in shown and max(map(len, shown.splitlines())) <= WIDEST
+    assert main(["whatif", trace, "--stage", "sample=0x", "--format", "json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert 0 < made["device_idle_share"]["value"] < 0.9
+
+
 def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--cache", "decode", "--stage", "transform::Blur=0.1x", "--in-order", "off", "--prefetch", "4"]
     assert main(["whatif", str(capture), *arguments, "--format", "json"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,33 @@ def test_an_iterator_around_a_loader_without_workers_can_be_changed(tmp_path: Pa
     loop = read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0]
     made = predict(loop, Change(stages=(("wrapper::mixup", 0.0),)))
     assert made.step_us.value == pytest.approx(300, rel=0.01)
+
+
+def test_a_step_is_not_shorter_than_what_the_device_computes_for_it(tmp_path: Path) -> None:
+    loop = captured(tmp_path, STEADY)
+    busy_ns = 0.9 * loop.measured_step_ns
+    without = predict(loop, Change(stages=(("transform::Blur", 0.0),)))
+    made = predict(replace(loop, device_ns=busy_ns), Change(stages=(("transform::Blur", 0.0),)))
+    assert without.step_us.value < busy_ns / 1e3 and without.device_idle is None
+    assert made.step_us.value == pytest.approx(busy_ns / 1e3)
+    assert made.limited_by == "device"
+    assert made.device_idle is not None and made.device_idle.value == pytest.approx(0, abs=1e-9)
+    assert made.data_wait_share.value <= without.data_wait_share.value
+    assert made.samples_per_s is not None and without.samples_per_s is not None
+    assert made.samples_per_s.value < without.samples_per_s.value
+
+
+def test_the_rest_of_a_step_is_device_idle_time(tmp_path: Path) -> None:
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    for number in range(8):
+        start = 1000.0 * number
+        builder.step(start, 1000).wait(start, 800, "wait::DataLoader").stage("sample::Pets", start, 800)
+        builder.kernel(start + 850, 100)
+    loop = read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0]
+    same, faster = (predict(loop, Change(stages=(("sample::Pets", factor),))) for factor in (1.0, 0.5))
+    assert same.device_idle is not None and same.device_idle.value == pytest.approx(0.9)
+    assert faster.device_idle is not None and faster.device_idle.value == pytest.approx(1 - 100 / 600, abs=0.01)
+    assert faster.device_idle.low < faster.device_idle.value < faster.device_idle.high
 
 
 def test_the_loop_as_it_was_captured_has_no_error_of_the_model(tmp_path: Path) -> None:
