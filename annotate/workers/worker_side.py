@@ -45,8 +45,11 @@ class WorkerInit:
             self.function(worker)
         if os.getpid() != self.place.training_process:  # a worker that is a thread records nothing
             send_faults_by(transport.note_fault)
+            parent = os.getppid()
             with guard(transport.LOST):
                 begin(self.place, worker, perf_counter_ns())
+            if os.getppid() != parent:  # torch only looks from here on, and would wait for a parent that is gone
+                raise SystemExit
 
     def __reduce__(self) -> tuple[type[WorkerInit], tuple[Any, Place]]:
         return WorkerInit, (self.function, self.place)

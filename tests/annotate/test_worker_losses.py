@@ -20,7 +20,8 @@ from worker_helpers import Books, as_tensor, batches_of, check_nesting, check_or
 
 import annotate
 from annotate.options import WorkerLimits
-from annotate.workers import spool
+from annotate.workers import spool, worker_side
+from annotate.workers.content import Place
 from tests.support import warm
 
 HERE = Path(__file__).parent
@@ -341,3 +342,23 @@ class Hanging(Books):
         if index == 2:
             time.sleep(3)
         return super().__getitem__(index)
+
+
+@pytest.mark.parametrize("parents", [(7, 7), (7, 1)])
+def test_a_worker_whose_program_died_while_our_hooks_went_in_ends(
+    parents: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch compares a parent's pid with what it was when the worker's loop began, which is after our hooks."""
+    seen: list[Any] = []
+    left = iter(parents)
+    monkeypatch.setattr(worker_side, "begin", lambda *place: seen.append(place))
+    monkeypatch.setattr(worker_side, "send_faults_by", lambda way: None)
+    monkeypatch.setattr(os, "getppid", lambda: next(left))
+    init = worker_side.WorkerInit(seen.append, Place(training_process=-1, loader=0))
+    if parents[0] == parents[1]:
+        init(3)
+    else:
+        with pytest.raises(SystemExit) as ended:
+            init(3)
+        assert ended.value.code is None
+    assert seen[0] == 3 and len(seen) == 2
