@@ -35,15 +35,15 @@ class Callers:
 
     def open(self) -> None:
         """The calling thread trains."""
-        global _open
+        global of_the_window
         self._batches, self._steps_inside, self._steps = {}, {}, 0
-        self._thread, _open = get_ident(), self
+        self._thread, of_the_window = get_ident(), self
 
     def close(self) -> None:
         """Harmless when it is not open."""
-        global _open
-        if _open is self:
-            _open = None
+        global of_the_window
+        if of_the_window is self:
+            of_the_window = None
 
     def batch(self, frame: FrameType | None) -> None:
         """A loader makes or hands out a batch, in the call that `frame` is the innermost one of."""
@@ -103,19 +103,19 @@ def _outwards(frame: FrameType | None) -> list[FrameType]:
     return found
 
 
-_open: Callers | None = None
+of_the_window: Callers | None = None
 """Of the window that is open."""
 
 
 def saw_batch() -> None:
     """A loader makes or hands out a batch here; of interest while a window is open."""
-    if _open is not None:
+    if of_the_window is not None:
         with guard(_LOST):
-            _open.batch(sys._getframe(1))
+            of_the_window.batch(sys._getframe(1))
 
 
 def saw_step() -> None:
     """A step ends here."""
-    if _open is not None:
+    if of_the_window is not None:
         with guard(_LOST):
-            _open.step(sys._getframe(1))
+            of_the_window.step(sys._getframe(1))

@@ -103,15 +103,15 @@ class Iteration:
         self.asleep: Callable[[], None] | None = None
         """Called for each batch that is handed out, or with zero workers about to be made, while that is all that
         anybody wants to know: nothing travels with the batches then. None: awake."""
-        self._drawn = 0
-        self._consumed = 0
-        self._drawn_asleep: Final[deque[int]] = deque(maxlen=_LATEST)
+        self.drawn = 0
+        self.consumed = 0
+        self.drawn_asleep: Final[deque[int]] = deque(maxlen=_LATEST)
         """When the latest batches were drawn."""
 
     def draw(self, indices: object, now: int) -> Tag:
         """A batch is to be made of `indices`."""
-        batch = Batch(self.number, self._drawn, now)
-        self._drawn += 1
+        batch = Batch(self.number, self.drawn, now)
+        self.drawn += 1
         if self.has_workers:
             self.outstanding[batch.batch] = batch
         wanted = [name for listener in self.listeners if (name := listener.drawn(batch, indices)) is not None]
@@ -136,7 +136,7 @@ class Iteration:
         elif self.iterable:
             number = min(self._arrived, default=None)
         else:
-            number, self._consumed = self._consumed, self._consumed + 1
+            number, self.consumed = self.consumed, self.consumed + 1
         batch = None if number is None else self.outstanding.pop(number, None)
         if batch is not None:
             self._arrived.pop(batch.batch, None)
@@ -150,37 +150,20 @@ class Iteration:
         Args:
             handed_out: see `asleep`.
         """
-        self._drawn_asleep.clear()
+        self.drawn_asleep.clear()
         self.asleep = handed_out
 
     def wake(self) -> list[Batch]:
         """The batches that were drawn meanwhile and are on their way; from now on all is told again."""
         self.asleep = None
-        first = max(self._consumed, self._drawn - len(self._drawn_asleep)) if self.has_workers else self._drawn
+        first = max(self.consumed, self.drawn - len(self.drawn_asleep)) if self.has_workers else self.drawn
         found = []
-        for number in range(first, self._drawn):
+        for number in range(first, self.drawn):
             if number not in self.outstanding:
-                batch = Batch(self.number, number, self._drawn_asleep[number - self._drawn])
+                batch = Batch(self.number, number, self.drawn_asleep[number - self.drawn])
                 self.outstanding[number] = batch
                 found.append(batch)
         return found
-
-    def consume_asleep(self) -> None:
-        """A batch is handed out."""
-        if self.outstanding:  # drawn before
-            self.consume(perf_counter_ns())
-        else:
-            self._consumed += 1
-            if self.asleep is not None:
-                self.asleep()
-
-    def draw_asleep(self) -> None:
-        """A batch is to be made."""
-        self._drawn += 1
-        if self.has_workers:
-            self._drawn_asleep.append(perf_counter_ns())
-        elif self.asleep is not None:
-            self.asleep()
 
 
 class TaggingIterator:
@@ -202,23 +185,32 @@ class TaggingIterator:
 
     def __next__(self) -> Any:
         iteration = self._iteration
-        callers.saw_batch()
-        if iteration.asleep is None and not iteration.listeners:
+        handed_out = iteration.asleep
+        if callers.of_the_window is not None:
+            callers.saw_batch()
+        if handed_out is None and not iteration.listeners:
             iteration.latest = indices = timed_next(self._name, self._iterator)
             return indices
         try:  # a fault of ours costs a record, never a batch
             if not iteration.has_workers or iteration.is_starting:
                 pass
-            elif iteration.asleep is not None:
-                iteration.consume_asleep()
-            elif is_for_a_batch():
+            elif handed_out is not None and not iteration.outstanding:  # as few calls as can be: caches are cold here
+                iteration.consumed += 1
+                handed_out()
+            elif handed_out is not None or is_for_a_batch():
                 iteration.consume(perf_counter_ns())
         except Exception as error:
             report_error(_LOST, error)
-        indices = iteration.latest = timed_next(self._name, self._iterator)
+        is_plain = self._name is None or not switch.RECORDING
+        indices = iteration.latest = next(self._iterator) if is_plain else timed_next(self._name, self._iterator)
         try:
-            if iteration.asleep is not None:
-                iteration.draw_asleep()
+            handed_out = iteration.asleep
+            if handed_out is not None:
+                iteration.drawn += 1
+                if iteration.has_workers:
+                    iteration.drawn_asleep.append(perf_counter_ns())
+                else:
+                    handed_out()
                 return indices
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers and not iteration.in_threads else indices

@@ -60,7 +60,7 @@ NO_PAYLOAD: Final[Payload] = {}
 begun: Callable[[Tag], None] | None = None
 """In a worker of ours: told of a batch when its indices come in. Set by `worker_side`."""
 
-_fault: str | None = None
+fault: str | None = None
 """In a worker: words that no batch has taken along yet."""
 
 arrived: Callable[[Facts, Payload], None] | None = None
@@ -208,16 +208,16 @@ class Faulty:
 
 def note_fault(text: str) -> None:
     """In a worker: have the next batch carry the words to the training process."""
-    global _fault
-    _fault = text
+    global fault
+    fault = text
 
 
 def with_fault(data: Any) -> Any:
     """`data`, on its way with the fault that has been noted, if one has."""
-    global _fault
-    if _fault is None:
+    global fault
+    if fault is None:
         return data
-    text, _fault = _fault, None
+    text, fault = fault, None
     return Faulty(data, text)
 
 

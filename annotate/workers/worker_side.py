@@ -76,7 +76,8 @@ class WorkerCollate:
                 current.fail()
             raise
         try:  # a fault of ours costs the batch's records, never the batch
-            return transport.with_fault(current.finish(data))
+            sent = current.finish(data)
+            return sent if transport.fault is None else transport.with_fault(sent)
         except Exception as error:
             report_error(transport.LOST, error)
         return transport.with_fault(data)
@@ -148,12 +149,12 @@ class Worker:
     def finish(self, data: Any) -> Any:
         """`data` in a parcel; as it is while there is nobody to tell."""
         tag, started, finished = self._tag, self._started, perf_counter_ns()
-        payload: Payload = {}
         if tag is None and self._naps is not None:
             if self._naps.passes(finished):
                 return data
             if (found := self._naps.awake()) is not None:
                 tag, started = found
+        payload: Payload = {}
         contents, self._now = self._now, self._contents
         self._tag, self._started = None, 0
         for content in contents:

@@ -12,6 +12,7 @@ import annotate
 from annotate.workers import naps
 from annotate.workers.batches import Batch, Iteration, TaggingIterator
 from annotate.workers.content import Place
+from annotate.workers.standing import StandingEpoch
 from annotate.workers.transport import NOTHING_WANTED, Facts, LeanParcel, Parcel, Payload, Tag, Tagged
 from annotate.workers.worker_side import Worker, WorkerCollate
 
@@ -168,10 +169,10 @@ class Raises(Dataset[int]):
 
 
 def test_a_fault_of_ours_costs_no_batch_and_the_users_exception_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Iteration) -> None:
+    def broken(self: StandingEpoch) -> None:
         raise RuntimeError("of ours")
 
-    monkeypatch.setattr(Iteration, "draw_asleep", broken)
+    monkeypatch.setattr(StandingEpoch, "_passed", broken)
     loader = annotate.loader(DataLoader(Raises(), batch_size=1, num_workers=1, prefetch_factor=1))
     seen = []
     with pytest.warns(RuntimeWarning, match="of ours"), pytest.raises(ValueError, match="the user's own"):

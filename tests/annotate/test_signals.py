@@ -16,7 +16,7 @@ import annotate
 from annotate.recording import switch
 from annotate.saying import forget_reported, guard
 from annotate.signals import came_by_a_signal, undisturbed
-from annotate.workers import batches
+from annotate.workers.standing import StandingEpoch
 
 
 class TimeLimitError(Exception):
@@ -81,7 +81,7 @@ def test_where_breaking_off_would_be_fatal_it_waits(handler: None) -> None:
 def test_it_reaches_the_loop_out_of_the_sampler(handler: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     numbers: Any = list(range(8))
     loader = annotate.loader(DataLoader(numbers, batch_size=2))
-    monkeypatch.setattr(batches.Iteration, "draw_asleep", lambda _: strike())
+    monkeypatch.setattr(StandingEpoch, "_passed", lambda _: strike())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(TimeLimitError):
