@@ -157,9 +157,10 @@ def read(out: Path | None) -> dict[tuple[str, str], Outcome]:
 
 def show(outcomes: Sequence[Outcome]) -> int:
     """Of the thread that stands in only the line is asked for: its shares are rough, and the report says so."""
-    print(
-        "| planted | where | samples | named first | true share | by samples | error, points | stages, points | sampler |"
+    columns = (
+        "planted, where, samples, named first, true share, by samples, error (points), stages (points), sampler (CPU)"
     )
+    print("|".join(["", *(f" {name} " for name in columns.split(", ")), ""]))
     print("|-|-|-|-|-|-|-|-|-|")
     for one in outcomes:
         right = one.named if one.is_right else f"**{one.named or 'nothing'}**"
@@ -169,10 +170,8 @@ def show(outcomes: Sequence[Outcome]) -> int:
         )
     right_count = sum(one.is_right for one in outcomes)
     close = [one.is_close for one in outcomes if one.is_close is not None and one.place != "inside"]
-    print(
-        f"\nHottest line right: {right_count} of {len(outcomes)}. Share within 5 points: {sum(close)} of {len(close)} with"
-    )
-    print(f"at least {ENOUGH} samples.")
+    print(f"\nHottest line right: {right_count} of {len(outcomes)}.")
+    print(f"Share within 5 points, with at least {ENOUGH} samples: {sum(close)} of {len(close)}.")
     return 0 if right_count >= RIGHT * len(outcomes) and all(close) else 1
 
 
