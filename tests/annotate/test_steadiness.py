@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch.profiler import ProfilerAction
@@ -179,7 +180,7 @@ def test_the_step_that_is_tried_says_nothing_about_the_loop(clock: list[float]) 
 
 
 @pytest.mark.parametrize("options", [{"active": 10}, {"wait": 4}, {"wait": 4, "active": 30}])
-def test_a_window_that_was_planned_is_as_it_was_planned(clock: list[float], options: dict[str, object]) -> None:
+def test_a_window_that_was_planned_is_as_it_was_planned(clock: list[float], options: dict[str, Any]) -> None:
     tried = Tried(1.0)
     assert steps_after(tried, clock, [0.03] * 500, **options)[0] == options.get("active", 10)
     assert tried.begun == 0
