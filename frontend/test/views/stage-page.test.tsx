@@ -102,7 +102,9 @@ it("lists the slowest calls with what is known of each, and frames one in the ti
   atoms.shownStage.value = "transform::Mask";
   open(CAPTURE, "stages");
   const [first, second] = all("slow-call");
-  expect(plain(first?.textContent)).toBe("40.030.00741DataLoader worker 1dilate at train.py:41 8 of 9 samples/data/41.jpg ");
+  expect(plain(first?.textContent)).toBe(
+    "40.030.00741DataLoader worker 1dilate at train.py:41 8 of 9 samples/data/41.jpg ",
+  );
   expect(second?.querySelectorAll("abbr")).toHaveLength(5);
   expect(second?.textContent).toContain("training thread");
   click(first);

@@ -247,4 +247,4 @@ def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:
     stacks = [[("Pets.__getitem__", "/home/me/train.py", 10 * (number % 10))] for number in range(110)]
     said = finding_in(builder.stacks([80.0 * n for n in range(1, 111)], stacks), "leading_stage")
     (text,) = (one.text for one in said.evidence if one.kind == "no_line")
-    assert text.startswith("no line is named: none leads, the hottest has 10.0%")
+    assert text.startswith("no line is named: none leads, the hottest has 10.1%: Pets.__getitem__ at train.py:10")
