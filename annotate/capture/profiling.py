@@ -120,13 +120,11 @@ class Profile:
         """Paths of the files written so far, oldest first."""
         self._entered = False
         self._own_schedule = schedule is None
-        if schedule is None:
-            schedule = schedule_of(options, self._look, lambda: self._torch)
-        self._schedule = schedule
+        self._schedule = schedule_of(options, self._look, lambda: self._torch) if schedule is None else None
         self._users_error: BaseException | None = None  # raised by user code that torch's profiler called
         self._torch: Any = Profiler(
             self,
-            schedule=self._users(schedule),
+            schedule=self._schedule if schedule is None else self._users(schedule),
             on_trace_ready=None if on_trace_ready is None else self._users(on_trace_ready),
             **torch_profiler_keywords,
         )

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 import annotate
 from annotate.capture import sentences, steadiness
+from annotate.capture.own_profiler import Profiler
 from annotate.capture.torch_profiler import another_is_open
 from annotate.host.sampler import HostSampler
 from annotate.options import LEAST_STEPS
@@ -119,6 +120,18 @@ def test_a_profiler_that_begins_while_a_step_is_tried_has_its_trace_and_so_have_
     assert "aten::ones" in {event.key for event in theirs.key_averages()}
     (path,) = prof.trace_files
     assert "aten::ones" not in {event["name"] for event in load(path)["traceEvents"]}
+
+
+def test_a_fault_of_ours_while_a_step_is_tried_costs_the_capture_and_not_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fault(self: Profiler) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(Profiler, "begin_trial", fault)
+    with pytest.warns(Warning, match="Internal error: .*planted"), annotate.profile(tmp_path) as prof:
+        batches = list(prof.steps(annotate.loader(DataLoader(Numbers()))))
+    assert len(batches) == 60
 
 
 def test_a_loop_that_ends_while_a_step_is_tried_leaves_no_profiler_behind(tmp_path: Path) -> None:
