@@ -17,6 +17,8 @@ Lines = bool | Literal["native"]
 
 FEWEST_STEPS: Final = 10
 """Of a window whose length is "auto"."""
+LEAST_STEPS: Final = 8
+"""Of such a window where a longer one would pause the loop for long: a report of fewer steps is doubtful."""
 LEAST_HEADSPACE: Final = 8
 """Fewer steps do not show how steps differ; the first ones are thrown away."""
 
@@ -103,6 +105,13 @@ class CaptureOptions:
         with several ranks, whose windows are to have the same steps.
         """
         return self.active == "auto" and self.wait == "auto" and bool(self.lines) and not has_other_ranks()
+
+    @property
+    def bounds_pause(self) -> bool:
+        """Whether a window is shorter where it would pause the loop for long: not where the program planned it, nor
+        with several ranks.
+        """
+        return self.active == "auto" and self.wait == "auto" and not has_other_ranks()
 
     @property
     def first_recorded_step(self) -> int | None:

@@ -1,10 +1,11 @@
 """Planted hot lines, and the line that the report names: is it that one, and has it the share that the clocks gave it?
 
-    python benchmarks/lines_truth.py [--seconds 8] [--only CASE[:PLACE] ...]
+    python benchmarks/lines_truth.py [--seconds 8] [--only CASE[:PLACE] ...] [--out FILE [--piece 150]]
 
 Each case is a program of its own with a transform (or a training step) that has one hot line and a warm one, timed by
 clocks around both. Right: the first line of the stage is the planted one. Its share is to be within 5 points where the
-stage has at least 500 samples.
+stage has at least 500 samples. Cases that are in FILE are not run again; a piece that ends before all are run exits
+with 3.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -127,34 +130,49 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--out", type=Path, help="outcomes, a line each; those in it are not run again")
+    parser.add_argument("--piece", type=float, default=float("inf"), help="seconds after which no other case begins")
     arguments = parser.parse_args()
     chosen = [one for one in CASES if not arguments.only or one[0] in arguments.only or ":".join(one) in arguments.only]
-    print(
-        "| planted | where | samples | named first | true share | by samples | error | stages, points | sampler, CPU |"
-    )
-    print("|-|-|-|-|-|-|-|-|-|")
-    outcomes = []
+    outcomes = read(arguments.out)
+    until = time.monotonic() + arguments.piece
     for case, place in chosen:
-        one = run(case, place, arguments.seconds)
-        outcomes.append(one)
+        if (case, place) in outcomes:
+            continue
+        if time.monotonic() > until:
+            return 3
+        outcomes[case, place] = outcome = run(case, place, arguments.seconds)
+        if arguments.out:
+            with arguments.out.open("a") as file:
+                file.write(json.dumps(asdict(outcome)) + "\n")
+    return show([outcomes[one] for one in chosen])
+
+
+def read(out: Path | None) -> dict[tuple[str, str], Outcome]:
+    if out is None or not out.exists():
+        return {}
+    outcomes = [Outcome(**json.loads(line)) for line in out.read_text().splitlines()]
+    return {(outcome.case, outcome.place): outcome for outcome in outcomes}
+
+
+def show(outcomes: Sequence[Outcome]) -> int:
+    """Of the thread that stands in only the line is asked for: its shares are rough, and the report says so."""
+    columns = (
+        "planted, where, samples, named first, true share, by samples, error (points), stages (points), sampler (CPU)"
+    )
+    print("|".join(["", *(f" {name} " for name in columns.split(", ")), ""]))
+    print("|-|-|-|-|-|-|-|-|-|")
+    for one in outcomes:
         right = one.named if one.is_right else f"**{one.named or 'nothing'}**"
         print(
-            f"| {case} | {place} | {one.samples} | {right} | {one.true_share:.1%} | {one.share:.1%} "
-            f"| {(one.share - one.true_share) * 100:+.1f} | {one.check} | {one.cost:.1%} |",
-            flush=True,
+            f"| {one.case} | {one.place} | {one.samples} | {right} | {one.true_share:.1%} | {one.share:.1%} "
+            f"| {(one.share - one.true_share) * 100:+.1f} | {one.check} | {one.cost:.1%} |"
         )
-    return verdict(outcomes)
-
-
-def verdict(outcomes: list[Outcome]) -> int:
-    """Of the thread that stands in only the line is asked for: its shares are rough, and the report says so."""
-    right, close = (
-        sum(one.is_right for one in outcomes),
-        [one.is_close for one in outcomes if one.is_close is not None and one.place != "inside"],
-    )
-    print(f"\nHottest line right: {right} of {len(outcomes)}. Share within 5 points: {sum(close)} of {len(close)} with")
-    print(f"at least {ENOUGH} samples.")
-    return 0 if right >= RIGHT * len(outcomes) and all(close) else 1
+    right_count = sum(one.is_right for one in outcomes)
+    close = [one.is_close for one in outcomes if one.is_close is not None and one.place != "inside"]
+    print(f"\nHottest line right: {right_count} of {len(outcomes)}.")
+    print(f"Share within 5 points, with at least {ENOUGH} samples: {sum(close)} of {len(close)}.")
+    return 0 if right_count >= RIGHT * len(outcomes) and all(close) else 1
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ else:
 from torchvision import transforms as T  # noqa: N812
 
 PAUSE_S = 0.01
+LINES = ("hot_line", "defined_at", "no_line")
+"""Kinds of evidence that name the line to change, or say why none is named."""
 WARM_UP_STEPS = 12
 """More than the batches that the workers have prepared before the first step."""
 
@@ -176,7 +178,7 @@ def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
         return Seen(step_us, None)
     first = capture.findings[0]
     print(f"   first finding ({first.severity}): {first.title}\n   -> {first.advice}")
-    for line in (evidence.text for evidence in first.evidence if evidence.kind in ("hot_line", "defined_at")):
+    for line in (evidence.text for evidence in first.evidence if evidence.kind in LINES):
         print(f"   line: {line}")
     if not first.HasField("gain_us_per_step") or first.gain_us_per_step >= step_us:
         return Seen(step_us, None)
@@ -188,7 +190,7 @@ def main() -> None:
     parser.add_argument("--logdir", type=Path, default=Path("runs/tour"), help="each stop is a run below it")
     parser.add_argument("--photos", type=int, default=64)
     parser.add_argument("--batch-size", type=int, default=16)
-    parser.add_argument("--steps", type=int, default=24, help="to record at each stop")
+    parser.add_argument("--steps", type=int, default=48, help="to record at each stop")
     options = parser.parse_args()
 
     warnings.filterwarnings("ignore", message="This DataLoader will create")  # more workers than cores is the story

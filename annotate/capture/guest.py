@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from typing import Literal, Protocol
+
+Whose = Literal["program", "guest", "trial"]
+"""A profiler: the program's own, one that records for a guest, or that tries one step out for it."""
 
 
 class Guest(Protocol):

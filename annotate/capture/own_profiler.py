@@ -11,7 +11,9 @@ from typing import Any, Final, Protocol
 
 import torch.profiler
 
+from annotate.capture.steadiness import Pause
 from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole
+from annotate.saying import guard
 from annotate.signals import undisturbed
 
 _RECORDING: Final = (torch.profiler.ProfilerAction.RECORD, torch.profiler.ProfilerAction.RECORD_AND_SAVE)
@@ -19,6 +21,11 @@ _RECORDING: Final = (torch.profiler.ProfilerAction.RECORD, torch.profiler.Profil
 _GIVEN_UP: Final = (
     "no trace to export: annotate.profile stopped recording this window when another torch.profiler began"
 )
+_NO_TRIAL: Final = "annotate does not know how long the program will pause for its trace"
+WHOLE: Final = 2.4
+"""The pause that each event of a window adds, in times of what torch's end of the profiler takes for it in a trial. It
+was measured: 1.9, 2.3, 3.1 (docs/lines.md).
+"""
 
 
 class Capture(Protocol):
@@ -41,6 +48,8 @@ class Profiler(torch.profiler.profile):
         self._capture = capture
         self._export: Export | None = None
         self._is_open = self._is_recording = False
+        self.is_trying = False
+        """What it records is a trial."""
         self._thread = 0
         self._makes_steps = False
         self.others = OtherProfilers(lambda: self.profiler, self.give_way)
@@ -56,6 +65,39 @@ class Profiler(torch.profiler.profile):
     @record_steps.setter
     def record_steps(self, value: bool) -> None:
         self._makes_steps = value
+
+    def begin_trial(self) -> None:
+        """Record a step that is thrown away, for what its events cost: those of an open window are not counted."""
+        if self._is_open or self.others.is_one_open or self._would_notice:
+            return
+        self.profiler = None
+        with guard(_NO_TRIAL), undisturbed():
+            super().prepare_trace()
+            self._is_open, self._thread = True, get_ident()
+            super().start_trace()
+            self._is_recording = self.is_trying = True
+
+    @property
+    def _would_notice(self) -> bool:
+        """Whether the program would find a step more in what it has asked of the profiler."""
+        return bool(getattr(self, "acc_events", False) or getattr(self, "execution_trace_observer", None))
+
+    def end_trial(self) -> Pause | None:
+        """What that step's events cost; None where none was recorded. Harmless when there is no trial."""
+        if not self.is_trying or get_ident() != self._thread:
+            return None
+        pause = None
+        with guard(_NO_TRIAL):
+            began = perf_counter()
+            with undisturbed():
+                self._is_open = self._is_recording = self.is_trying = False
+                super().stop_trace()
+            seconds = perf_counter() - began
+            results = getattr(self.profiler, "kineto_results", None)
+            if results is not None and results_are_whole(self.profiler):
+                pause = Pause(events=len(results.events()), seconds=seconds * WHOLE)
+        self.profiler = None
+        return pause
 
     def prepare_trace(self) -> None:
         self.is_given_up = False
@@ -100,8 +142,10 @@ class Profiler(torch.profiler.profile):
         """Another profiler begins: stop, before it destroys what Kineto has of ours. Harmless when not open."""
         if self._is_open:
             with undisturbed():
+                has_window = not self.is_trying
                 self.abandon()
-                self._give_up()
+                if has_window:
+                    self._give_up()
 
     def abandon(self) -> None:
         """Stop, and keep nothing. Harmless when not open."""
@@ -112,7 +156,7 @@ class Profiler(torch.profiler.profile):
         if was_recording and get_ident() == self._thread:
             self.end_step()
             running.__exit__(None, None, None)
-        self._is_recording = False
+        self._is_recording = self.is_trying = False
         self.is_given_up = True
 
     def end_step(self) -> None:

@@ -15,7 +15,7 @@ from annotate.capture import guest, sentences, standing
 from annotate.capture.own_time import OwnTime
 from annotate.capture.serving import Serving
 from annotate.capture.session import Session, is_on
-from annotate.capture.steadiness import Loop, schedule_of
+from annotate.capture.steadiness import Loop, fewest_of, schedule_of, shortened_by
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.window import Window, names_handed_out
@@ -60,7 +60,8 @@ def profile(
             and the step time has settled.
         warmup: steps during which the profiler starts up, thrown away. With ``wait="auto"`` and one rank more of them,
             until the queues that filled during the profiler's start are used up.
-        active: steps recorded. "auto": 10; more short ones with `lines`, ``wait="auto"`` and one rank (docs/lines.md).
+        active: steps recorded. "auto": 10; with ``wait="auto"`` and one rank more short ones with `lines`, and fewer
+            whose trace would pause the loop for long (docs/lines.md).
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: between samples of the host in a window (Linux); 0: none, nor of threads' waits.
         lines: sample Python stacks while a window is open, so that the report names the hot lines of code (Linux).
@@ -119,12 +120,11 @@ class Profile:
         """Paths of the files written so far, oldest first."""
         self._entered = False
         self._own_schedule = schedule is None
-        if schedule is None:
-            schedule = schedule_of(options, self._look)
+        self._schedule = schedule_of(options, self._look, lambda: self._torch) if schedule is None else None
         self._users_error: BaseException | None = None  # raised by user code that torch's profiler called
         self._torch: Any = Profiler(
             self,
-            schedule=self._users(schedule),
+            schedule=self._schedule if schedule is None else self._users(schedule),
             on_trace_ready=None if on_trace_ready is None else self._users(on_trace_ready),
             **torch_profiler_keywords,
         )
@@ -212,9 +212,9 @@ class Profile:
         finally:
             self._stop()
         if self.trace_files and self.options.mode == "train" and os.environ.get("RANK", "0") == "0":
-            say(sentences.written(self.trace_files, self.options.logdir))
+            say(sentences.written(self.trace_files, self.options.logdir, shortened_by(self._schedule)))
         if exc is None and cut_to is not None and not self._has_failed:
-            tell(sentences.cut_short(self.options, cut_to), UserWarning)
+            tell(sentences.cut_short(fewest_of(self._schedule, self.options), cut_to), UserWarning)
         if exc is None and self._windows == 0 and not self._has_failed:
             warn(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
 
@@ -335,7 +335,7 @@ class Profile:
 
     def _follow_schedule(self) -> None:
         """Set the flag to what torch's profiler does now."""
-        self.own_time.is_untouched = self._torch.current_action.value == 0  # NONE
+        self.own_time.is_untouched = self._torch.current_action.value == 0 and not self._torch.is_trying  # NONE
         if self._torch.current_action in self._recording_actions and not self._torch.is_given_up:
             if self._in_window:
                 self._window.look_around()
@@ -354,7 +354,8 @@ class Profile:
         The step that the loop is in is not counted, and may be the last one: nothing is missing then.
         """
         count = self._steps - self._window_began
-        return count if self._in_window and self._own_schedule and count < self.options.fewest_recorded - 1 else None
+        is_short = self._own_schedule and count < fewest_of(self._schedule, self.options) - 1
+        return count if self._in_window and is_short else None
 
     def _close_window(self) -> None:
         self._window.close(is_last=self._own_schedule and self._windows == self.options.repeat)
@@ -365,24 +366,21 @@ class Profile:
         try:
             self._close_window()
             recorded, names = self._window.recorded(), names_handed_out(self._renamed)
+            if window := shortened_by(self._schedule):
+                recorded.notes.append(sentences.shorter_window(window))
             path = writer.write_trace(profiler.save, self.options.logdir, names, recorded.metadata, recorded.rows)
         except Exception as error:
             if came_by_a_signal(error):
                 raise
-            say = tell if isinstance(error, OSError) else report_fault  # a full disk is not our fault, and news
-            say(
-                f"annotate.profile could not write its trace to {self.options.logdir}: {one_line(error)}. The steps "
-                "of this window are lost"
-            )
+            say_so = tell if isinstance(error, OSError) else report_fault  # a full disk is not our fault, and news
+            say_so(sentences.not_written(self.options.logdir, error))
             return None
         self.trace_files.append(str(path))
         guest.wrote(str(path))
         for note in () if has_reported() else recorded.missing:  # a fault that was reported is why
             tell(f"annotate.profile: {note}")
-        paused = sentences.stood_still(perf_counter() - profiler.stopped_at)
-        if paused:
-            fewer = self.options.fewest_recorded
-            tell(f"annotate.profile: {paused}. Record fewer steps for a shorter pause (active={fewer})")
+        if paused := sentences.stood_still(perf_counter() - profiler.stopped_at):
+            tell(f"annotate.profile: {paused}. {sentences.fewer_steps(fewest_of(self._schedule, self.options))}")
         if self._own_schedule and self._windows == self.options.repeat:
             self.headspace.begin(path, self._session.loop().prefetched)
         return Export(Path(path))

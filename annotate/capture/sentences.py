@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from annotate.options import CaptureOptions
-from annotate.saying import in_short
+from annotate.capture.steadiness import LONG_PAUSE_S, Shortened
+from annotate.options import LEAST_STEPS, CaptureOptions
+from annotate.saying import in_short, one_line
 
 OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
 OTHER_IS_OPEN: Final = f"annotate.profile cannot record: {OTHER}. Leave the other one first, or remove it"
@@ -44,8 +45,20 @@ def check_headspace(steps: int, keywords: Mapping[str, object]) -> None:
         raise ValueError(NO_LAST_WINDOW)
 
 
-LONG_PAUSE_S: Final = 3.0
-"""From which a pause is mentioned: somebody who looks on would take it for a fault."""
+def shorter_window(window: Shortened) -> str:
+    """Why a window has fewer steps than it would have by their time."""
+    pause = window.wanted * window.pause.seconds
+    return (
+        f"The window has {window.steps} steps instead of {window.wanted}, whose trace would have paused the program "
+        f"for about {pause:.1f} s: each step has {window.pause.events:,} events of torch's profiler."
+    )
+
+
+def fewer_steps(count: int) -> str:
+    """What helps against a long pause after a window of `count` steps, or more."""
+    if count <= LEAST_STEPS:
+        return "Fewer steps would have a shorter pause, and make the report doubtful"
+    return f"Record fewer steps for a shorter pause (active={LEAST_STEPS})"
 
 
 def stood_still(seconds: float) -> str:
@@ -55,20 +68,28 @@ def stood_still(seconds: float) -> str:
     return f"the program was paused for {seconds:.1f} s while the trace was written"
 
 
-def written(paths: Sequence[str], logdir: Path) -> str:
+def written(paths: Sequence[str], logdir: Path, window: Shortened | None = None) -> str:
     """What was written, and how to look at it."""
     what = "1 capture" if len(paths) == 1 else f"{len(paths)} captures"
     shown = Path(paths[0]) if len(paths) == 1 else logdir
     with suppress(ValueError, OSError):
         shown = shown.relative_to(Path.cwd())
-    return f"wrote {what}. Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
+    why = f" {shorter_window(window)}" if window else ""
+    return f"wrote {what}.{why} Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
 
 
-def cut_short(options: CaptureOptions, count: int) -> str:
+def not_written(logdir: Path, error: Exception) -> str:
+    """A window that is lost."""
+    return (
+        f"annotate.profile could not write its trace to {logdir}: {one_line(error)}. The steps of this window are lost"
+    )
+
+
+def cut_short(asked: int, count: int) -> str:
     """Why a window has fewer steps than were asked for, and what to do."""
     return (
-        f"annotate.profile recorded {count} of the {options.fewest_recorded} steps that were asked for (active="
-        f"{options.fewest_recorded}): the loop ended. Lower `active`, or run more steps."
+        f"annotate.profile recorded {count} of the {asked} steps that were asked for (active={asked}): the loop ended. "
+        "Lower `active`, or run more steps."
     )
 
 

@@ -60,8 +60,8 @@ class Standing:
         self._is_open = False
         self._profiler: weakref.ref[Any] | None = None
         """Of the session that is on."""
-        self.is_of_a_guest = False
-        """The profiler that begins next is one of ours, whose tables nobody looks at."""
+        self.begins: guest.Whose = "program"
+        """Whose profiler begins next. Nobody looks at a guest's tables, nor at anything of a trial."""
         self._kept: Recorded | None = None
         self._kept_of: weakref.ref[Any] | None = None
 
@@ -117,12 +117,12 @@ class Standing:
         """It prepares: put the recording hooks in."""
         if self._session is not None:  # one that was never left, or that this one destroys
             self.give_up()
-        if session.is_on() or worker_side.current is not None:  # an annotate.profile, or a worker
+        if self.begins == "trial" or session.is_on() or worker_side.current is not None:
             return
         self._profiler = weakref.ref(profiler, self._is_gone)
         self._session = StandingSession(self.workers)
         self._window = Window(
-            self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True, weighs_profiler=self.is_of_a_guest
+            self._session, host_sample_ms=_HOST_SAMPLE_MS, counts_steps=True, weighs_profiler=self.begins == "guest"
         )
         try:
             if marked.follows_all or self.workers.loaders.may_run_stages:

@@ -10,7 +10,9 @@ The profiler's start keeps the loop waiting, up to seconds the first time, and a
 and those that a program has of its own. So its warm-up lasts until steps take what they took before (`still_drains`).
 
 ``active="auto"``: how many steps. Lines of a stage are named from 100 samples on, and a thread is sampled some 200
-times per second; so a window of short steps lasts `LONG_ENOUGH_S`, and ends before an epoch runs out of batches.
+times per second; so a window of short steps lasts `LONG_ENOUGH_S`, and ends before an epoch runs out of batches. It is
+shorter where its trace would pause the loop for longer than `LONG_PAUSE_S`, by what the events of one step cost that
+is recorded before (a trial), and never shorter than a report needs.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from annotate.options import FEWEST_STEPS, CaptureOptions, has_other_ranks
+from annotate.options import FEWEST_STEPS, LEAST_STEPS, CaptureOptions, has_other_ranks
 from annotate.saying import warn
 
 FEWEST: Final = 10
@@ -35,6 +37,10 @@ SHORTER_S: Final = 0.5
 MOST_FOR_LINES: Final = 50
 LENGTHS: Final = (FEWEST_STEPS, 20, 30, 50, 100, 200)
 """Steps of a window."""
+LONG_PAUSE_S: Final = 3.0
+"""From which a pause is avoided where that is possible, else mentioned: somebody who looks on would take it for a
+fault.
+"""
 _AT_LEAST_COMPARED: Final = 5
 
 
@@ -49,8 +55,56 @@ class Loop(NamedTuple):
     """Steps of an epoch, where it has a length."""
 
 
-def schedule_of(options: CaptureOptions, look: Callable[[], Loop]) -> Callable[[int], Any]:
-    """What torch's profiler asks at each step."""
+class Pause(NamedTuple):
+    """What one recorded step adds to the pause in which a trace is written."""
+
+    events: int
+    seconds: float
+
+
+class Shortened(NamedTuple):
+    """A window that would have paused the loop for long."""
+
+    steps: int
+    wanted: int
+    pause: Pause
+
+
+class Trial(Protocol):
+    """Records one step before a window, for what its events cost."""
+
+    def begin_trial(self) -> None: ...
+
+    def end_trial(self) -> Pause | None: ...
+
+
+def shortened(wanted: int, pause: Pause | None) -> Shortened | None:
+    """The window whose pause is short, or that has the fewest steps that a report needs; None: the wanted one is."""
+    if pause is None or wanted * pause.seconds <= LONG_PAUSE_S:
+        return None
+    steps = max(LEAST_STEPS, int(LONG_PAUSE_S / pause.seconds))
+    return Shortened(steps, wanted, pause) if steps < wanted else None
+
+
+def shortened_by(schedule: object) -> Shortened | None:
+    """The latest window of a schedule, where its pause would have been long."""
+    return schedule.shortened if isinstance(schedule, WhenSteady) else None
+
+
+def fewest_of(schedule: object, options: CaptureOptions) -> int:
+    """Steps that the latest window of a schedule has, at least."""
+    window = shortened_by(schedule)
+    return min(options.fewest_recorded, window.steps) if window else options.fewest_recorded
+
+
+def schedule_of(
+    options: CaptureOptions, look: Callable[[], Loop], trial: Callable[[], Trial] | None = None
+) -> Callable[[int], Any]:
+    """What torch's profiler asks at each step.
+
+    Args:
+        trial: who records a step before a window.
+    """
     if options.warmup == 0:
         warn(
             "annotate.profile: with warmup=0 the first recorded step contains the profiler's start: use warmup=1, "
@@ -60,7 +114,10 @@ def schedule_of(options: CaptureOptions, look: Callable[[], Loop]) -> Callable[[
     if options.wait == "auto":
         fewest, chooses = options.fewest_recorded, options.chooses_length
         alone = not has_other_ranks()
-        return WhenSteady(options.warmup, fewest, options.repeat, look, chooses_length=chooses, drains=alone)
+        tries = trial if options.bounds_pause else None
+        return WhenSteady(
+            options.warmup, fewest, options.repeat, look, chooses_length=chooses, drains=alone, trial=tries
+        )
     return partial(_counted, options.wait, options.warmup, options.fewest_recorded, options.repeat)
 
 
@@ -132,13 +189,21 @@ class WhenSteady:
         *,
         chooses_length: bool = False,
         drains: bool = False,
+        trial: Callable[[], Trial] | None = None,
     ) -> None:
         """
         Args:
             chooses_length: `active` steps are the fewest.
             drains: `warmup` steps are the fewest; more are taken until queues are as full as they were.
+            trial: who records a step before the warm-up, so that the window is as long as its pause may be.
         """
         self._warmup, self._active, self._repeat = warmup, active, repeat
+        self._trial = trial
+        self._before: list[float] | None = None
+        """When steps began until the trial, if one was; a trial takes longer than other steps."""
+        self._pause: Pause | None = None
+        self.shortened: Shortened | None = None
+        """The latest window, where it is shorter than it would be by its time."""
         self._chooses_length, self._drains = chooses_length, drains
         self._length = active
         """Of the cycle that is on."""
@@ -157,41 +222,64 @@ class WhenSteady:
         from torch.profiler import ProfilerAction
 
         self._times.append(perf_counter())
-        if self._began is None and (not self._repeat or self._cycles < self._repeat) and self._is_time():
+        if self._began is None and (not self._repeat or self._cycles < self._repeat) and self._is_prepared():
             self._began = len(self._times) - 1
         if self._began is None:
             return ProfilerAction.NONE
         if self._opened is None:
             if self._warms_up(self._began):
                 return ProfilerAction.WARMUP
-            self._opened, self._length = step, self._length_now(self._began)
+            self._opened, self._length = step, self._length_now()
         if step < self._opened + self._length - 1:
             return ProfilerAction.RECORD
         self._began, self._opened, self._cycles = None, None, self._cycles + 1
         self._times.clear()
+        self._before = None
         return ProfilerAction.RECORD_AND_SAVE
+
+    def _is_prepared(self) -> bool:
+        """Whether the warm-up begins: it is time, and a trial is over."""
+        if self._before is not None and self._trial is not None:
+            self._pause = self._trial().end_trial()
+            return True
+        if not self._is_time():
+            return False
+        self._before, self._pause = self._times.copy(), None
+        if self._trial is None or self._spare() == 0:
+            return True
+        self._trial().begin_trial()
+        return False
+
+    def _spare(self) -> int | None:
+        """Steps of the epoch beside those of the warm-up and of the window that are left."""
+        length = self._look().length
+        in_epoch = len(self._times) - 1 - self._epoch_began
+        return None if length is None else max(0, length - in_epoch - self._warmup - self._active)
 
     def _warms_up(self, began: int) -> bool:
         loop, taken = self._look(), len(self._times) - 1
         if taken - began < self._warmup:
             return True
         fits = loop.length is None or taken - self._epoch_began < loop.length - self._active
-        before, since = self._times[: began + 1], self._times[began + 1 :]
-        return self._drains and fits and still_drains(before, since, loop.prefetched)
+        since = self._times[began + 1 :]
+        return self._drains and fits and still_drains(self._before or [], since, loop.prefetched)
 
-    def _length_now(self, began: int) -> int:
-        if not self._chooses_length:
-            return self._active
-        loop, in_epoch = self._look(), len(self._times) - 1 - self._epoch_began
-        left = None if loop.length is None else loop.length - in_epoch - loop.prefetched
-        return window_length(self._times[: began + 1], left)
+    def _length_now(self) -> int:
+        length = self._active
+        if self._chooses_length:
+            loop, in_epoch = self._look(), len(self._times) - 1 - self._epoch_began
+            left = None if loop.length is None else loop.length - in_epoch - loop.prefetched
+            length = window_length((self._before or [])[1:], left)  # the first one began before the loop did
+        self.shortened = shortened(length, self._pause)
+        return self.shortened.steps if self.shortened else length
 
     def _is_time(self) -> bool:
         loop, taken = self._look(), len(self._times) - 1
         if loop.epochs != self._epochs:
             self._epochs, self._epoch_began = loop.epochs, taken
         in_epoch = taken - self._epoch_began
-        if loop.length is not None and 0 <= loop.length - self._warmup - self._active <= in_epoch:
+        latest = in_epoch if self._trial is None else in_epoch + 1
+        if loop.length is not None and 0 <= loop.length - self._warmup - self._active <= latest:
             return True
         if taken < FEWEST:
             return False

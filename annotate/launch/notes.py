@@ -24,6 +24,8 @@ class Notes:
         self.batches = 0
         self.paused_s = 0.0
         """How long the program waited for its trace to be written, the longest of all."""
+        self.shortened = ""
+        """Why the window is shorter than it would be by its time; empty: it is not."""
         self.files: Final[list[str]] = []
         """Traces of ours."""
         self.programs_files: Final[list[str]] = []
@@ -39,6 +41,7 @@ class Notes:
             "batches": self.batches,
             "rank": rank(),
             "paused_s": self.paused_s,
+            "shortened": self.shortened,
             "files": self.files,
             "programs_files": self.programs_files,
         }

@@ -11,8 +11,8 @@ import os
 import sys
 import threading
 from _thread import get_ident
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -21,9 +21,9 @@ import torch
 
 from annotate.capture import guest, session
 from annotate.capture.own_profiler import Profiler
-from annotate.capture.sentences import stood_still
+from annotate.capture.sentences import shorter_window, stood_still
 from annotate.capture.standing import Standing
-from annotate.capture.steadiness import still_drains, window_length
+from annotate.capture.steadiness import Pause, Shortened, shortened, still_drains, window_length
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.ending import at_end
 from annotate.hooks import wrappers
@@ -73,6 +73,9 @@ class Recording:
         self._lengths: dict[int, int | None] = {}
         self._then: Callable[[Source], None] = self._first
         self._left = 0
+        self._pause: Pause | None = None
+        self._shortened: Shortened | None = None
+        """The window, where its pause would have been long."""
         self._tries = 0
         self._thread = 0
         self._profiler: Profiler | None = None
@@ -156,14 +159,47 @@ class Recording:
     def _prepare(self, warm_up: int) -> None:
         self._profiler = Profiler(self, activities=_activities())
         self._profiler.others.install(self._patches)
-        self._standing.is_of_a_guest = True
-        try:
-            self._profiler.prepare_trace()
-        finally:
-            self._standing.is_of_a_guest = False
         self._thread = get_ident()
         self._left, self._prepared = warm_up, len(self._times)
-        self._then = self._warm_up
+        if not self._may_try(warm_up):
+            self._prepare_window()
+            return
+        self._left += 1
+        with self._known_as("trial"):
+            self._profiler.begin_trial()
+        self._then = self._end_trial
+
+    def _may_try(self, warm_up: int) -> bool:
+        """Whether a step is recorded for its events: the window's length is ours, and a batch can be spared."""
+        length = self._current.length
+        spare = length is None or length - len(self._times) > warm_up + self._active + LEAD
+        return self._chooses_length and spare
+
+    @property
+    def _chooses_length(self) -> bool:
+        return self._order.active == "auto" and not has_other_ranks()
+
+    def _end_trial(self, epoch: Source) -> None:
+        if self._profiler is not None:
+            with self._known_as("trial"):
+                self._pause = self._profiler.end_trial()
+            self._prepare_window()
+            self._warm_up(epoch)
+
+    def _prepare_window(self) -> None:
+        if self._profiler is not None:
+            with self._known_as("guest"):
+                self._profiler.prepare_trace()
+            self._then = self._warm_up
+
+    @contextmanager
+    def _known_as(self, whose: guest.Whose) -> Iterator[None]:
+        """To the standing hooks: what begins or ends is a profiler of ours."""
+        self._standing.begins = whose
+        try:
+            yield
+        finally:
+            self._standing.begins = "program"
 
     def _warm_up(self, epoch: Source) -> None:
         self._left -= 1
@@ -184,11 +220,13 @@ class Recording:
 
     def _choose_length(self, epoch: Source) -> None:
         """Of the window that opens now."""
-        if self._order.active != "auto" or has_other_ranks():
+        if not self._chooses_length:
             return
         length, taken = self._current.length, len(self._times)
         left = None if length is None else length - taken - LEAD - self._current.prefetched
-        self._active = window_length(self._times, left if epoch is self._epoch else None)
+        wanted = window_length(self._times[: self._prepared], left if epoch is self._epoch else None)
+        self._shortened = shortened(wanted, self._pause)
+        self._active = self._shortened.steps if self._shortened else wanted
 
     def _record(self, epoch: Source) -> None:
         window = self._standing.window
@@ -212,6 +250,9 @@ class Recording:
         if kept.boundaries is not None:
             kept.boundaries = settled(*kept.boundaries, self._most_steps)
             kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
+        if self._shortened:
+            self.notes.shortened = shorter_window(self._shortened)
+            kept.notes.append(self.notes.shortened)
         if self._turns.is_fed:
             kept.notes.append(_FED)
         if self._turns.is_presumed:
@@ -232,7 +273,7 @@ class Recording:
         return self._active
 
     def _notes_of_window(self, steps: int) -> list[str]:
-        asked = ACTIVE if self._order.active == "auto" else self._active
+        asked = min(ACTIVE, self._active) if self._order.active == "auto" else self._active
         if steps >= asked:
             return []
         return [f"the program ended after {max(steps, 0)} of {asked} steps of this window."]
@@ -289,6 +330,7 @@ class Recording:
         paused = stood_still(self.notes.paused_s)
         line = f"recorded; `tb-dataplugin report {logdir}` or `tensorboard --logdir {logdir}` shows it"
         line += f"; {paused}" if paused else ""
+        line += f". {self.notes.shortened}" if self.notes.shortened else ""
         if not self.notes.files:
             why = self.notes.reason or f"the program ended after {self.notes.batches} batches, before recording began"
             line = f"nothing was recorded: {why}"

@@ -48,6 +48,10 @@ class Standby(Recording):
         return self._idle
 
     @property
+    def _chooses_length(self) -> bool:
+        return False  # seconds were asked for
+
+    @property
     def _most_steps(self) -> int:
         return _MOST_STEPS
 

@@ -27,7 +27,8 @@ LEAST_SAMPLES: Final = 5
 class SlowCall:
     """None: not recorded. `worker` ran it; without one `is_training` says whether it was the training thread.
 
-    `samples` counts the stacks that were sampled in it, `place_samples` those in the line that most of them were in.
+    `files`: that the sample it is in was read from; the recorder keeps those of the slowest samples. `samples` counts
+    the stacks that were sampled in it, `place_samples` those in the line that most of them were in.
     """
 
     start_ns: int
@@ -43,6 +44,7 @@ class SlowCall:
     place_samples: int
     blocked: int = 0
     """Of `samples`: it waited for storage, a lock or another process."""
+    files: tuple[str, ...] = ()
 
 
 class Calls:
@@ -68,6 +70,14 @@ class Calls:
                 return int(column[call])
             call = int(self.tree.parent[call])
         return None
+
+    def files(self, call: int) -> tuple[str, ...]:
+        """Of the innermost sample around a call, itself included."""
+        while call >= 0:
+            if call in self.facts.files:
+                return self.facts.files[call]
+            call = int(self.tree.parent[call])
+        return ()
 
     def places(self, call: int) -> tuple[int, int, Counter[Place]]:
         """Stacks sampled in a call, how many of them were blocked, and how many in which line."""
@@ -102,4 +112,5 @@ def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCal
             place=place,
             place_samples=count,
             blocked=blocked,
+            files=calls.files(call),
         )

@@ -41,6 +41,8 @@ class Note:
     programs_files: tuple[Path, ...]
     paused_s: float = 0.0
     """How long it waited for its trace to be written."""
+    shortened: str = ""
+    """Why its window is shorter than it would be by its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def _note(path: Path) -> Note | None:
             tuple(Path(file) for file in facts["files"]),
             tuple(Path(file) for file in facts["programs_files"]),
             float(facts.get("paused_s", 0.0)),
+            str(facts.get("shortened", "")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -111,10 +114,12 @@ def verdict(captures: Sequence[Capture], logdir: Path, outcome: Outcome | None =
 
 
 def _pause(outcome: Outcome | None) -> str:
-    longest = max((note.paused_s for note in outcome.notes), default=0.0) if outcome else 0.0
-    if longest < LONG_PAUSE_S:
-        return ""
-    return f" The program was paused for {duration(longest * 1e6)} while the trace was written."
+    notes = outcome.notes if outcome else ()
+    longest = max((note.paused_s for note in notes), default=0.0)
+    said = next((f" {note.shortened}" for note in notes if note.shortened), "")
+    if longest >= LONG_PAUSE_S:
+        said += f" The program was paused for {duration(longest * 1e6)} while the trace was written."
+    return said
 
 
 def why_nothing(outcome: Outcome, status: int, standby: bool) -> str:

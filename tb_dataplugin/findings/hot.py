@@ -13,17 +13,30 @@ from tb_dataplugin.words import cause_label
 
 
 def stage_line(signals: Signals, stage: str) -> tuple[Evidence, ...]:
-    """Where no line of the stage has much of its time, or too few samples were taken: where the stage is defined."""
+    """Where no line of the stage has much of its time, or too few samples were taken: that, and where it is defined."""
+    line = signals.stage_lines.get(stage)
+    return _evidence(line, _label(stage), stage) or (*definition(signals, stage), *_no_line(signals, line, stage))
+
+
+def _label(stage: str) -> str:
     parsed = parse_span_name(stage)
-    label = parsed.label if parsed else stage
-    return _evidence(signals.stage_lines.get(stage), label, stage) or _definition(signals, label, stage)
+    return parsed.label if parsed else stage
 
 
-def _definition(signals: Signals, label: str, stage: str) -> tuple[Evidence, ...]:
-    """Empty where that is not known."""
+def _no_line(signals: Signals, line: HotLine | None, stage: str) -> tuple[Evidence, ...]:
+    """Why none is named; empty where stacks were not sampled."""
+    why = signals.stages_without_lines.get(stage, "")
+    if line is not None:
+        why = f"none leads, the hottest has {percent(line.share)}: {line.text}"
+    return (Evidence("no_line", f"no line is named: {why}", stage=stage),) if why else ()
+
+
+def definition(signals: Signals, stage: str) -> tuple[Evidence, ...]:
+    """Where a stage is defined; empty where that is not known."""
     file, _, line = signals.stage_places.get(stage, "").rpartition(":")
     if not file or not line.isdecimal():
         return ()
+    label = _label(stage)
     return (Evidence("defined_at", f"{label} is defined at {Place(label, file, int(line)).short}", stage=stage),)
 
 

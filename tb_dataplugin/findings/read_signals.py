@@ -17,6 +17,7 @@ from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
+from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
     CopySignals,
@@ -87,6 +88,7 @@ def read_signals(results: Results) -> Signals:
         doubts=results.doubts,
         lock=read_lock(results.limits) if results.limits else None,
         stage_lines=dict(_stage_lines(results)),
+        stages_without_lines=dict(_without_lines(results)),
         stage_places=dict(pipeline.stages_at) if pipeline else {},
         training_lines=dict(_training_lines(results)),
         step=read_step(results.lines),
@@ -98,6 +100,12 @@ def read_signals(results: Results) -> Signals:
 
 def _stage_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
     return hottest((stage.name, part) for stage, part in results.lines.stages.items()) if results.lines else ()
+
+
+def _without_lines(results: Results) -> Iterable[tuple[str, str]]:
+    parts = results.lines.stages.items() if results.lines else ()
+    steps = len(results.steps.rows) if results.steps else None
+    return ((stage.name, text) for stage, part in parts if (text := part_text(part, steps)))
 
 
 def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:

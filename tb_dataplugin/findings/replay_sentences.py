@@ -46,24 +46,35 @@ def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
         return "unknown"
     if _alone_ns(sample) >= AS_SLOW * captured:
         return "itself"
+    if sample.storage_share is not None and _reads_slowly(sample):
+        return "storage"
+    if _stands_out(sample, _alone_ns(sample)):
+        return "itself"
     if _reads_slowly(sample):
         return "storage"
-    if _is_long_alone(sample):
-        return "itself"
     if sample.cold_ns is None or (no_cpu >= BUSY and sample.cold_ns >= AS_SLOW * captured):
         return "unknown"
-    return "storage" if sample.cold_ns >= AS_SLOW * captured else "contention"
+    is_cold = sample.cold_ns >= AS_SLOW * captured or (no_cpu < BUSY and _stands_out_cold(sample))
+    return "storage" if is_cold else "contention"
 
 
 def _alone_ns(sample: ReplayedSample) -> int:
     return max(sample.fastest_ns, sample.cpu_ns or 0)
 
 
-def _is_long_alone(sample: ReplayedSample) -> bool:
-    """Whether it would stand out alone as well: something else made it longer still, which is not why it is slow."""
+def _stands_out(sample: ReplayedSample, load_ns: int) -> bool:
+    """Whether such a load would stand out as well: something else made it longer still, which is not why it is slow."""
     if sample.typical_ns is None or sample.captured_ns is None:
         return False
-    return _alone_ns(sample) >= max(STANDS_OUT * sample.typical_ns, PART * sample.captured_ns)
+    return load_ns >= max(STANDS_OUT * sample.typical_ns, PART * sample.captured_ns)
+
+
+def _stands_out_cold(sample: ReplayedSample) -> bool:
+    """Whether storage alone makes it stand out, and nothing says that its files did not come from there."""
+    cold = sample.cold_ns
+    if cold is None or sample.storage_share is not None:
+        return False
+    return cold >= COLD * sample.warm_ns and _stands_out(sample, cold)
 
 
 def _reads_slowly(sample: ReplayedSample) -> bool:

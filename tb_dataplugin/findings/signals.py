@@ -267,6 +267,8 @@ class Signals:
     """None where waiting for Python's lock was not recorded, or too few samples were taken."""
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """By the stage's name; without those of which too few samples were taken."""
+    stages_without_lines: Mapping[str, str] = field(default_factory=dict)
+    """Those of which too few samples were taken: what to do about it, as a clause."""
     stage_places: Mapping[str, str] = field(default_factory=dict)
     """Where a stage is defined, by its name: ``file:line``."""
     training_lines: Mapping[str, HotLine] = field(default_factory=dict)

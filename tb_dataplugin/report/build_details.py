@@ -50,6 +50,7 @@ def _call(call: SlowCall) -> pb.StageCall:
         line=call_line(call),
         line_samples=call.place_samples,
         blocked_samples=call.blocked,
+        files=call.files,
     )
 
 

@@ -4252,6 +4252,7 @@ class StageCall(_message.Message):
     LINE_FIELD_NUMBER: _builtins.int
     LINE_SAMPLES_FIELD_NUMBER: _builtins.int
     BLOCKED_SAMPLES_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
     start_us: _builtins.float
     duration_us: _builtins.float
     self_us: _builtins.float
@@ -4272,6 +4273,10 @@ class StageCall(_message.Message):
     """how many were"""
     blocked_samples: _builtins.int
     """of samples: it waited for storage, a lock or another process"""
+    @_builtins.property
+    def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """of the sample that it is in, as in SlowSample; empty where they were not kept"""
+
     def __init__(
         self,
         *,
@@ -4288,10 +4293,11 @@ class StageCall(_message.Message):
         line: _builtins.str = ...,
         line_samples: _builtins.int = ...,
         blocked_samples: _builtins.int = ...,
+        files: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "epoch", b"epoch", "index", b"index", "loader", b"loader", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "blocked_samples", b"blocked_samples", "duration_us", b"duration_us", "epoch", b"epoch", "index", b"index", "line", b"line", "line_samples", b"line_samples", "loader", b"loader", "samples", b"samples", "self_us", b"self_us", "start_us", b"start_us", "training_thread", b"training_thread", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "blocked_samples", b"blocked_samples", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "line", b"line", "line_samples", b"line_samples", "loader", b"loader", "samples", b"samples", "self_us", b"self_us", "start_us", b"start_us", "training_thread", b"training_thread", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch: _TypeAlias = _typing.Literal["batch"]  # noqa: Y015
     _WhichOneofArgType__batch: _TypeAlias = _typing.Literal["_batch", b"_batch"]  # noqa: Y015

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch.profiler import ProfilerAction
 
 from annotate.capture import steadiness
-from annotate.capture.steadiness import Loop, WhenSteady, schedule_of
-from annotate.options import CaptureOptions
+from annotate.capture.steadiness import Loop, Pause, WhenSteady, schedule_of, shortened_by
+from annotate.options import LEAST_STEPS, CaptureOptions
+from tb_dataplugin.analyses.doubts import FEW_STEPS
 
 
 @pytest.fixture
@@ -134,3 +136,65 @@ def test_the_windows_of_several_ranks_have_the_same_steps(clock: list[float], mo
     monkeypatch.setenv("WORLD_SIZE", "2")
     when = schedule_of(CaptureOptions(logdir=Path(), active="auto"), loop())
     assert recorded(actions(when, clock, [0.01] * 500)) == 10  # type: ignore[arg-type]
+
+
+class Tried:
+    """A profiler whose trials say that a step of the window adds `seconds` to the pause."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.pause = None if seconds is None else Pause(events=73_630, seconds=seconds)
+        self.begun = self.ended = 0
+
+    def begin_trial(self) -> None:
+        self.begun += 1
+
+    def end_trial(self) -> Pause | None:
+        self.ended += 1
+        return self.pause
+
+
+def steps_after(
+    tried: Tried, clock: list[float], durations: Iterable[float], length: int | None = None, **options: object
+) -> tuple[int, WhenSteady]:
+    asked: dict[str, object] = {"active": "auto", **options}
+    when = schedule_of(CaptureOptions(logdir=Path(), **asked), loop(length=length), lambda: tried)  # type: ignore[arg-type]
+    return recorded(actions(when, clock, durations)), when  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize(("seconds", "steps"), [(None, 50), (0.001, 50), (0.1, 30), (0.29, 10), (1.0, LEAST_STEPS)])
+def test_a_window_is_as_long_as_its_pause_is_short_and_as_a_report_needs(
+    clock: list[float], seconds: float | None, steps: int
+) -> None:
+    tried = Tried(seconds)
+    count, when = steps_after(tried, clock, [0.03] * 500)
+    assert (count, tried.begun, tried.ended) == (steps, 1, 1)
+    window = shortened_by(when)
+    assert (window is not None) == (steps < 50)
+    assert window is None or (window.steps, window.wanted) == (steps, 50)
+    assert LEAST_STEPS == FEW_STEPS
+
+
+def test_the_step_that_is_tried_says_nothing_about_the_loop(clock: list[float]) -> None:
+    """torch's profiler starts in it, which takes seconds the first time."""
+    assert steps_after(Tried(0.0), clock, [0.03] * 10 + [7.0] + [0.03] * 500)[0] == 50
+
+
+@pytest.mark.parametrize("options", [{"active": 10}, {"wait": 4}, {"wait": 4, "active": 30}])
+def test_a_window_that_was_planned_is_as_it_was_planned(clock: list[float], options: dict[str, Any]) -> None:
+    tried = Tried(1.0)
+    assert steps_after(tried, clock, [0.03] * 500, **options)[0] == options.get("active", 10)
+    assert tried.begun == 0
+
+
+def test_windows_of_several_ranks_are_not_shortened(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert steps_after(Tried(1.0), clock, [0.03] * 500)[0] == 10
+
+
+@pytest.mark.parametrize(("length", "begun"), [(12, 0), (13, 1), (200, 1)])
+def test_an_epoch_without_a_step_to_spare_is_recorded_without_a_trial(
+    clock: list[float], length: int, begun: int
+) -> None:
+    tried = Tried(0.0)
+    assert steps_after(tried, clock, [0.3] * length, length)[0] == 10
+    assert tried.begun == begun

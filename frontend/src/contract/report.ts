@@ -1638,6 +1638,8 @@ export interface StageCall {
   line_samples: number;
   /** of samples: it waited for storage, a lock or another process */
   blocked_samples: number;
+  /** of the sample that it is in, as in SlowSample; empty where they were not kept */
+  files: string[];
 }
 
 /** Duration of the calls over the window: equally long columns, by time. */
@@ -4274,6 +4276,9 @@ export const StageCall: MessageFns<StageCall> = {
         : isSet(object.blocked_samples)
         ? globalThis.Number(object.blocked_samples)
         : 0,
+      files: globalThis.Array.isArray(object?.files)
+        ? object.files.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 };

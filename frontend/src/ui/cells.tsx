@@ -23,3 +23,12 @@ export function TimeCell({ us, unit, reason, column }: Props) {
     </td>
   );
 }
+
+/** Paths, one a line. */
+export function FilesCell({ files, reason }: { readonly files: readonly string[]; readonly reason: string }) {
+  return (
+    <td class="sample-files" data-column="files">
+      {files.length === 0 ? <Unknown reason={reason} /> : files.map((file) => <p key={file}>{`${file} `}</p>)}
+    </td>
+  );
+}

@@ -27,6 +27,7 @@ const DETAIL: Part<StageDetail> = {
       samples: 9,
       line: "dilate at train.py:41",
       line_samples: 8,
+      files: ["/data/41.jpg"],
     },
     { start_us: 10, duration_us: 20, self_us: 20, training_thread: true, samples: 1 },
   ],
@@ -101,8 +102,10 @@ it("lists the slowest calls with what is known of each, and frames one in the ti
   atoms.shownStage.value = "transform::Mask";
   open(CAPTURE, "stages");
   const [first, second] = all("slow-call");
-  expect(plain(first?.textContent)).toBe("40.030.00741DataLoader worker 1dilate at train.py:41 8 of 9 samples");
-  expect(second?.querySelectorAll("abbr")).toHaveLength(4);
+  expect(plain(first?.textContent)).toBe(
+    "40.030.00741DataLoader worker 1dilate at train.py:41 8 of 9 samples/data/41.jpg ",
+  );
+  expect(second?.querySelectorAll("abbr")).toHaveLength(5);
   expect(second?.textContent).toContain("training thread");
   click(first);
   expect(atoms.markedSpan.value).toEqual({ laneId: "w1", name: "transform::Mask", startUs: 50, endUs: 90 });

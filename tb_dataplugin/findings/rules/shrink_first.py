@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
-from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.hot import definition, stage_line
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving, saved_without
@@ -13,6 +15,8 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.thresholds import EARLIER_WORTH
 from tb_dataplugin.units import duration, percent
+
+_LISTED: Final = Evidence("no_line", "the line to change is your list of transforms, which no stack shows")
 
 
 @rule(title="Transforms on data that a later one throws away", about="samples", replay=True, input_bound=True)
@@ -37,7 +41,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         evidence=(
             *_evidence(step),
-            *stage_line(signals, step.calls.stage.name),
+            *_lines(signals, step),
             *(saving.why if gain else ()),
         ),
         gain_us_per_step=gain,
@@ -45,6 +49,13 @@ def check(signals: Signals) -> Finding | Abstention | None:
         confidence_reason="This assumes that the time of the earlier transforms grows with the size of their input, "
         "and that their result does not depend on what is cut away.",
     )
+
+
+def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
+    """Where the order of transforms is to be changed, or else what decodes."""
+    name = step.calls.stage.name
+    has_order = any(calls.stage.kind == "transform" for calls in step.before)
+    return (*definition(signals, name), _LISTED) if has_order else stage_line(signals, name)
 
 
 def _evidence(step: Step) -> tuple[Evidence, ...]:

@@ -61,7 +61,11 @@ def test_why_a_sample_was_slow(loads: list[float], captured: float | None, more:
         # 113 ms alone beside a median of 8: a busy machine made it 288, and is not why it is slow
         ([500, 113, 120, 121], {"typical_us": [8]}, "itself", "alone it takes 113 µs, and the median sample 8.00 µs"),
         ([500, 20, 21, 22], {"typical_us": [8]}, "contention", "Contention"),
+        # nothing says where its file came from, and it is slow from anywhere
+        ([500, 200, 200, 320], {"read_us": [270], "typical_us": [8]}, "itself", "alone it takes 200 µs"),
         # storage that others used as well is slower in training
+        ([500, 5, 5, 150], {"typical_us": [8]}, "storage", "only its files make it slow"),
+        ([500, 5, 5, 150], {"typical_us": [8], "read_us": [270], "storage_share": [0.0]}, "contention", "Contention"),
         ([500, 46, 46, 82], {"read_us": [270]}, "storage", "reading its files took 93.8% of its time in training"),
         ([500, 46, 46, 50], {"read_us": [270]}, "contention", "Contention"),
         (

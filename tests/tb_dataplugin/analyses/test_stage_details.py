@@ -105,3 +105,12 @@ def test_a_stage_in_several_places_is_one() -> None:
     builder.stage("read::open", 200, 40)
     detail = detail_of(builder, READ)
     assert (detail.count, detail.max_ns) == (2, 40_000)
+
+
+def test_a_slow_call_names_the_files_of_the_sample_that_it_is_in() -> None:
+    builder = TraceBuilder().step(0, 1000)
+    builder.add("user_annotation", "sample::Pets", 0, 400, index=3, files=["/data/3.jpg"])
+    builder.stage("read::open", 10, 100)
+    builder.add("user_annotation", "sample::Pets", 500, 300, index=4)
+    builder.stage("read::open", 510, 50)
+    assert [call.files for call in detail_of(builder, READ).slowest] == [("/data/3.jpg",), ()]

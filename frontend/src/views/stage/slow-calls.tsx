@@ -2,18 +2,21 @@ import { batch } from "@preact/signals";
 import type { StageCall, StageDetail } from "../../contract/report";
 import { chooseTimeUnit, formatCount, formatDuration, inUnit, type TimeUnit } from "../../model/format";
 import { markedSpan, timeline } from "../../state/atoms";
-import { TimeCell } from "../../ui/cells";
+import { FilesCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { goTo, goToTimeline } from "../shared/go-to";
 
 const LINE = "The line that most of the stacks sampled in this call were in";
+const FILES_TITLE = "The first paths that the sample was read from";
+const NO_FILES = "Kept for the slowest samples of each process only, or the recorder saw no file being read.";
 const NO_INDEX = "Not recorded, or the dataset is iterable.";
 
 /** The longest calls; a click frames one in the timeline below. */
 export function SlowCalls({ detail }: { detail: StageDetail }) {
   const calls = detail.slowest;
   const unit = chooseTimeUnit(calls.map((call) => call.duration_us));
+  const withFiles = calls.some(({ files }) => files.length > 0);
   return (
     <section>
       <h2>Slowest calls</h2>
@@ -28,12 +31,19 @@ export function SlowCalls({ detail }: { detail: StageDetail }) {
               <Th column="index" label="Dataset index" />
               <Th column="run_by" label="Run by" numeric={false} />
               <Th column="line" label="Line" numeric={false} title={LINE} />
+              {withFiles && <Th column="files" label="Files" numeric={false} title={FILES_TITLE} />}
             </tr>
           </thead>
           <tbody>
             <Rows>
               {calls.map((call) => (
-                <CallLine key={`${call.start_us} ${call.worker}`} call={call} unit={unit} name={detail.name} />
+                <CallLine
+                  key={`${call.start_us} ${call.worker}`}
+                  call={call}
+                  unit={unit}
+                  name={detail.name}
+                  withFiles={withFiles}
+                />
               ))}
             </Rows>
           </tbody>
@@ -43,9 +53,14 @@ export function SlowCalls({ detail }: { detail: StageDetail }) {
   );
 }
 
-type LineProps = { readonly call: StageCall; readonly unit: TimeUnit; readonly name: string };
+type LineProps = {
+  readonly call: StageCall;
+  readonly unit: TimeUnit;
+  readonly name: string;
+  readonly withFiles: boolean;
+};
 
-function CallLine({ call, unit, name }: LineProps) {
+function CallLine({ call, unit, name, withFiles }: LineProps) {
   const words = `the call of ${formatDuration(call.duration_us)}`;
   return (
     <tr class="choice" data-testid="slow-call" data-start-us={call.start_us} onClick={() => showCall(call, name)}>
@@ -71,6 +86,7 @@ function CallLine({ call, unit, name }: LineProps) {
           </>
         )}
       </td>
+      {withFiles && <FilesCell files={call.files} reason={NO_FILES} />}
     </tr>
   );
 }

@@ -3,7 +3,7 @@ import { chooseTimeUnit, formatDuration, type TimeUnit } from "../../model/forma
 import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
-import { TimeCell } from "../../ui/cells";
+import { FilesCell, TimeCell } from "../../ui/cells";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
@@ -138,15 +138,7 @@ function SampleLine({ sample, unit, part, withFiles }: LineProps) {
       </td>
       <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
       <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
-      {withFiles && <FilesCell files={sample.files} />}
+      {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
     </tr>
-  );
-}
-
-function FilesCell({ files }: { files: readonly string[] }) {
-  return (
-    <td class="sample-files" data-column="files">
-      {files.length === 0 ? <Unknown reason={NO_FILES} /> : files.map((file) => <p key={file}>{`${file} `}</p>)}
-    </td>
   );
 }

@@ -230,3 +230,21 @@ def test_below_a_quarter_of_the_data_wait_nothing_leads() -> None:
 def test_every_stage_kind_has_advice_here_or_elsewhere() -> None:
     assert not ADVICE.keys() & ELSEWHERE
     assert ADVICE.keys() | ELSEWHERE == set(trace_format.STAGE_KINDS)
+
+
+def test_a_stage_without_a_line_says_why_and_what_to_do() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
+    builder.stage("sample::Pets", 0, 9000)
+    line = ("Pets.__getitem__", "/home/me/train.py", 41)
+    said = finding_in(builder.stacks([200.0 * n for n in range(1, 41)], [[line]] * 40), "leading_stage")
+    (text,) = (one.text for one in said.evidence if one.kind == "no_line")
+    assert text.startswith("no line is named: too few samples, 40 of 100: record about 4 steps (active=4")
+
+
+def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
+    builder.stage("sample::Pets", 0, 9000)
+    stacks = [[("Pets.__getitem__", "/home/me/train.py", 10 * (number % 10))] for number in range(110)]
+    said = finding_in(builder.stacks([80.0 * n for n in range(1, 111)], stacks), "leading_stage")
+    (text,) = (one.text for one in said.evidence if one.kind == "no_line")
+    assert text.startswith("no line is named: none leads, the hottest has 10.1%: Pets.__getitem__ at train.py:10")

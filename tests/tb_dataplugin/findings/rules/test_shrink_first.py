@@ -21,6 +21,13 @@ def test_it_names_where_the_crop_is_defined_where_lines_are_unknown() -> None:
     assert texts == ["RandomCrop is defined at crops.py:12"]
 
 
+def test_it_says_that_the_line_to_change_is_the_list_of_transforms() -> None:
+    evidence = finding_in(input_bound(stages=CHAIN), "shrink_first").evidence
+    assert [one.text for one in evidence if one.kind == "no_line"] == [
+        "the line to change is your list of transforms, which no stack shows"
+    ]
+
+
 def test_a_replay_promises_no_bound() -> None:
     said = finding_in(input_bound(stages=CHAIN), "shrink_first")
     assert said.HasField("gain_us_per_step") and said.advice.endswith("the bound includes that.")
