@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from annotate.capture import verdict
 from annotate.options import CaptureOptions
-from annotate.saying import in_short
+from annotate.saying import in_short, say
 
 OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
 OTHER_IS_OPEN: Final = f"annotate.profile cannot record: {OTHER}. Leave the other one first, or remove it"
@@ -55,13 +56,30 @@ def stood_still(seconds: float) -> str:
     return f"the program was paused for {seconds:.1f} s while the trace was written"
 
 
-def written(paths: Sequence[str], logdir: Path) -> str:
-    """What was written, and how to look at it."""
+def say_written(paths: Sequence[str], logdir: Path, *, asks: bool) -> None:
+    """The one line of a capture that has succeeded.
+
+    Args:
+        asks: for the verdict; where Ctrl-C ends that, the line is said without it.
+    """
+    found = ""
+    try:
+        found = verdict.ask(paths[-1]) if asks else ""
+    finally:
+        say(written(paths, logdir, found))
+
+
+def written(paths: Sequence[str], logdir: Path, found: str = "") -> str:
+    """What was written, the verdict that was found on the last of them, and how to look at it."""
     what = "1 capture" if len(paths) == 1 else f"{len(paths)} captures"
     shown = Path(paths[0]) if len(paths) == 1 else logdir
     with suppress(ValueError, OSError):
         shown = shown.relative_to(Path.cwd())
-    return f"wrote {what}. Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
+    sentence = found.rstrip(". ")
+    said = f" {sentence}." if sentence else ""
+    if said and len(paths) > 1:
+        said = f" The last one: {sentence}."
+    return f"wrote {what}.{said} Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
 
 
 def cut_short(options: CaptureOptions, count: int) -> str:
