@@ -17,7 +17,6 @@ import annotate
 from annotate.capture import verdict
 from annotate.capture.verdict import ask
 from tb_dataplugin import read_report
-from tests.annotate.capture_helpers import Numbers
 from tests.support import warm
 
 CAPTURE = "annotate_workers2.pt.trace.json.gz"
@@ -51,7 +50,7 @@ def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 def capture(folder: Path, error: BaseException | None = None, **schedule: Any) -> Any:
     with annotate.profile(folder, **{"wait": 0, "warmup": 1, "active": 1, **schedule}) as prof:
-        for _ in prof.steps(annotate.loader(DataLoader(Numbers(4)))):
+        for _ in prof.steps(annotate.loader(DataLoader(list(range(4))))):
             pass
         if error is not None:
             raise error
