@@ -81,8 +81,8 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     for limit, changes in limits.items():
         whose = "in every row" if len(limits) == 1 and len(changes) > 1 else ", ".join(changes)
-        name = LIMITS.get(limit) or shown(limit)
-        yield from wrap(f"limited by {name}: {whose}", "  ")
+        said = f"limited by {LIMITS[limit]}" if limit in LIMITS else f"{shown(limit)} would still gain most"
+        yield from wrap(f"{said}: {whose}", "  ")
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
