@@ -36,7 +36,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         advice=_advice(label, before, kept, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         evidence=(
-            *_evidence(step, _with_inner(signals.stages, step.before)),
+            *_evidence(step),
             *stage_line(signals, step.calls.stage.name),
             *(saving.why if gain else ()),
         ),
@@ -47,8 +47,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _evidence(step: Step, saved: list[StageCalls]) -> tuple[Evidence, ...]:
-    """`saved`: the stages whose time the gain is a part of."""
+def _evidence(step: Step) -> tuple[Evidence, ...]:
     label, kept = step.calls.stage.label, step.ratio or 1.0
     return (
         share(
@@ -61,7 +60,7 @@ def _evidence(step: Step, saved: list[StageCalls]) -> tuple[Evidence, ...]:
                 f"{calls.stage.name} before it: {duration(calls.self_us)} self time",
                 stage=calls.stage.name,
             )
-            for calls in sorted(saved, key=lambda calls: -calls.self_us)
+            for calls in step.before
         ),
     )
 
