@@ -135,8 +135,6 @@ def _calls(calls: StageCalls) -> pb.StageCalls:
         change_us=calls.change_us,
         measure=calls.measure,
         speed_adjusted=calls.speed_adjusted,
-        typical_before_us=calls.typical_before_us,
-        typical_after_us=calls.typical_after_us,
     )
 
 

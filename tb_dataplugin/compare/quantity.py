@@ -47,17 +47,13 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class StageCalls:
-    """Of a stage: calls per unit, change of its self time per unit (us), and what its change was measured by: self time
-    per call in a typical batch (us), of which it is the ratio.
-    """
+    """Of a stage: calls per unit, change of its self time per unit (us), and what its change was measured by."""
 
     before: float | None
     after: float | None
     change_us: float | None
     measure: Literal["cpu", "wall", ""]
     speed_adjusted: bool
-    typical_before_us: float | None = None
-    typical_after_us: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,6 @@ LOADER = (
     "num_workers", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers", "in_order", "start_method",
     "dataset",
 )  # fmt: skip
-SAID = ("num_workers",)
-"""What readers look for first."""
-UNRECORDED = "not recorded"
 MACHINE = ("cores", "cpu_quota", "torch_threads", "memory_bytes", "shm_bytes")
 
 
@@ -27,12 +24,8 @@ class SettingChange:
 
 
 def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[SettingChange]:
-    """Settings that differ between the sides. One that a side did not record is no change, but for `SAID`."""
+    """Settings that differ between the sides. One that a side did not record is no change."""
     sides = [_settings(runs) for runs in (before, after)]
-    for name in SAID:
-        if any(name in side for side in sides):
-            for side in sides:
-                side.setdefault(name, UNRECORDED)
     pairs = [(name, value, sides[1][name]) for name, value in sides[0].items() if name in sides[1]]
     return [SettingChange(*pair) for pair in pairs if pair[1] != pair[2] and UNKNOWN not in pair[1:]]
 

@@ -22,7 +22,7 @@ from tb_dataplugin.compare.quantity import (
     surest_first,
 )
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
-from tb_dataplugin.units import magnitude
+from tb_dataplugin.units import in_unit, magnitude, unit_for
 
 ALARM: Final = 0.03
 """Probability that any stage is named between equal sides. With the verdict's own 0.02 that is 1 in 20. Each stage has
@@ -126,7 +126,7 @@ def _quantity(
         after_us=after.per_call_us if after else None,
         change=typical.change.relative if typical else None,
         interval=judged.interval,
-        interval_text=judged.text + (says_machine(typical) if before and after and typical else ""),
+        interval_text=judged.text + (says_times(before, after, typical) if before and after and typical else ""),
         outcome=judged.outcome,
         detectable=None if judged.outcome in ("identical", "too_short") else said_limit(reach),
         calls=StageCalls(
@@ -135,8 +135,6 @@ def _quantity(
             change_us=_change_us(before, after),
             measure=typical.measure if typical else "",
             speed_adjusted=typical is not None and typical.speed_adjusted,
-            typical_before_us=typical.before_us if typical else None,
-            typical_after_us=typical.after_us if typical else None,
         ),
     )
 
@@ -152,12 +150,20 @@ def _judged(before: Side | None, after: Side | None, typical: Typical | None, si
     return judge_change("stage", typical.change.value, typical.change.bounds, significant, same)
 
 
-def says_machine(typical: Typical) -> str:
-    """What a change at equal machine speed leaves out; "" where that is next to nothing."""
-    slower = math.expm1(typical.machine)
-    if not typical.speed_adjusted or abs(slower) < FOLLOWS:
+def says_times(before: Side, after: Side, typical: Typical) -> str:
+    """The times that the change is of, where it does not follow from the means; "" where it does."""
+    by_means = after.per_call_us / before.per_call_us - 1 if before.per_call_us else 0.0
+    if abs(by_means - typical.change.relative) <= FOLLOWS:
         return ""
-    return f"; after allowing for a machine {magnitude(slower)} {'slower' if slower > 0 else 'faster'}"
+    unit = unit_for((typical.before_us, typical.after_us))
+    times = f"{in_unit(typical.before_us, unit)} to {in_unit(typical.after_us, unit)} {unit.name}"
+    said = f"; {MEASURE_NAMES[typical.measure]} in a typical batch: {times}"
+    if not typical.speed_adjusted:
+        return said
+    slower = math.expm1(typical.machine)
+    if abs(slower) < FOLLOWS:
+        return f"{said} at equal machine speed"
+    return f"{said}, after allowing for a machine {magnitude(slower)} {'slower' if slower > 0 else 'faster'}"
 
 
 def _change_us(before: Side | None, after: Side | None) -> float | None:

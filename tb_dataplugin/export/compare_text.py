@@ -69,8 +69,10 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     if not comparison.stages:
         return
     rows = comparison.stages[:MAX_STAGES]
-    unit = unit_for(value for row in rows for value in _times(row))
-    yield from heading(f"Stages   self time per call in a typical batch, {unit.name}", style)
+    unit = unit_for(value for row in rows for value in (row.before_us, row.after_us))
+    yield from heading(
+        f"Stages   before, after: mean self time per call in {unit.name}; change: in a typical batch", style
+    )
     yield from _table(rows, unit, style)
     if any(row.calls.speed_adjusted for row in rows):
         yield "  ~: less what the machine's speed explains, by the other stages' times"
@@ -83,7 +85,8 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
     """One line per quantity; a star where the change is significant."""
     yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{'change':>10}   95% interval"
     for row in rows:
-        before, after = (in_unit(time, unit) for time in _times(row))
+        before = in_unit(row.before_us if row.HasField("before_us") else None, unit)
+        after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
         name = f"{fit(row.title, NAMES):<{NAMES}}"
         marked = " *" if row.outcome in SIGNIFICANT else ""
         spoken, _, of_what = row.interval_text.partition("; ")
@@ -93,14 +96,6 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
             yield from wrap(of_what, "      ", "        ")
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account"
-
-
-def _times(row: pb.Quantity) -> tuple[float | None, float | None]:
-    """Before and after: what the change is the ratio of. Means, of a stage without a typical batch on both sides."""
-    if row.calls.HasField("typical_before_us"):
-        return row.calls.typical_before_us, row.calls.typical_after_us
-    before = row.before_us if row.HasField("before_us") else None
-    return before, row.after_us if row.HasField("after_us") else None
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:

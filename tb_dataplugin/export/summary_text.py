@@ -23,9 +23,8 @@ ROWS = 40
 def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     """A heading, a table, and what its columns mean."""
     names, modes = _names(captures), {capture.mode for capture in captures}
-    replays = "; replays last" if len(modes) > 1 and "replay" in modes else ""
     wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
-    yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait{replays}"
+    yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait"
     yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None

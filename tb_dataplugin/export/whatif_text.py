@@ -63,15 +63,9 @@ def _row(prediction: Prediction, unit: TimeUnit) -> str:
     wait = percent(prediction.data_wait_share.value)
     idle = "" if prediction.device_idle is None else f"{percent(prediction.device_idle.value):>{IDLE}}"
     memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
-    name = _fitted(shown(prediction.change.text))
+    name = fit(shown(prediction.change.text), CHANGES - 1)
     numbers = f"{in_unit(step.value, unit):>11}  {between:<17}{samples:>10}{wait:>10}{idle}{memory:>9}"
     return f"  {name:<{CHANGES}}{numbers}"
-
-
-def _fitted(change: str) -> str:
-    """A name that is too long is cut, and the value behind it stays."""
-    name, equals, value = change.rpartition("=")
-    return change if len(change) < CHANGES else fit(name, CHANGES - 1 - len(equals + value)) + equals + value
 
 
 def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
@@ -80,9 +74,9 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
     for prediction in predictions:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     for limit, changes in limits.items():
-        whose = "in every row" if len(limits) == 1 and len(changes) > 1 else ", ".join(changes)
-        said = f"limited by {LIMITS[limit]}" if limit in LIMITS else f"{shown(limit)} would still gain most"
-        yield from wrap(f"{said}: {whose}", "  ")
+        whose = "in each" if len(limits) == 1 and len(changes) > 1 else ", ".join(changes)
+        name = LIMITS.get(limit) or shown(limit)
+        yield from wrap(f"limited by {name}: {whose}", "  ")
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:

@@ -117,8 +117,7 @@ def _derivation(signals: Signals, saved: float, caused: float, building: float, 
     per = " per step" if steps else ""
     worker = f"each DataLoader worker spends {duration(building / (steps or 1))}{per} on it, waited for or not"
     if not given_back:
-        more_goes = f"up to {wait} of data wait{per} can go, not only what it caused"
-        text = f"without it batches come earlier, so {more_goes}: {worker}"
+        text = f"up to {wait} of data wait{per} can go, more than it caused: {worker}"
         return time(GAIN_BOUND, building, text, whole="DataLoader worker")
     assert signals.taken is not None
     freed = f"{delayed_text(signals, signals.taken)}, and gets the CPU time that this leaves free"

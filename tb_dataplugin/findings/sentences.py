@@ -91,9 +91,8 @@ def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFindin
 def _gains(overlap_us: float | None) -> str:
     if overlap_us is None:
         return ""
-    return (
-        f"Several findings save the same data wait, {duration(overlap_us)} per step in all: their gains do not add up."
-    )
+    most = f"together they save at most {duration(overlap_us)} of it per step"
+    return f"Several findings save the same data wait, so their gains do not add up: {most}."
 
 
 def _nothing(results: Results, verdict: Verdict) -> str:

@@ -2570,9 +2570,9 @@ class Finding(_message.Message):
     gain_window_share: _builtins.float
     """gain_us of the window"""
     gain_text: _builtins.str
-    """"saves up to 58.7 ms per step (33.6% of it, 1.5x as fast); 61.8 ms at the upper end of its 95% interval"; "gain unknown" """
+    """"saves up to 58.7 ms ± 3.1 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" """
     gain_high_us_per_step: _builtins.float
-    """upper end of the bound's 95% interval; absent where none is known or it takes in the whole step"""
+    """upper end of the bound's 95% interval; absent where none is known"""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
     def __init__(
@@ -3465,8 +3465,6 @@ class StageCalls(_message.Message):
     CHANGE_US_FIELD_NUMBER: _builtins.int
     MEASURE_FIELD_NUMBER: _builtins.int
     SPEED_ADJUSTED_FIELD_NUMBER: _builtins.int
-    TYPICAL_BEFORE_US_FIELD_NUMBER: _builtins.int
-    TYPICAL_AFTER_US_FIELD_NUMBER: _builtins.int
     before: _builtins.float
     """calls per unit"""
     after: _builtins.float
@@ -3476,10 +3474,6 @@ class StageCalls(_message.Message):
     """what `change` is of: "cpu" (thread CPU time) or "wall"; "" when unknown"""
     speed_adjusted: _builtins.bool
     """`change` is less what the machine's speed explains, by the other stages' times"""
-    typical_before_us: _builtins.float
-    """self time per call in a typical batch, by `measure`"""
-    typical_after_us: _builtins.float
-    """the same, at the machine's speed before where it is adjusted: `change` is their ratio"""
     def __init__(
         self,
         *,
@@ -3488,12 +3482,10 @@ class StageCalls(_message.Message):
         change_us: _builtins.float | None = ...,
         measure: _builtins.str = ...,
         speed_adjusted: _builtins.bool = ...,
-        typical_before_us: _builtins.float | None = ...,
-        typical_after_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "_typical_after_us", b"_typical_after_us", "_typical_before_us", b"_typical_before_us", "after", b"after", "before", b"before", "change_us", b"change_us", "typical_after_us", b"typical_after_us", "typical_before_us", b"typical_before_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "after", b"after", "before", b"before", "change_us", b"change_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "_typical_after_us", b"_typical_after_us", "_typical_before_us", b"_typical_before_us", "after", b"after", "before", b"before", "change_us", b"change_us", "measure", b"measure", "speed_adjusted", b"speed_adjusted", "typical_after_us", b"typical_after_us", "typical_before_us", b"typical_before_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "after", b"after", "before", b"before", "change_us", b"change_us", "measure", b"measure", "speed_adjusted", b"speed_adjusted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after: _TypeAlias = _typing.Literal["after"]  # noqa: Y015
     _WhichOneofArgType__after: _TypeAlias = _typing.Literal["_after", b"_after"]  # noqa: Y015
@@ -3501,20 +3493,12 @@ class StageCalls(_message.Message):
     _WhichOneofArgType__before: _TypeAlias = _typing.Literal["_before", b"_before"]  # noqa: Y015
     _WhichOneofReturnType__change_us: _TypeAlias = _typing.Literal["change_us"]  # noqa: Y015
     _WhichOneofArgType__change_us: _TypeAlias = _typing.Literal["_change_us", b"_change_us"]  # noqa: Y015
-    _WhichOneofReturnType__typical_after_us: _TypeAlias = _typing.Literal["typical_after_us"]  # noqa: Y015
-    _WhichOneofArgType__typical_after_us: _TypeAlias = _typing.Literal["_typical_after_us", b"_typical_after_us"]  # noqa: Y015
-    _WhichOneofReturnType__typical_before_us: _TypeAlias = _typing.Literal["typical_before_us"]  # noqa: Y015
-    _WhichOneofArgType__typical_before_us: _TypeAlias = _typing.Literal["_typical_before_us", b"_typical_before_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__after) -> _WhichOneofReturnType__after | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__before) -> _WhichOneofReturnType__before | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__change_us) -> _WhichOneofReturnType__change_us | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__typical_after_us) -> _WhichOneofReturnType__typical_after_us | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__typical_before_us) -> _WhichOneofReturnType__typical_before_us | None: ...
 
 Global___StageCalls: _TypeAlias = StageCalls  # noqa: Y015
 

@@ -61,10 +61,7 @@ def fit_loop(results: Results) -> Loop | Unavailable:
     if workers and results.workers is None:
         return _cannot("its DataLoader workers left no records")
     if not results.stages:
-        return _cannot(
-            "no stage was recorded. Pass the loader to annotate.loader, or run the program with "
-            "`tb-dataplugin run`, and capture again"
-        )
+        return _cannot("no stage was recorded")
     return _with_workers(results, results.workers) if workers and results.workers else _without_workers(results)
 
 

@@ -196,7 +196,7 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
         return ()
     return (
-        f"No CPU was free: other programs would have used {loop.other_cpus:.2g} CPUs, and there are {loop.cpus:g}. "
+        f"No CPU was free: the loop and others ({loop.other_cpus:.2g} CPUs of them) wanted all {loop.cpus:g} CPUs. "
         "More DataLoader workers gain only by taking CPU time from what runs there; do not count on that.",
     )
 

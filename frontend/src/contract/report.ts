@@ -1028,9 +1028,9 @@ export interface Finding {
   gain_window_share?:
     | number
     | undefined;
-  /** "saves up to 58.7 ms per step (33.6% of it, 1.5x as fast); 61.8 ms at the upper end of its 95% interval"; "gain unknown" */
+  /** "saves up to 58.7 ms ± 3.1 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" */
   gain_text: string;
-  /** upper end of the bound's 95% interval; absent where none is known or it takes in the whole step */
+  /** upper end of the bound's 95% interval; absent where none is known */
   gain_high_us_per_step?: number | undefined;
 }
 
@@ -1331,12 +1331,6 @@ export interface StageCalls {
   measure: string;
   /** `change` is less what the machine's speed explains, by the other stages' times */
   speed_adjusted: boolean;
-  /** self time per call in a typical batch, by `measure` */
-  typical_before_us?:
-    | number
-    | undefined;
-  /** the same, at the machine's speed before where it is adjusted: `change` is their ratio */
-  typical_after_us?: number | undefined;
 }
 
 export interface SettingChange {
@@ -3900,16 +3894,6 @@ export const StageCalls: MessageFns<StageCalls> = {
         : isSet(object.speed_adjusted)
         ? globalThis.Boolean(object.speed_adjusted)
         : false,
-      typical_before_us: isSet(object.typicalBeforeUs)
-        ? globalThis.Number(object.typicalBeforeUs)
-        : isSet(object.typical_before_us)
-        ? globalThis.Number(object.typical_before_us)
-        : undefined,
-      typical_after_us: isSet(object.typicalAfterUs)
-        ? globalThis.Number(object.typicalAfterUs)
-        : isSet(object.typical_after_us)
-        ? globalThis.Number(object.typical_after_us)
-        : undefined,
     };
   },
 };

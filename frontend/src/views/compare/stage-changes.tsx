@@ -12,22 +12,23 @@ const ADJUSTED = ", at equal machine speed: less what the other stages changed a
 
 export function StageChangeTable({ comparison: { stages } }: { comparison: Comparison }) {
   if (stages.length === 0) return null;
-  const unit = chooseTimeUnit(stages.flatMap(timesOf));
+  const unit = chooseTimeUnit(stages.flatMap((row) => [row.before_us, row.after_us]));
   const reach = reachOf(stages);
   return (
     <section>
       <h2>Stages</h2>
       <p class="muted">
-        Self time per call in a typical batch
-        {stages.some(({ calls }) => calls?.speed_adjusted) && "; at equal machine speed where that is known"}.
+        Before and After are means as recorded. The change is that of typical batches
+        {stages.some(({ calls }) => calls?.speed_adjusted) && " at equal machine speed"}: it need not be the ratio of
+        the two.
       </p>
       <div class="scroll-x">
         <DataTable name="Stages before and after" class="stages compare-stages" testId="stage-changes">
           <thead>
             <tr>
               <Th column="stage" label="Stage" numeric={false} />
-              <Th column="before" label="Before" unit={unit} title={TYPICAL} />
-              <Th column="after" label="After" unit={unit} title={TYPICAL} />
+              <Th column="before" label="Before" unit={unit} title="Mean self time per call" />
+              <Th column="after" label="After" unit={unit} title="Mean self time per call" />
               <Th column="change" label="Change" title={TYPICAL} />
               <Th column="interval" label="95% interval" title={TYPICAL} />
               <th scope="col" class="interval-head">
@@ -49,16 +50,8 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
   );
 }
 
-/** Before and after: what the change is the ratio of. The means of a stage without a typical batch on both sides. */
-function timesOf({ calls, before_us, after_us }: Quantity): readonly [number | undefined, number | undefined] {
-  return calls?.typical_before_us === undefined
-    ? [before_us, after_us]
-    : [calls.typical_before_us, calls.typical_after_us];
-}
-
 function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach: number }) {
   const [kind = "", label = ""] = row.name.split("::");
-  const [beforeUs, afterUs] = timesOf(row);
   const measure = `${MEASURE_TITLES[row.calls?.measure ?? ""] ?? ""}${row.calls?.speed_adjusted ? ADJUSTED : ""}`;
   return (
     <tr data-testid="stage-change" data-stage={row.name} data-significant={isSignificant(row)}>
@@ -69,8 +62,8 @@ function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach:
           {label}
         </span>
       </th>
-      <TimeCell us={beforeUs} unit={unit} reason="Not there before." />
-      <TimeCell us={afterUs} unit={unit} reason="No longer there after." />
+      <TimeCell us={row.before_us} unit={unit} reason="Not there before." />
+      <TimeCell us={row.after_us} unit={unit} reason="No longer there after." />
       <ChangeCell quantity={row} title={measure} />
       <IntervalCell quantity={row} />
       <td>
