@@ -84,6 +84,7 @@ def _replay(asked: argparse.Namespace) -> int:
     samples = _samples(asked)
     loader = load_target(asked.target, asked.arguments)
     from annotate.capture.replaying import NoBatchError, replay, replay_samples
+    from annotate.capture.sentences import say_written
     from annotate.capture.single_samples import Captured
 
     try:
@@ -95,10 +96,12 @@ def _replay(asked: argparse.Namespace) -> int:
     except NoBatchError as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
-    print(shown(path))
-    if samples is not None:
-        for line in slowest.lines_about(path):
-            print(shown(line))
+    print(shown(path), flush=True)
+    if samples is None:
+        say_written([path], Path(asked.logdir), asks=True)
+        return 0
+    for line in slowest.lines_about(path):
+        print(shown(line))
     return 0
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from annotate.trace_format import Mode
 
@@ -71,6 +73,8 @@ class CaptureOptions:
     workers: WorkerLimits = field(default_factory=WorkerLimits)
     headspace: int = 0
     """Steps after the last window that are served copies of batches; 0: none."""
+    verdict: bool = True
+    """Say the verdict in the line at the end."""
 
     def __post_init__(self) -> None:
         for name in ("wait", "warmup", "active", "repeat", "host_sample_ms", "headspace"):
@@ -85,8 +89,9 @@ class CaptureOptions:
                 raise ValueError(f"{name} must be 0 or more, not {value}")
         if not isinstance(self.lines, bool) and self.lines != "native":
             raise TypeError(f'lines must be True, False or "native", not {self.lines!r}')
-        if not isinstance(self.watch, bool):
-            raise TypeError(f"watch must be True or False, not {self.watch!r}")
+        for name in ("watch", "verdict"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
         if self.active != "auto" and self.active < 1:
             raise ValueError(f"active must be at least 1, not {self.active}")
         if 0 < self.headspace < LEAST_HEADSPACE:
@@ -124,6 +129,17 @@ def has_other_ranks() -> bool:
     return os.environ.get("WORLD_SIZE", "1") not in ("", "0", "1")
 
 
+def is_first_rank() -> bool:
+    """Whether it is this process that speaks for all ranks; True where there are no others."""
+    given = os.environ.get("RANK", "")
+    distributed: Any = sys.modules.get("torch.distributed")
+    if given or distributed is None:
+        return given in ("", "0")
+    with suppress(Exception):  # whatever a build of torch without it has in its place
+        return not distributed.is_initialized() or bool(distributed.get_rank() == 0)
+    return True
+
+
 def absolute(logdir: str | os.PathLike[str]) -> Path:
     """The folder as an absolute path: the program may change its working directory while it trains.
 
@@ -135,4 +151,4 @@ def absolute(logdir: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(os.fspath(logdir))).absolute()  # noqa: PTH111
 
 
-__all__ = ["Active", "CaptureOptions", "Lines", "Wait", "WorkerLimits", "absolute", "has_other_ranks"]
+__all__ = ["Active", "CaptureOptions", "Lines", "Wait", "WorkerLimits", "absolute", "has_other_ranks", "is_first_rank"]

@@ -18,11 +18,12 @@ from annotate.capture.session import Session, is_on
 from annotate.capture.steadiness import Loop, fewest_of, schedule_of, shortened_by
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
+from annotate.capture.users_code import UsersCode
 from annotate.capture.window import Window, names_handed_out
 from annotate.needs_torch import need_torch
-from annotate.options import Active, CaptureOptions, Lines, Wait, WorkerLimits, absolute
+from annotate.options import Active, CaptureOptions, Lines, Wait, WorkerLimits, absolute, is_first_rank
 from annotate.recording import callers, switch
-from annotate.saying import deliver, guard, has_reported, one_line, report_fault, say, tell, warn
+from annotate.saying import deliver, guard, has_reported, one_line, report_fault, tell, warn
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 from annotate.trace_format import PipelineMetadata
@@ -46,6 +47,7 @@ def profile(
     watch: bool = False,
     workers: WorkerLimits | None = None,
     headspace: int = 0,
+    verdict: bool = True,
     **torch_profiler_keywords: Any,
 ) -> Profile:
     """Record some steps of a training loop, and write one trace file per window into `logdir`.
@@ -69,6 +71,7 @@ def profile(
         watch: from entering on also record the whole run, as `annotate.watch` does.
         workers: what each DataLoader worker may use while it records.
         headspace: steps after the last window that get copies of batches: what could the loop do without its loader?
+        verdict: say the report's verdict in the line at the end, which takes about a second (3 s at most).
         torch_profiler_keywords: passed to ``torch.profiler.profile``. A `schedule` replaces the four counts; an
             `on_trace_ready` is called after the trace file has been written.
 
@@ -92,6 +95,7 @@ def profile(
         watch=watch,
         workers=workers or WorkerLimits(),
         headspace=headspace,
+        verdict=verdict,
     )
     sentences.check_headspace(headspace, torch_profiler_keywords)
     return Profile(options, **torch_profiler_keywords)
@@ -118,14 +122,14 @@ class Profile:
         self.options: Final = options
         self.trace_files: Final[list[str]] = []
         """Paths of the files written so far, oldest first."""
-        self._entered = False
+        self._entered = self._at_exit = False
         self._own_schedule = schedule is None
         self._schedule = schedule_of(options, self._look, lambda: self._torch) if schedule is None else None
-        self._users_error: BaseException | None = None  # raised by user code that torch's profiler called
+        self._users_code: Final = UsersCode()
         self._torch: Any = Profiler(
             self,
-            schedule=self._schedule if schedule is None else self._users(schedule),
-            on_trace_ready=None if on_trace_ready is None else self._users(on_trace_ready),
+            schedule=self._schedule if schedule is None else self._users_code.known(schedule),
+            on_trace_ready=None if on_trace_ready is None else self._users_code.known(on_trace_ready),
             **torch_profiler_keywords,
         )
         action = torch.profiler.ProfilerAction
@@ -184,7 +188,7 @@ class Profile:
             atexit.register(self._close_at_exit)
         except BaseException as error:
             self._stop()
-            if isinstance(error, OSError) or not isinstance(error, Exception) or self._is_the_users(error):
+            if isinstance(error, OSError) or not isinstance(error, Exception) or self._users_code.has_raised(error):
                 self._entered = False
                 raise
             self._entered = True
@@ -204,15 +208,16 @@ class Profile:
                 self._close_window()
                 self._torch.__exit__(exc_type, exc, traceback)
         except Exception as error:
-            if not self._is_the_users(error):
+            if not self._users_code.has_raised(error):
                 self._fail(error)
             elif exc is None:
                 raise
             self._has_failed = True
         finally:
             self._stop()
-        if self.trace_files and self.options.mode == "train" and os.environ.get("RANK", "0") == "0":
-            say(sentences.written(self.trace_files, self.options.logdir, shortened_by(self._schedule)))
+        if self.trace_files and self.options.mode == "train" and is_first_rank():
+            asks = exc is None and self.options.verdict and not self._at_exit
+            sentences.say_written(self.trace_files, self.options.logdir, shortened_by(self._schedule), asks=asks)
         if exc is None and cut_to is not None and not self._has_failed:
             tell(sentences.cut_short(fewest_of(self._schedule, self.options), cut_to), UserWarning)
         if exc is None and self._windows == 0 and not self._has_failed:
@@ -240,21 +245,6 @@ class Profile:
             )
             self._stop()
 
-    def _users(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """User code, whose errors are kept apart from ours."""
-
-        def call(argument: Any) -> Any:
-            try:
-                return function(argument)
-            except BaseException as error:
-                self._users_error = error
-                raise
-
-        return call
-
-    def _is_the_users(self, error: BaseException) -> bool:
-        return error is self._users_error or came_by_a_signal(error)
-
     def step(self) -> None:
         """Say that a training step has ended. Raises: RuntimeError: outside of the ``with`` block."""
         self._need_entered("step")
@@ -270,7 +260,7 @@ class Profile:
         try:
             self._advance()
         except Exception as error:
-            if self._is_the_users(error):
+            if self._users_code.has_raised(error):
                 raise
             self._fail(error)
 
@@ -396,4 +386,5 @@ class Profile:
     def _close_at_exit(self) -> None:
         """The program ends without having left the ``with`` block."""
         if self._entered and os.getpid() == self._pid:
+            self._at_exit = True
             self.__exit__(None, None, None)

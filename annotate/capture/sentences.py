@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from annotate.capture import verdict
 from annotate.capture.steadiness import LONG_PAUSE_S, Shortened
 from annotate.options import LEAST_STEPS, CaptureOptions
-from annotate.saying import in_short, one_line
+from annotate.saying import in_short, one_line, say
 
 OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
 OTHER_IS_OPEN: Final = f"annotate.profile cannot record: {OTHER}. Leave the other one first, or remove it"
@@ -68,14 +69,32 @@ def stood_still(seconds: float) -> str:
     return f"the program was paused for {seconds:.1f} s while the trace was written"
 
 
-def written(paths: Sequence[str], logdir: Path, window: Shortened | None = None) -> str:
-    """What was written, and how to look at it."""
+def say_written(paths: Sequence[str], logdir: Path, window: Shortened | None, *, asks: bool) -> None:
+    """The one line of a capture that has succeeded.
+
+    Args:
+        window: it has fewer steps, for the sake of its pause.
+        asks: for the verdict; where Ctrl-C ends that, the line is said without it.
+    """
+    found = ""
+    try:
+        found = verdict.ask(paths[-1]) if asks else ""
+    finally:
+        say(written(paths, logdir, window, found))
+
+
+def written(paths: Sequence[str], logdir: Path, window: Shortened | None = None, found: str = "") -> str:
+    """What was written, the verdict that was found on the last of them, and how to look at it."""
     what = "1 capture" if len(paths) == 1 else f"{len(paths)} captures"
     shown = Path(paths[0]) if len(paths) == 1 else logdir
     with suppress(ValueError, OSError):
         shown = shown.relative_to(Path.cwd())
     why = f" {shorter_window(window)}" if window else ""
-    return f"wrote {what}.{why} Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
+    sentence = found.rstrip(". ")
+    said = f" {sentence}." if sentence else ""
+    if said and len(paths) > 1:
+        said = f" The last one: {sentence}."
+    return f"wrote {what}.{said}{why} Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
 
 
 def not_written(logdir: Path, error: Exception) -> str:

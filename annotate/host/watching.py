@@ -39,7 +39,7 @@ MOST_BESIDE: Final = 8
 """Threads of this process that are sampled beside the training thread."""
 OURS: Final = "annotate:"
 """Begins the names of threads of ours."""
-_ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH")
+ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH")
 """What Python may need to start; nothing else of the user's environment is for it."""
 
 
@@ -250,10 +250,12 @@ def _why_not() -> str:
     """As a clause."""
     if sys.platform != "linux":
         return "only Linux shows what threads wait for"
-    python = Path(sys.executable or "")
-    if getattr(sys, "frozen", False) or not python.name.startswith("python"):
-        return "the program is not run by a Python that could run another script"
-    return ""
+    return "" if can_run_scripts() else "the program is not run by a Python that could run another script"
+
+
+def can_run_scripts() -> bool:
+    """Whether `sys.executable` is a Python, and not the program itself."""
+    return not getattr(sys, "frozen", False) and Path(sys.executable or "").name.startswith("python")
 
 
 class _Process:
@@ -285,7 +287,7 @@ class _Process:
             raise
 
     def _start(self) -> subprocess.Popen[bytes]:
-        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
         return subprocess.Popen(
             (sys.executable, "-I", "-S", "-E", watcher.__file__, str(os.getpid())),
             bufsize=0,

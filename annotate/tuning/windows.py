@@ -110,7 +110,7 @@ def recorded_window(loader: Any, step: Step, batches: int, logdir: str) -> str:
 
     annotate.loader(loader)
     settling = SETTLING + 2 * int(loader.num_workers)
-    with annotate.profile(logdir, wait=settling, warmup=2, active=batches) as prof:
+    with annotate.profile(logdir, wait=settling, warmup=2, active=batches, verdict=False) as prof:
         for number, batch in enumerate(Epochs(loader, prof.steps)):
             step(batch)
             if number >= settling + 2 + batches + 1:

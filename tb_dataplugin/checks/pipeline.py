@@ -79,7 +79,7 @@ class DataPipeline:
         """
         self._loops += 1
         folder = self._settings.folder / str(self._loops)
-        profile = import_module(_CAPTURE).profile(folder, **{"active": steps, **keywords})
+        profile = import_module(_CAPTURE).profile(folder, **{"active": steps, "verdict": False, **keywords})
         windows = 0 if keywords.get("headspace") or "schedule" in keywords else keywords.get("repeat", 1)
         with profile:
             yield CapturedLoop(profile, windows)

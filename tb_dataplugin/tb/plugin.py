@@ -30,6 +30,7 @@ ROUTES: dict[str, Route] = {
     "/trace": routes.trace_route,
     "/index.js": routes.bundle_route,
     "/index.css": routes.bundle_route,
+    "/docs/*": routes.document_route,
     "/perfetto/*": routes.perfetto_route,
 }
 """Documented in http_api.md. A trailing ``*`` takes everything below it."""

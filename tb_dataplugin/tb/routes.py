@@ -191,6 +191,10 @@ def perfetto_route(request: Request, library: CaptureLibrary) -> Response:
     return _asset(request, assets.perfetto_file(request.path.split("/perfetto/", 1)[-1]), CACHE_S)
 
 
+def document_route(request: Request, library: CaptureLibrary) -> Response:
+    return _asset(request, assets.document(request.path.split("/docs/", 1)[-1]), 0)
+
+
 def _asset(request: Request, asset: assets.Asset | None, expires: int) -> Response:
     if asset is None:
         return respond(request, "no such file", "text/plain", code=404)

@@ -28,7 +28,7 @@ import torchvision_cpu  # noqa: F401  (before torchvision)
 import torchvision.io.image  # noqa: F401  # isort: skip
 
 import annotate
-from annotate.capture import session, standing
+from annotate.capture import session, standing, verdict
 from annotate.hooks import marked, patching
 from annotate.hooks.readers import HOOKS
 from annotate.hooks.readers.timing import TimedFunction
@@ -91,6 +91,12 @@ def nothing_is_left_behind() -> Iterator[None]:
     annotate.off()
     after = installed()
     assert {name: after[name] for name in before} == before
+
+
+@pytest.fixture(autouse=True)
+def no_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would take a second of CPU; `test_verdict.py` has them asked for."""
+    monkeypatch.setattr(verdict, "ask", lambda path: "")
 
 
 @pytest.fixture(autouse=True)

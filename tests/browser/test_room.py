@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -26,13 +27,19 @@ VIEWS = {
 }
 """And what each has in the end, one of them: before that there may be nothing to be too wide."""
 
+WIDTHS: Final = (390, 768, 1440, 2560)
+LAYOUT: Final = Path(__file__).with_name("layout.js").read_text(encoding="utf-8")
+NOT_AT_ALL_WIDTHS: Final = {"captures-toggle", "capture-option"}
+"""The list of captures is folded where there is no room for it beside the view."""
+
 
 def with_workers(host: Host) -> str:
     return next(name for name, report in host.reports.items() if report.get("slow_samples"))
 
 
-def test_no_view_is_wider_than_the_screen(browser: Any, host: Host) -> None:
-    page = browser.new_page()  # Perfetto's own complaints are not ours
+def test_in_every_view_and_width_all_is_there_in_room_of_its_own(browser: Any, host: Host) -> None:
+    """Boxes are compared, not pixels: none lies over another, is cut off, has no size, or is gone at some width."""
+    page = browser.new_page()
     tab = Tab(page, host.url)
     tab.find("capture-head").wait_for(timeout=TIMEOUT_MS)
     capture = with_workers(host)
@@ -40,14 +47,23 @@ def test_no_view_is_wider_than_the_screen(browser: Any, host: Host) -> None:
     fields = {"capture": capture, "before": f"capture:{train}", "after": f"capture:{capture}"}
     tab.page.goto(f"{host.url}/#data_pipeline&" + "&".join(f"p.data_pipeline.{k}={v}" for k, v in fields.items()))
     html = tab.frame.locator("html")
-    for width in (390, 768, 1440, 2560):
-        tab.page.set_viewport_size({"width": width, "height": 900})
-        for view, content in VIEWS.items():
+    wrong: dict[str, Any] = {}
+    for view, content in VIEWS.items():
+        parts: dict[int, set[str]] = {}
+        for width in WIDTHS:
+            tab.page.set_viewport_size({"width": width, "height": 900})
             tab.find(f"tab-{view}").click()
             there = ", ".join(f'[data-testid="{name}"]' for name in content.split())
             tab.frame.locator(there).first.wait_for(timeout=TIMEOUT_MS)
             assert html.evaluate("page => page.scrollWidth <= window.innerWidth"), f"{view} at {width} px"
+            seen = html.evaluate(LAYOUT)
+            parts[width] = set(seen["parts"])
+            if seen["found"]:
+                wrong[f"{view} at {width} px"] = seen["found"]
+        gone = {width: sorted(set.union(*parts.values()) - found - NOT_AT_ALL_WIDTHS) for width, found in parts.items()}
+        wrong |= {f"{view} at {width} px lacks": names for width, names in gone.items() if names}
     page.close()
+    assert wrong == {}
 
 
 def test_what_if_is_for_fingers_too(tab: Tab, host: Host) -> None:

@@ -131,6 +131,15 @@ export function clockOf(seconds: number): string {
   return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
 }
 
+const CLOCK_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
+
+/** Moments that a clock counts by, from 0 to `endS`, at most so many of them after the first. */
+export function clockTicks(endS: number, most: number): number[] {
+  const longest = 86_400 * Math.ceil(endS / 86_400 / most);
+  const step = CLOCK_STEPS_S.find((seconds) => endS / seconds <= most) ?? longest;
+  return Array.from({ length: Math.floor(endS / step) + 1 }, (_, tick) => tick * step);
+}
+
 /** The point at a moment; the nearest one where nothing was recorded. */
 export function pointAt(points: readonly RunPoint[], seconds: number): number {
   const distance = (point: RunPoint): number => Math.max(point.from_s - seconds, seconds - point.to_s, 0);

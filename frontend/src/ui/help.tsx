@@ -3,16 +3,26 @@ import { useEffect, useRef } from "preact/hooks";
 import { CAUSES, KEYS, STAGE_KINDS, TERMS } from "../contract/words";
 
 const DOCS: ReadonlyArray<readonly [file: string, about: string]> = [
+  ["docs/capture.md", "ways to capture, and what they cost"],
   ["docs/report.md", "the views, and the commands that show the same"],
   ["docs/attribution.md", "how idle time gets its cause, and data wait its stage"],
   ["docs/accuracy.md", "how well the numbers hold"],
   ["docs/compare_statistics.md", "how two captures are compared"],
   ["docs/lines.md", "lines of code, and how they are sampled"],
+  ["docs/ranks.md", "which rank holds up the others, and work that is wasted"],
+  ["docs/watch.md", "the whole run, always on"],
+  ["docs/whatif.md", "predictions of a change"],
   ["docs/readers.md", "which libraries are seen by themselves"],
 ];
 
+interface HelpProps {
+  readonly print: () => void;
+  /** Where a document can be read; null without a server. */
+  readonly urlOf: ((file: string) => string) | null;
+}
+
 /** Keys and terms: by a button, and by "?" wherever nobody types. */
-export function Help({ print }: { print: () => void }) {
+export function Help({ print, urlOf }: HelpProps) {
   const open = useSignal(false);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -36,13 +46,13 @@ export function Help({ print }: { print: () => void }) {
         Help
       </button>
       <dialog ref={dialog} class="help" data-testid="help" aria-label="Help" onClose={() => (open.value = false)}>
-        {open.value && <Content close={() => (open.value = false)} print={print} />}
+        {open.value && <Content close={() => (open.value = false)} print={print} urlOf={urlOf} />}
       </dialog>
     </>
   );
 }
 
-function Content({ close, print }: { close: () => void; print: () => void }) {
+function Content({ close, print, urlOf }: HelpProps & { close: () => void }) {
   return (
     <>
       <div class="table-head">
@@ -74,11 +84,19 @@ function Content({ close, print }: { close: () => void; print: () => void }) {
       <Terms rows={CAUSES} />
       <h2>Kinds of stages</h2>
       <Terms rows={STAGE_KINDS} />
-      <h2>More, in the source of tb-dataplugin</h2>
+      <h2>{urlOf === null ? "More, in the source of tb-dataplugin" : "More"}</h2>
       <dl>
         {DOCS.map(([file, about]) => (
           <div key={file}>
-            <dt class="mono">{file}</dt>
+            <dt class="mono">
+              {urlOf === null ? (
+                file
+              ) : (
+                <a href={urlOf(file)} target="_blank" rel="noreferrer" data-testid="document">
+                  {file}
+                </a>
+              )}
+            </dt>
             <dd>{about}</dd>
           </div>
         ))}

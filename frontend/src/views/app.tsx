@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Capture } from "../contract/report";
+import { routeUrl } from "../data/api";
 import type { CaptureEntry, Runs } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
@@ -89,7 +90,7 @@ export function App() {
             </>
           )}
           <div class="top-actions">
-            <Help print={printPage} />
+            <Help print={printPage} urlOf={source().live ? routeUrl : null} />
             {!bare && <CopyLink linkOf={linkHere} />}
             {source().live && (
               <button type="button" class="link" data-testid="refresh" onClick={refreshNow}>

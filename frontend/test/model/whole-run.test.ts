@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { RunPoint } from "../../src/contract/report";
-import { lineNames, panelsOf } from "../../src/model/whole-run";
+import { clockTicks, lineNames, panelsOf } from "../../src/model/whole-run";
 
 const point = RunPoint.fromJSON({
   to_s: 10,
@@ -25,4 +25,11 @@ it("goes on in the next row where names have no room, none of them beyond it", (
   const names = memory === undefined ? [] : lineNames(memory, 310);
   expect(names.map(({ row }) => row)).toEqual([0, 1, 1]);
   expect(names[1]?.keyPx).toBe(0);
+});
+
+it("counts time as a clock does, whatever the run's length", () => {
+  expect(clockTicks(14, 6)).toEqual([0, 5, 10]);
+  expect(clockTicks(0.4, 6)).toEqual([0]);
+  expect(clockTicks(7300, 4)).toEqual([0, 3600, 7200]);
+  expect(clockTicks(40 * 86_400, 6).map((seconds) => seconds / 86_400)).toEqual([0, 7, 14, 21, 28, 35]);
 });

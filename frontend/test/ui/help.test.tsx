@@ -35,6 +35,14 @@ it("opens keys and terms by a button and by ?, but not while somebody types", ()
   expect(all("help").length).toBe(1);
 });
 
+it("links to the documents where there is a server that has them", () => {
+  open({}, "overview");
+  click(find("help-button"));
+  const links = all("document").map((link) => new URL((link as HTMLAnchorElement).href).pathname);
+  expect(links.length).toBeGreaterThan(8);
+  expect(links[0]).toMatch(/\/docs\/capture\.md$/);
+});
+
 it("prints all views of this page alone, once the help is gone", () => {
   vi.useFakeTimers();
   const print = vi.spyOn(window, "print").mockImplementation(() => undefined);

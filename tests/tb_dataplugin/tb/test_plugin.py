@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from werkzeug.test import Client
 
 from tb_dataplugin.cache import Store
 from tb_dataplugin.cli import main
-from tb_dataplugin.tb import routes, runs
+from tb_dataplugin.tb import assets, routes, runs
 from tb_dataplugin.tb.analyst import Answer, Request, answer_to
 from tb_dataplugin.tb.entry import _load
 from tb_dataplugin.tb.logdirs import LogDir, logdirs_of
@@ -337,6 +338,22 @@ def test_perfetto_is_served_offline_and_nothing_beside_it(host: Host) -> None:
     assert host.client.get(f"{BASE}perfetto/{bundle}").status_code == 200
     assert host.client.get(f"{BASE}perfetto/../viewer.py").status_code == 404
     assert host.client.get(f"{BASE}perfetto/%2e%2e/viewer.py").status_code == 404
+
+
+def test_the_documents_are_served_as_text_and_nothing_beside_them(host: Host) -> None:
+    page = host.client.get(BASE + "docs/report.md")
+    assert page.status_code == 200
+    assert page.content_type == "text/plain; charset=utf-8"
+    assert page.get_data() == (Path(__file__).parents[3] / "docs" / "report.md").read_bytes()
+    for other in ("docs/missing.md", "docs/images", "docs/../setup.py", "docs/%2e%2e/version.py", "docs/"):
+        assert host.client.get(BASE + other).status_code == 404
+
+
+def test_every_document_that_the_help_names_is_there() -> None:
+    help_of_the_page = Path(__file__).parents[3] / "frontend" / "src" / "ui" / "help.tsx"
+    named = re.findall(r'"(docs/\w+\.md)"', help_of_the_page.read_text())
+    assert len(named) > 8
+    assert all((assets.DOCS.parent / name).is_file() for name in named)
 
 
 def test_a_bug_in_a_route_is_one_line_too(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ function HeadspaceNumber({ headspace, capture }: { headspace: Headspace; capture
       value={value}
       text={isRate ? `${significant(value)}\u00a0samples/s` : formatDuration(value)}
       exact={sentence}
-      note={`95% interval ${shown(low)} to ${shown(high)}; with it ${shown((isRate ? own : ownStep)?.value ?? 0)}`}
+      note={`${shown((isRate ? own : ownStep)?.value ?? 0)} with it, right before. The loader stood still and used no CPU; 95% interval ${shown(low)} to ${shown(high)}`}
       reason={reasonFor(capture, "steps")}
     />
   );

@@ -3,6 +3,7 @@ import type { RunMark, RunPoint, WholeRun } from "../../contract/report";
 import { formatCount, plural } from "../../model/format";
 import {
   clockOf,
+  clockTicks,
   type LineName,
   lineNames,
   type Panel,
@@ -231,15 +232,15 @@ function Epochs({ points, scale, yPx }: { points: readonly RunPoint[]; scale: Sc
 }
 
 function TimeAxis({ endS, scale, yPx }: { endS: number; scale: Scale; yPx: number }) {
-  const ticks = Math.min(MOST_TICKS, Math.max(1, Math.floor((scale.rightPx - scale.leftPx) / TICK_PX)));
+  const most = Math.min(MOST_TICKS, Math.max(1, Math.floor((scale.rightPx - scale.leftPx) / TICK_PX)));
   return (
     <g class="axis">
-      {Array.from({ length: ticks + 1 }, (_, tick) => (endS * tick) / ticks).map((seconds, tick) => (
+      {clockTicks(endS, most).map((seconds, tick) => (
         <text
           key={seconds}
           x={scale.xOf(seconds)}
           y={yPx}
-          text-anchor={tick === 0 ? "start" : tick === ticks ? "end" : "middle"}>
+          text-anchor={tick === 0 ? "start" : scale.xOf(seconds) + TICK_PX / 4 > scale.rightPx ? "end" : "middle"}>
           {clockOf(seconds)}
         </text>
       ))}

@@ -9,9 +9,9 @@ import { PictureMenu } from "../../ui/picture-menu";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
-const TOP_PX = 12;
+const TOP_PX = 20;
 const PLOT_PX = 56;
-const HEIGHT_PX = TOP_PX + PLOT_PX + 4;
+const HEIGHT_PX = TOP_PX + PLOT_PX + 8;
 
 /** Batches between the DataLoader workers and the training thread, on the timeline's own time range. */
 export function QueueChart({ queue }: { queue: QueueDepth }) {
@@ -44,7 +44,7 @@ export function QueueChart({ queue }: { queue: QueueDepth }) {
         <g class="axis">
           <line x1={leftPx} x2={widthPx} y1={TOP_PX + 0.5} y2={TOP_PX + 0.5} />
           <line x1={leftPx} x2={widthPx} y1={bottom + 0.5} y2={bottom + 0.5} />
-          <text x={0} y={TOP_PX + 10}>
+          <text x={0} y={10}>
             Batches in queue
           </text>
           <text x={leftPx - 8} y={TOP_PX + 4} text-anchor="end">
