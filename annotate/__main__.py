@@ -98,7 +98,7 @@ def _replay(asked: argparse.Namespace) -> int:
         return 1
     print(shown(path), flush=True)
     if samples is None:
-        say_written([path], Path(asked.logdir), asks=True)
+        say_written([path], Path(asked.logdir), None, asks=True)
         return 0
     for line in slowest.lines_about(path):
         print(shown(line))
