@@ -147,10 +147,11 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
         "around the loader": rates.around_per_s if rates.HasField("around_per_s") else None,
         "training step": rates.device_per_s if rates.HasField("device_per_s") else None,
     }
-    known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
+    reached = rates.samples_per_s  # above what a part sustains alone: its samples were made before the window
+    known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None and rate >= reached]
     slowest = SLOWEST.get(rates.slowest_part, "")
     limits = f"; {slowest} limits" if slowest else ""
-    notes = (f"if each ran alone: {', '.join(known)}{limits}",) if known else ()
+    notes = (f"if each ran alone: {', '.join(known)}{limits}" if known else limits[2:],) if known or limits else ()
     yield line("samples per second", significant(rates.samples_per_s), *notes)
 
 

@@ -95,6 +95,7 @@ def read_signals(results: Results) -> Signals:
         patterns=read_patterns(results.lines),
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
+        wait_collecting_us=_collecting_in_wait(results),
     )
 
 
@@ -115,6 +116,11 @@ def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
 def _collecting(pipeline: PipelineInfo | None) -> float | None:
     thread = pipeline.training_thread if pipeline else None
     return None if thread is None or thread.gc_ns is None else _us(thread.gc_ns)
+
+
+def _collecting_in_wait(results: Results) -> float | None:
+    limits = results.limits.data_wait if results.limits else None
+    return None if limits is None or limits.gc_ns is None else _us(limits.gc_ns)
 
 
 def _us(time_ns: float) -> float:

@@ -283,6 +283,13 @@ class Signals:
     """Work that brings nothing."""
     taken: TakenCpus | None = None
     """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
+    wait_collecting_us: float | None = None
+    """Data wait in which the training process was in Python's garbage collector; None where that is not known."""
+
+    @property
+    def collector_has_wait(self) -> bool:
+        """Most of the data wait is the garbage collector of the training process, not the loader."""
+        return 2 * (self.wait_collecting_us or 0.0) > (self.data_wait_us or 0.0)
 
     @property
     def lock_limits_wait(self) -> bool:

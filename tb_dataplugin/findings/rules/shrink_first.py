@@ -40,7 +40,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         advice=_advice(label, before, kept, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         evidence=(
-            *_evidence(step),
+            *_evidence(step, _with_inner(signals.stages, step.before)),
             *_lines(signals, step),
             *(saving.why if gain else ()),
         ),
@@ -58,7 +58,8 @@ def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
     return (*definition(signals, name), _LISTED) if has_order else stage_line(signals, name)
 
 
-def _evidence(step: Step) -> tuple[Evidence, ...]:
+def _evidence(step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
+    """`counted`: what the bound is made of."""
     label, kept = step.calls.stage.label, step.ratio or 1.0
     return (
         share(
@@ -71,7 +72,7 @@ def _evidence(step: Step) -> tuple[Evidence, ...]:
                 f"{calls.stage.name} before it: {duration(calls.self_us)} self time",
                 stage=calls.stage.name,
             )
-            for calls in step.before
+            for calls in counted
         ),
     )
 

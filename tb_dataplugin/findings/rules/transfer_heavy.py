@@ -45,6 +45,8 @@ def check(signals: Signals) -> Finding | None:
     wait = signals.wait_for_kinds("transfer")
     if wait is None or wait.share < HEAVY_PART or not signals.wait_count or signals.lock_limits_wait:
         return None
+    if signals.collector_has_wait:  # it struck while a batch was received
+        return None
     each = max(wait.data_wait_us, signals.on_way_us) / signals.wait_count
     return _floor(signals, wait, each) if each <= HAND_OVER_US else _heavy(signals, wait, each)
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from tests.tb_dataplugin.findings.cases import finding_in, finding_of, input_bound
+from dataclasses import replace
+
+from tb_dataplugin.findings.rules import garbage_collection, transfer_heavy
+from tests.tb_dataplugin.findings.cases import finding_in, finding_of, input_bound, signals_of
 
 BUILDING_US = 20_000
 
@@ -16,3 +19,11 @@ def test_a_collector_that_takes_a_third_of_the_build_time_is_named() -> None:
 def test_a_little_collecting_is_not_worth_a_word() -> None:
     assert finding_of(input_bound(costs={"gc_us": round(BUILDING_US * 0.02)}), "garbage_collection") is None
     assert finding_of(input_bound(), "garbage_collection") is None
+
+
+def test_a_collection_while_a_batch_is_received_is_no_transfer() -> None:
+    signals = replace(signals_of(input_bound()), wait_collecting_us=18_000.0, data_wait_us=20_000.0)
+    said = garbage_collection.check(signals)
+    assert said is not None
+    assert said.title == "Python's garbage collector takes 90.0% of the data wait, in the training process"
+    assert transfer_heavy.check(signals) is None
