@@ -94,9 +94,13 @@ def nothing_is_left_behind() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def no_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each would take a second of CPU; `test_verdict.py` has them asked for."""
-    monkeypatch.setattr(verdict, "ask", lambda path: "")
+def no_verdicts() -> Iterator[None]:
+    """Each would take a second of CPU; `test_verdict.py` has them asked for. By a patch of its own: that of the test is
+    undone before `nothing_is_left_behind` looks.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verdict, "ask", lambda path: "")
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -62,7 +62,7 @@
       if (box.width < 1) continue;
       const part = seen(element, box);
       if (part.lost) found.push(`cut off: ${name(element)}`);
-      if (box.left < -LEAST_PX) found.push(`left of the page: ${name(element)}`);
+      if (part.left < -LEAST_PX) found.push(`left of the page: ${name(element)}`);
       boxes.push({ ...part, element, isText: true });
     }
   }

@@ -109,6 +109,15 @@ def test_a_link_to_a_place_in_a_file_opens_there(page: Any, tmp_path: Path) -> N
     canvas.wait_for()
 
 
+def test_a_link_to_a_view_that_needs_a_server_says_so(page: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", V100)
+    page.goto((tmp_path / "report.html").as_uri() + "#view=compare&capture=0")
+    note = page.get_by_test_id("view-needs-server")
+    assert plain(note.inner_text()) == "Compare needs TensorBoard: it is in the tab, not in this file."
+    page.get_by_test_id("tab-stages").click()
+    note.wait_for(state="detached")
+
+
 def test_the_carried_timeline_zooms(page: Any, tmp_path: Path) -> None:
     [report] = write(tmp_path / "report.html", V100)["captures"]
     page.goto((tmp_path / "report.html").as_uri())

@@ -37,6 +37,18 @@ def with_workers(host: Host) -> str:
     return next(name for name, report in host.reports.items() if report.get("slow_samples"))
 
 
+def settled(html: Any) -> dict[str, Any]:
+    """What `LAYOUT` finds once nothing is loaded any more and the page has all its parts."""
+    seen: list[dict[str, Any]] = [{"parts": []}]
+
+    def is_settled() -> bool:
+        seen.append(html.evaluate(LAYOUT))
+        return bool(html.evaluate("page => !page.querySelector('.progress')")) and seen[-1] == seen[-2]
+
+    wait_until(is_settled, "the view is whole", seconds=30)
+    return seen[-1]
+
+
 def test_in_every_view_and_width_all_is_there_in_room_of_its_own(browser: Any, host: Host) -> None:
     """Boxes are compared, not pixels: none lies over another, is cut off, has no size, or is gone at some width."""
     page = browser.new_page()
@@ -56,7 +68,7 @@ def test_in_every_view_and_width_all_is_there_in_room_of_its_own(browser: Any, h
             there = ", ".join(f'[data-testid="{name}"]' for name in content.split())
             tab.frame.locator(there).first.wait_for(timeout=TIMEOUT_MS)
             assert html.evaluate("page => page.scrollWidth <= window.innerWidth"), f"{view} at {width} px"
-            seen = html.evaluate(LAYOUT)
+            seen = settled(html)
             parts[width] = set(seen["parts"])
             if seen["found"]:
                 wrong[f"{view} at {width} px"] = seen["found"]

@@ -93,11 +93,12 @@ function buildLane(lane: LaneColumns): LaneRows {
   return { ...head, rows, chart: null };
 }
 
+/** Without counters that were 0 throughout: their lanes would be empty, and the table of host load has them. */
 export function buildTimeline(timeline: TimelineSlice): TimelineModel {
   return {
     slice: { startUs: timeline.start_us, endUs: timeline.end_us },
     window: { startUs: timeline.window_start_us, endUs: timeline.window_end_us },
-    lanes: withLoaders(timeline.lanes.map(buildLane)),
+    lanes: withLoaders(timeline.lanes.map(buildLane).filter(({ chart }) => chart === null || chart.top > 0)),
     names: timeline.names,
   };
 }

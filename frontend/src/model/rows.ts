@@ -22,10 +22,10 @@ export function runsOfRows(rows: readonly CaptureRow[]): string[] {
   return [...new Set(rows.map((row) => row.run))].sort();
 }
 
-/** Captures of training in `run`, oldest first, as far as they are analysed. */
+/** Captures of training in `run`, oldest first, as far as they are analysed and it is known when they were taken. */
 export function trendOf(rows: readonly CaptureRow[], run: string): CaptureRow[] {
   return rows
-    .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay")
+    .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay" && timeOf(row) > 0)
     .toSorted((a, b) => timeOf(a) - timeOf(b));
 }
 

@@ -33,6 +33,7 @@ import {
   runsError,
   selectedBatch,
   selectedGapUs,
+  servedView,
   shownStage,
   sideAfter,
   sideBefore,
@@ -50,6 +51,7 @@ import type { Place } from "./place";
 export function selectView(next: View): void {
   if (next === "stages" && view.value === "stages") showStage(null);
   view.value = next;
+  servedView.value = null;
 }
 
 /** Goes to the page of one stage; null: to the table of all. */
@@ -137,7 +139,9 @@ export function showPlace(place: Place): void {
   batch(() => {
     if (capture !== null && capture !== captureId.value) selectCapture(capture);
     selectSteps(source().live ? place.steps : null);
-    view.value = viewsFor(source().live).includes(place.view) ? place.view : "overview";
+    const isThere = viewsFor(source().live).includes(place.view);
+    view.value = isThere ? place.view : "overview";
+    servedView.value = isThere ? null : place.view;
     chosenRun.value = place.run;
     chosenRank.value = place.rank;
     range.value = place.range;

@@ -108,6 +108,8 @@ export const chosenRun = signal<string | null>(null);
 export const chosenRank = signal<number | null>(null);
 /** Id of the capture that was selected until it was no longer there; null = none. */
 export const goneId = signal<string | null>(null);
+/** The view of a link that an HTML report does without, until another one is chosen; null = none. */
+export const servedView = signal<View | null>(null);
 /** On narrow screens the list of captures is folded away. */
 export const capturesOpen = signal(false);
 

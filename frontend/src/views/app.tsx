@@ -19,6 +19,7 @@ import {
   report,
   runs,
   runsError,
+  servedView,
   type View,
   view,
   viewsFor,
@@ -107,6 +108,11 @@ export function App() {
         {goneId.value !== null && entry.value !== null && (
           <p class="gone muted" role="status" data-testid="capture-gone">
             {goneId.value} is gone; showing {fullName(entry.value)}.
+          </p>
+        )}
+        {servedView.value !== null && (
+          <p class="gone muted" role="status" data-testid="view-needs-server">
+            {LABELS[servedView.value]} needs TensorBoard: it is in the tab, not in this file.
           </p>
         )}
         <Explanations />

@@ -130,3 +130,14 @@ it("names the loader of a DataLoader worker only beside those of another", () =>
   ]);
   expect(shown("02").map(({ tail }) => tail)).toEqual([" 0, loader 0", " 0, loader 1"]);
 });
+
+it("leaves out counters that were 0 throughout", () => {
+  const counter = {
+    ...lane([]),
+    id: "disk",
+    kind: "counter",
+    lines: [{ name: "read", time_us: [0], mean: [0], low: [], high: [] }],
+  };
+  const lanes = [lane([[0, 1]]), { ...counter, top: 0 }, { ...counter, id: "network", top: 3 }];
+  expect(buildTimeline(timeline(lanes)).lanes.map(({ id }) => id)).toEqual(["l", "network"]);
+});

@@ -92,6 +92,12 @@ it("draws the trend of a run with two captures or more", () => {
   expect(all("trend")).toEqual([]);
 });
 
+it("draws no trend of captures of which nobody knows when they were taken", () => {
+  captureRows.value = { ...listing, rows: listing.rows.map((row) => ({ ...row, modified: 0 })) };
+  open({}, "captures");
+  expect(all("trend")).toEqual([]);
+});
+
 it("shows the trend of the longest run where that in view has none", () => {
   open({}, "captures");
   expect(find("trend").closest("figure")?.querySelector("h2")?.textContent).toBe("Trend: a");

@@ -38,11 +38,11 @@ it("has none where an epoch starts in the window", () => {
   expect(all("steady-share")).toEqual([]);
 });
 
-it("puts what makes the report doubtful before everything else", () => {
+it("puts what makes the report doubtful right behind the verdict, before the numbers", () => {
   open({ doubts: [{ code: "cut_off", sentence: "The file is cut off." }], verdict: { sentence: "So." } }, "overview");
   const doubts = find("doubts");
   expect(doubts.textContent).toContain("The file is cut off.");
-  expect(doubts.nextElementSibling?.contains(find("verdict"))).toBe(true);
+  expect(doubts.previousElementSibling?.contains(find("verdict"))).toBe(true);
 });
 
 it("has no such section without a doubt", () => {

@@ -53,6 +53,11 @@ it("asks for nothing by itself", async () => {
   expect(all("what-if-table")).toEqual([]);
 });
 
+it("says of a plain capture why nothing is predicted, and what to do", () => {
+  open({ mode: "unannotated", loader: { wait_us: 1 } }, "overview");
+  expect(find("what-if-unavailable").textContent).toContain("annotate.loader");
+});
+
 it("says that nothing is chosen only where nothing is", () => {
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   expect(find("what-if-form").textContent).toContain("Nothing chosen");

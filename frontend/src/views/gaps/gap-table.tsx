@@ -56,13 +56,13 @@ export function GapTable({ device, cause, chosen }: Props) {
             <tr>
               <Head column="start_us" label="Start" unit={units.start} />
               <Head column="duration_us" label="Duration" unit={units.duration} />
+              <Head column="cause" label="Main cause" numeric={false} title={MAIN_CAUSE} />
               <th scope="col" class="num">
                 of idle
               </th>
               <th scope="col">
                 <span class="offscreen">Causes as a bar</span>
               </th>
-              <Head column="cause" label="Main cause" numeric={false} title={MAIN_CAUSE} />
               {withStage && <Head column="stage" label="Stage" numeric={false} title={STAGE} />}
               <Head column="step" label="Step" />
             </tr>
@@ -150,14 +150,14 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>
         {inUnit(gap.duration_us, units.duration)}
       </td>
-      <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
-      <td class="gap-causes">
-        <GapCauses cause={cause} parts={parts} wholeUs={gap.duration_us} />
-      </td>
       <td data-value-us={mainUs} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
         <Swatch token={`idle:${cause}`} />
         {causeLabel(cause)}
         {mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
+      </td>
+      <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
+      <td class="gap-causes">
+        <GapCauses cause={cause} parts={parts} wholeUs={gap.duration_us} />
       </td>
       {withStage && (
         <td class="mono gap-stage">

@@ -162,6 +162,17 @@ function DeviceSelect({ devices }: { devices: readonly Device[] }) {
   );
 }
 
+/** Gaps differ by orders of magnitude: a mean would be like none of them. */
+const FEW = 10;
+
+function longestShare({ gaps, idle_us }: Device): string {
+  const longest = gaps.map((gap) => gap.duration_us).toSorted((a, b) => b - a);
+  return shareWords(
+    longest.slice(0, FEW).reduce((sum, us) => sum + us, 0),
+    idle_us,
+  );
+}
+
 function GapNumbers({ device, windowUs }: { device: Device; windowUs: number | undefined }) {
   const { idle_us, busy_us, gap_count, longest_gap_us, kernel_busy_us: kernelsUs } = device;
   const kernels = kernelsUs === undefined ? "" : `; kernels alone ${formatDuration(kernelsUs)}`;
@@ -178,7 +189,7 @@ function GapNumbers({ device, windowUs }: { device: Device; windowUs: number | u
         testId="number-gap-count"
         value={gap_count}
         text={formatCount(gap_count)}
-        note={gap_count === 0 ? "" : `${formatDuration(idle_us / gap_count)} each, on average`}
+        note={gap_count <= FEW ? "" : `the ${FEW} longest have ${longestShare(device)} of the idle time`}
       />
       <BigNumber
         label="Longest gap"

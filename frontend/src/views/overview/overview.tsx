@@ -18,8 +18,8 @@ export function Overview({ capture }: { capture: Capture }) {
   const wait = capture.loader?.wait_sentence ?? "";
   return (
     <>
-      <Doubts capture={capture} />
       <Verdict capture={capture} />
+      <Doubts capture={capture} />
       <OverviewNumbers capture={capture} />
       <WaitPicture capture={capture} />
       {wait !== "" && !hasWaitPicture(capture) && (
@@ -53,7 +53,7 @@ function Steps({ capture }: { capture: Capture }) {
   );
 }
 
-/** Why the numbers below may be wrong, before any of them. */
+/** Why the verdict and the numbers below may be wrong. */
 function Doubts({ capture: { doubts } }: { capture: Capture }) {
   if (doubts.length === 0) return null;
   return (

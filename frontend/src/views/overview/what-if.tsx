@@ -29,6 +29,7 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
     };
   }, [key]);
   const state: WhatIfState = whatIf.value !== null && whatIf.value.key === key ? whatIf.value.state : { kind: "none" };
+  if (capture.mode === "unannotated" && capture.loader !== undefined) return <Unpredicted />;
   if (capture.mode !== "train" || capture.loader === undefined) return null;
   return (
     <section data-testid="what-if">
@@ -42,6 +43,19 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
       {(isLive || state.kind === "ready") && <Answer state={state} />}
       {!isLive && <Command file={capture.file || capture.name} />}
+    </section>
+  );
+}
+
+/** Why there is none, and what to do. */
+function Unpredicted() {
+  return (
+    <section data-testid="what-if-unavailable">
+      <h2>What if</h2>
+      <p class="muted reason">
+        Predictions need stage data, and a plain capture has none: pass the loader to annotate.loader, or run the
+        program with `tb-dataplugin run`, and capture again.
+      </p>
     </section>
   );
 }
