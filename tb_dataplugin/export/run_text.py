@@ -10,7 +10,7 @@ from typing import Final
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.units import count, duration, percent, plural, significant
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import growth_text, slow_text, trouble_text
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
@@ -72,7 +72,7 @@ def _troubles(summary: Summary) -> Iterator[str]:
         gc = "" if summary.gc_share is None else f"garbage collector {percent(summary.gc_share)}"
         yield f"  {'Python':<22}{', '.join(filter(None, (gil, gc)))}"
     if summary.raised:
-        yield f"  {'exceptions':<22}{plural(summary.raised, 'exception')} came to the loop in place of a batch"
+        yield f"  {'exceptions':<22}{count(summary.raised)} came to the loop in place of a batch"
     for trouble in summary.troubles[:_TROUBLES]:
         yield f"  {'failures':<22}{shown(trouble.stage)} {trouble_text(trouble, summary.measured_samples)}"
     for slow in summary.slow_samples[:_SLOW]:

@@ -168,7 +168,7 @@ def test_failures_slow_samples_and_waits_for_the_lock_are_those_of_all_intervals
     ]  # fmt: skip
     text = " ".join(runs_text(runs_of([read_part(path)])).split())
     assert "Python waiting for the GIL 2.00% of the time, garbage collector 1.00%" in text
-    assert "exceptions 2 exceptions came to the loop in place of a batch" in text
+    assert "exceptions 2 came to the loop in place of a batch" in text
     assert "failures read::s3 6 times in 160 measured samples, called again 4 times" in text
     assert (
         "slow sample index 7: 1.00 s (epoch 2, batch 3, DataLoader worker 1; among the slowest in 2 intervals)" in text
