@@ -29,6 +29,7 @@ _MOST_PIDS: Final = 4096
 _PATIENCE_S: Final = 2.0
 """For the thread, when the run ends: a file system may hang."""
 _LOST: Final = "annotate.watch has stopped recording the run"
+_LEFT: Final = "annotate.watch left a process behind"
 
 
 class Windows(Protocol):
@@ -172,8 +173,9 @@ class Recorder:
             self._file.add(facts)
 
     def _close(self) -> None:
+        with guard(_LEFT):
+            self._lock.end()
         self._machine.close()
-        self._lock.end()
         for file in (self._file, self._scalars):
             if file is not None:
                 file.close()
