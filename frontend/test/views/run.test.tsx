@@ -96,7 +96,7 @@ it("shows a run's numbers and says what it came to", () => {
   expect(plain(find("run-sentence").textContent)).toContain("25.0% of the step time is data wait");
   expect(find("run-wait").dataset.value).toBe("0.25");
   expect(find("run-step").textContent).toContain("100");
-  expect(all("run-note").map((note) => note.textContent)).toEqual([
+  expect(all("run-note").map((note) => plain(note.textContent))).toEqual([
     "2 exceptions came to the loop in place of a batch.",
     "Memory grows. /dev/shm: from 1 GB to 2 GB.",
   ]);
@@ -158,6 +158,7 @@ it("shows a run without any capture", () => {
   view.value = "run";
   draw();
   expect(find("whole-run").textContent).toContain("exp1");
+  expect(document.querySelector(".page")?.className, "no column for captures").toBe("page alone");
 });
 
 it("shows who holds up the other ranks, and opens a rank's capture", () => {
