@@ -74,7 +74,7 @@ def interval_of(folder: Path) -> Any:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_stage_that_fails_and_is_called_again_is_counted(tmp_path: Path, workers: int) -> None:
     loader = DataLoader(Flaky(), batch_size=4, num_workers=workers)
-    annotate.watch(loader, logdir=tmp_path)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
     assert torch.cat(list(loader)).flatten().tolist() == list(range(24))
     annotate.off()
     numbers = interval_of(tmp_path)
@@ -85,7 +85,7 @@ def test_a_stage_that_fails_and_is_called_again_is_counted(tmp_path: Path, worke
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_exception_that_comes_to_the_loop_is_the_datasets_own_and_counted(tmp_path: Path, workers: int) -> None:
     loader = DataLoader(Flaky(gives_up=9), batch_size=4, num_workers=workers)
-    annotate.watch(loader, logdir=tmp_path)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
     with pytest.raises(ConnectionError, match="item 9"):
         list(loader)
     annotate.off()
@@ -95,7 +95,7 @@ def test_an_exception_that_comes_to_the_loop_is_the_datasets_own_and_counted(tmp
 @pytest.mark.parametrize("workers", [0, 2])
 def test_the_slowest_samples_are_named_by_index_batch_and_worker(tmp_path: Path, workers: int) -> None:
     loader = DataLoader(Flaky(), batch_size=4, num_workers=workers)
-    annotate.watch(loader, logdir=tmp_path)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
     assert sum(len(batch) for _ in range(2) for batch in loader) == 48
     annotate.off()
     samples = interval_of(tmp_path)["slow_samples"]
@@ -108,7 +108,7 @@ def test_the_slowest_samples_are_named_by_index_batch_and_worker(tmp_path: Path,
 
 def test_the_end_of_an_iterable_dataset_is_no_failure(tmp_path: Path) -> None:
     loader = DataLoader(Stream(), batch_size=3)
-    annotate.watch(loader, logdir=tmp_path)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
     assert len(list(loader)) == 3
     annotate.off()
     numbers = interval_of(tmp_path)

@@ -303,7 +303,6 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "recording.sums:samples",
             "host.lock_share:LockShare.begin",
             "host.lock_share:LockShare.turn",
-            "host.lock_share:LockShare.end",
             "whole_run.machine:Machine.open",
             "whole_run.run_file:RunFile.add",
         ),
