@@ -1,10 +1,11 @@
 """`tb-dataplugin ranks` on many ranks: one after the other, in processes, on Dask workers of this machine.
 
-    python benchmarks/many_ranks.py [--ranks 64] [--workers 2] [--only plain jobs dask killed] [--folder FOLDER]
+    python benchmarks/many_ranks.py [--ranks 64] [--workers 2] [--only dask standing ...] [--folder FOLDER]
 
 Each rank is a real capture (ResNet-50 on a V100, 28 MB of JSON, 1 MB as gzip) with a collective put at the end of each
 step, in which rank 7 comes last by 19 ms. Times are of whole processes, start-up and all, with nothing in any cache;
-memory is the peak of each process (VmHWM), the largest one shown. `killed`: on Dask, with one worker killed once it has
+memory is the peak of each process (VmHWM), the largest one shown. `standing`: on Dask workers that run already; their
+start is in the CPU time and not in the seconds. `killed`: on Dask, with one worker killed once it has
 begun (Dask starts another), and one file among the traces that is no trace. Ends with 1 where an answer is wrong.
 Needs `distributed` beside this package; tests do not.
 """
@@ -35,6 +36,7 @@ WAYS: Final = {
     "plain": [],
     "jobs": ["--jobs", "{workers}"],
     "dask": ["--on", "dask", "--jobs", "{workers}"],
+    "standing": ["--on", "{cluster}"],
     "killed": ["--on", "dask", "--jobs", "{workers}"],
 }
 
@@ -81,10 +83,9 @@ class Seen:
 def watch(command: list[str], kills: bool) -> Seen:
     seen, began = Seen(), time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TB_DATAPLUGIN_CACHE": "off"}
-        process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
+        process = subprocess.Popen(command, stdout=out, stderr=err)
         while process.poll() is None:
-            for pid in (process.pid, *_below(process.pid)):
+            for pid in _below(os.getpid()):
                 seen.peak_kib[pid] = max(seen.peak_kib.get(pid, 0), _peak_kib(pid))
             if kills and not seen.killed:
                 seen.killed = _kill_a_worker(process.pid)
@@ -94,6 +95,15 @@ def watch(command: list[str], kills: bool) -> Seen:
             file.seek(0)
             setattr(seen, name, file.read())
     return seen
+
+
+@contextlib.contextmanager
+def _cluster(workers: int) -> Iterator[str]:
+    """Workers that run; what `--on` calls them."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster.scheduler_address.replace("tcp://", "dask://")
 
 
 def _below(pid: int) -> Iterator[int]:
@@ -130,13 +140,14 @@ def measure(way: str, folder: Path, ranks: int, workers: int) -> bool:
     bad = folder / "bad.pt.trace.json"
     if way == "killed":
         bad.write_text("{")
-    options = [option.format(workers=workers) for option in WAYS[way]]
     load, spent = os.getloadavg()[0], _cpu_of_children()
     begin = [sys.executable, "-m", "tb_dataplugin", "ranks", str(folder), "--format", "json"]
-    seen = watch([*begin, *options], kills=way == "killed")
+    with _cluster(workers) if way == "standing" else contextlib.nullcontext("") as cluster:
+        options = [option.format(workers=workers, cluster=cluster) for option in WAYS[way]]
+        seen = watch([*begin, *options], kills=way == "killed")
     bad.unlink(missing_ok=True)
     answer = json.loads(seen.out) if seen.out.startswith("{") else {"ranks": [], "owners": [{}]}
-    fine = len(answer["ranks"]) == ranks and answer["owners"][0].get("rank") == LATE
+    fine = len(answer["ranks"]) == ranks and next(iter(answer["owners"]), {}).get("rank") == LATE
     fine = fine and (seen.status == 2 and "bad.pt" in seen.err if way == "killed" else seen.status == 0)
     fine = fine and (way != "killed" or seen.killed > 0)
     peaks = sorted(seen.peak_kib.values(), reverse=True)
@@ -161,6 +172,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=tuple(WAYS), default=tuple(WAYS))
     parser.add_argument("--folder", type=Path, help="keep the traces there; those that lie there are used again")
     options = parser.parse_args()
+    os.environ |= {"PYTHONPATH": str(ROOT), "TB_DATAPLUGIN_CACHE": "off"}
     with tempfile.TemporaryDirectory() as passing:
         folder = options.folder or Path(passing)
         folder.mkdir(parents=True, exist_ok=True)

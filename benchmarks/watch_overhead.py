@@ -4,7 +4,8 @@
 
 Each process iterates a loader of samples that cost next to nothing, in batches of one, either plain or watched; the two
 alternate. CPU time is that of all threads of the training process and of its DataLoader workers. An interval's cost
-(reading the machine, writing its line and points) is timed by itself. The share is that of a loop with batches of 16
+(reading the machine, writing its line and points; what the watcher of Python's lock uses in one stretch) is timed by
+itself. The share is that of a loop with batches of 16
 samples of 5 ms each, made by one process; `--check` exits with status 1 where the whole 95%
 interval of it is above the budget.
 """
@@ -17,6 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from statistics import mean, stdev
@@ -39,13 +41,16 @@ def child(is_watched: bool, workers: int, batches: int) -> dict[str, float]:
     from torch.utils.data import DataLoader
 
     loader: Any = DataLoader(range(batches + 200), batch_size=1, num_workers=workers)
-    interval_us = 0.0
+    interval_us = lock_us = 0.0
     with tempfile.TemporaryDirectory() as folder:
         if is_watched:
             import annotate
+            from annotate.host.lock_share import LockShare
             from annotate.whole_run import current
 
             annotate.watch(loader, logdir=folder, interval_s=3600)
+            share = LockShare(0.0)
+            share.begin()  # now, so that it has saved as much as it may use in a stretch
         iterator = iter(loader)
         for _ in range(100):
             next(iterator)
@@ -64,8 +69,20 @@ def child(is_watched: bool, workers: int, batches: int) -> dict[str, float]:
                 next(iterator)
                 recorder._write_interval()
             interval_us = (time.thread_time() - begin) / 20 * 1e6
+            lock_us = stretch_us(share)
             annotate.off()
-    return {**found, "interval_us": interval_us}
+    return {**found, "interval_us": interval_us + lock_us, "lock_us": lock_us}
+
+
+def stretch_us(share: Any) -> float:
+    """CPU time of the watcher of Python's lock, for a stretch as there is one in each ten seconds."""
+    from annotate.host.lock_share import STRETCH_S
+
+    share.turn(share.due, threading.get_native_id())
+    time.sleep(STRETCH_S)
+    share.turn(share.due, None)
+    share.end()
+    return float(share.cpu_ns) / 1000
 
 
 def measure(workers: int, processes: int, batches: int) -> dict[bool, list[dict[str, float]]]:
@@ -109,7 +126,8 @@ def main() -> int:
         print(
             f"{workers} workers: {cost:.1f} ± {half:.1f} us CPU for each batch "
             f"(plain: {mean(r['us'] for r in off):.1f}), "
-            f"{interval:.0f} us for each interval of {INTERVAL_S} s: {share:.2%} ± {width:.2%} of one CPU at "
+            f"{interval:.0f} us for each interval of {INTERVAL_S} s ({mean(run['lock_us'] for run in on):.0f} of them "
+            f"looking at Python's lock): {share:.2%} ± {width:.2%} of one CPU at "
             f"{BATCHES_PER_S} batches/s (budget {BUDGET:.1%}); empty batches/s watched/plain {rate:.2f}; "
             f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs",
             flush=True,

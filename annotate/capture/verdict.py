@@ -19,7 +19,7 @@ from typing import IO, Final
 
 import annotate
 from annotate.capture import verdict_reader
-from annotate.host.watching import ENVIRONMENT, can_run_scripts
+from annotate.host.watcher_process import ENVIRONMENT, can_run_scripts
 from annotate.signals import came_by_a_signal
 
 PATIENCE_S: Final = 3

@@ -10,37 +10,26 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
-import signal
 import subprocess
-import sys
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, sleep
-from typing import IO, Final
+from typing import Final
 
-from annotate.host import interpreter_lock, watcher
+from annotate.host import interpreter_lock
 from annotate.host.native_stacks import PATIENCE_S, NativeStacks, PySpy
+from annotate.host.watcher_process import DENIED, WatcherProcess, why_not
 from annotate.saying import guard
 
-_PATIENCE_S: Final = 2.0
-"""For an answer; the watcher gives one within 0.1 s."""
-_SET_TRACER: Final = 0x59616D61
-"""prctl: whom Linux's Yama lets look at this process."""
 _YAMA: Final = Path("/proc/sys/kernel/yama/ptrace_scope")
 _ONLY_WHO_IS_ALLOWED: Final = b"1"
-_DENIED: Final = (1, 13)
 _MOST_WORKERS: Final = 64
 """DataLoader workers that are watched of those that come up at once: the latest."""
 MOST_BESIDE: Final = 8
 """Threads of this process that are sampled beside the training thread."""
 OURS: Final = "annotate:"
 """Begins the names of threads of ours."""
-ENVIRONMENT: Final = ("PATH", "LD_LIBRARY_PATH")
-"""What Python may need to start; nothing else of the user's environment is for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +75,7 @@ class Watch:
         self._is_wanted, self._with_stacks = is_wanted, with_stacks
         self._owner = os.getpid()
         self._is_open = False
-        self._process: _Process | None = None
+        self._process: WatcherProcess | None = None
         self._why_not = ""
         self._why_no_stacks = "" if with_stacks else "lines=False"
         self._lock: int | str = "not tried"
@@ -96,12 +85,12 @@ class Watch:
 
     def begin(self) -> None:
         """Start the watcher: some 40 ms, most of them spent waiting for it."""
-        self._why_not = _why_not() if self._is_wanted else "host_sample_ms is 0"
+        self._why_not = why_not() if self._is_wanted else "host_sample_ms is 0"
         if self._why_not or self._process is not None:
             return
         with self._guard():
             self._lock = interpreter_lock.address()
-            self._process = _Process()
+            self._process = WatcherProcess()
             _watchers[self._owner] = self._process.pid
             if self._with_stacks:
                 self._why_no_stacks = self._process.ask("l")
@@ -177,7 +166,7 @@ class Watch:
                 native=self._native_frames(process),
             )
 
-    def _native_frames(self, process: _Process) -> NativeStacks | None:
+    def _native_frames(self, process: WatcherProcess) -> NativeStacks | None:
         if self._native is None:
             return None
         if why := self.why_no_native:
@@ -215,7 +204,7 @@ class Watch:
         self._threads.append(WatchedThread(pid, tid, isinstance(lock, int), training, beside))
         return ("t", len(self._threads) - 1, pid, tid, *((lock,) if isinstance(lock, int) else ()))
 
-    def _watch_beside(self, process: _Process) -> None:
+    def _watch_beside(self, process: WatcherProcess) -> None:
         """Other threads of this process that run Python: one of them may load the data."""
         if not self._with_stacks or self._why_no_stacks:
             return
@@ -224,13 +213,13 @@ class Watch:
         for tid in others[: max(0, MOST_BESIDE - sum(thread.beside for thread in self._threads))]:
             process.ask(*self._next(self._owner, tid, self._lock, beside=True))
 
-    def _can_look(self, process: _Process, tid: int) -> bool:
+    def _can_look(self, process: WatcherProcess, tid: int) -> bool:
         """Watch the training thread. Where Yama denies that, allow it."""
         if any(thread.pid == self._owner and thread.tid == tid for thread in self._threads):
             return True
         command = self._next(self._owner, tid, self._lock)
         failed = int(process.ask(*command))
-        if failed in _DENIED and process.let_look():
+        if failed in DENIED and process.let_look():
             failed = int(process.ask(*command))
         if failed:
             self._threads.pop()
@@ -238,133 +227,12 @@ class Watch:
             self.states = States(why_not=self._why_not)
         return not failed
 
-    def _look_for_names(self, process: _Process) -> None:
+    def _look_for_names(self, process: WatcherProcess) -> None:
         """Names of the threads of this process that run Python."""
         before = len(self._names)
         self._names |= {thread.native_id: thread.name for thread in threading.enumerate() if thread.native_id}
         if len(self._names) > before:
             process.send("p", *self._names)
-
-
-def _why_not() -> str:
-    """As a clause."""
-    if sys.platform != "linux":
-        return "only Linux shows what threads wait for"
-    return "" if can_run_scripts() else "the program is not run by a Python that could run another script"
-
-
-def can_run_scripts() -> bool:
-    """Whether `sys.executable` is a Python, and not the program itself."""
-    return not getattr(sys, "frozen", False) and Path(sys.executable or "").name.startswith("python")
-
-
-class _Process:
-    """The process of the watcher, and the three ends of what connects it."""
-
-    def __init__(self) -> None:
-        """Raises: OSError, ValueError, RuntimeError, SubprocessError: it could not be started."""
-        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed by `end`)
-        self._lets_look = False
-        self._rest = b""
-        try:
-            started = self._start()
-        except BaseException:
-            self._file.close()
-            raise
-        if started.stdin is None or started.stderr is None:
-            raise RuntimeError("no pipes")
-        self._commands, self._answers = started.stdin, started.stderr
-        try:
-            self.pid = int(self._answer())
-            self._since = _started_at(self.pid)
-            started.wait(_PATIENCE_S)  # it has forked, and is gone
-        except BaseException:
-            started.kill()
-            started.wait()
-            self._commands.close()
-            self._answers.close()
-            self._file.close()
-            raise
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
-        return subprocess.Popen(
-            (sys.executable, "-I", "-S", "-E", watcher.__file__, str(os.getpid())),
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=self._file,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            env=environment,
-            start_new_session=True,  # Ctrl-C is not for it
-        )
-
-    def send(self, *words: object) -> None:
-        """Raises: OSError: it has ended."""
-        self._commands.write(" ".join(map(str, words)).encode() + b"\n")
-
-    def ask(self, *words: object, patience: float = _PATIENCE_S) -> str:
-        """Raises: OSError: it has ended, or does not answer."""
-        self.send(*words)
-        return self._answer(patience)
-
-    def _answer(self, patience: float = _PATIENCE_S) -> str:
-        poll = select.poll()
-        poll.register(self._answers, select.POLLIN)
-        until = monotonic() + patience
-        while b"\n" not in self._rest:
-            if not poll.poll(max(0.0, until - monotonic()) * 1e3):
-                raise TimeoutError("no answer")
-            text = os.read(self._answers.fileno(), 1 << 16)
-            if not text:
-                raise BrokenPipeError("it has ended")
-            self._rest += text
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line.decode("utf-8", "replace")
-
-    def written(self) -> bytes:
-        """Raises: OSError."""
-        size = os.fstat(self._file.fileno()).st_size
-        parts, at = [], 0
-        while at < size and (part := os.pread(self._file.fileno(), size - at, at)):
-            parts.append(part)
-            at += len(part)
-        return b"".join(parts)
-
-    def let_look(self) -> bool:
-        """Where Yama allows only one's own children to look at a process: allow this one as well, until it ends."""
-        self._lets_look = let_look(self.pid)
-        return self._lets_look
-
-    def end(self) -> None:
-        with contextlib.suppress(OSError):
-            self.send("q")
-        try:
-            self._wait()
-        finally:
-            if self._lets_look:
-                let_look(0)
-            for each in (self._commands, self._answers, self._file):
-                with contextlib.suppress(OSError):
-                    each.close()
-
-    def _wait(self) -> None:
-        """Until it has closed its end; kill it where it does not."""
-        with contextlib.suppress(OSError):
-            while True:
-                self._answer()
-        if self._since and _started_at(self.pid) == self._since and not self._has_closed():
-            with contextlib.suppress(OSError):
-                os.kill(self.pid, signal.SIGKILL)
-        until = monotonic() + _PATIENCE_S
-        with contextlib.suppress(OSError):  # a process with number 1 gets all orphans, this one as well
-            while os.waitpid(self.pid, os.WNOHANG) == (0, 0) and monotonic() < until:
-                sleep(0.001)
-
-    def _has_closed(self) -> bool:
-        poll = select.poll()
-        poll.register(self._answers, 0)
-        return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 _watchers: Final[dict[int, int]] = {}
@@ -377,21 +245,3 @@ def tracer() -> int:
         return _watchers.get(os.getpid(), 0) if _YAMA.read_bytes().strip() == _ONLY_WHO_IS_ALLOWED else 0
     except OSError:  # a kernel without it
         return 0
-
-
-def let_look(pid: int) -> bool:
-    """Allow a process to look at this one; 0: nobody any more. False where that is not possible."""
-    try:
-        import ctypes
-
-        return bool(ctypes.CDLL(None).prctl(_SET_TRACER, pid, 0, 0, 0) == 0)
-    except (ImportError, OSError, AttributeError):
-        return False
-
-
-def _started_at(pid: int) -> bytes:
-    """When a process was started, in ticks of the system; empty where there is none."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19]
-    except (OSError, IndexError):
-        return b""

@@ -1,14 +1,20 @@
-"""Time by kind of stage, summed over one batch: the recorder of `monitor`, which keeps no span."""
+"""Time by kind of stage, summed over one batch: the recorder of `monitor` and `watch`, which keeps no span.
+
+Also what went wrong in it: an exception that leaves a stage is a *failure* of that stage, and of each stage around it
+that it leaves as well; a call of a stage that has failed in the same sample is a *retry*.
+"""
 
 from __future__ import annotations
 
 from _thread import get_ident
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from heapq import nlargest
 from time import perf_counter_ns as clock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from annotate.recording import switch
+from annotate.recording.span_recorder import as_number
 
 KINDS: Final = ("read", "decode", "transform", "collate")
 Sums = tuple[int, ...]
@@ -17,7 +23,38 @@ Sums = tuple[int, ...]
 
 _MOST_STAGES: Final = 32
 """Of one batch that are kept by name, those that took longest."""
+_MOST_SLOW: Final = 3
+"""Samples of one batch that are kept, the slowest."""
 _latest: dict[str, int] = {}
+
+
+class Attempts(NamedTuple):
+    """What went wrong in measured batches, by stage."""
+
+    failures: dict[str, int]
+    retries: dict[str, int]
+
+
+class Sample(NamedTuple):
+    took: int
+    """Nanoseconds."""
+    item: int
+    """Its index in the dataset; -1 where it has none that is a number."""
+
+
+class Samples(NamedTuple):
+    """Of one batch."""
+
+    number: int
+    slowest: tuple[Sample, ...]
+
+
+_failures: Final[Counter[str]] = Counter()
+_retries: Final[Counter[str]] = Counter()
+_failed: Final[set[str]] = set()
+"""Stages that have failed in the sample in work."""
+_samples: Final[list[tuple[int, object]]] = []
+"""Time and index of each sample so far."""
 
 _sums: Final[defaultdict[str, int]] = defaultdict(int)
 """Self time by marker name."""
@@ -31,10 +68,15 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     global _inner
     if get_ident() != _thread:
         return function(*args, **kwargs)
+    if _failed and name in _failed:
+        _retries[name] += 1
     outer, _inner = _inner, 0
     start = clock()
     try:
         return function(*args, **kwargs)
+    except Exception as error:
+        _note_failure(name, error)
+        raise
     finally:
         took = clock() - start
         _sums[name] += took - _inner
@@ -43,7 +85,23 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
     """``function(...)``: what no stage inside it takes is of no kind."""
-    return function(*args)
+    if get_ident() != _thread:
+        return function(*args)
+    _failed.clear()
+    start = clock()
+    try:
+        value = function(*args)
+    except Exception as error:
+        _note_failure(name, error)
+        raise
+    _samples.append((clock() - start, index))
+    return value
+
+
+def _note_failure(name: str, error: BaseException) -> None:
+    if not isinstance(error, (StopIteration, StopAsyncIteration)):  # an end, and no failure
+        _failures[name] += 1
+        _failed.add(name)
 
 
 class Span:
@@ -58,12 +116,16 @@ class Span:
     def __enter__(self) -> None:
         global _inner
         if get_ident() == _thread:
+            if self._name in _failed:
+                _retries[self._name] += 1
             self._open.append((_inner, clock()))
             _inner = 0
 
     def __exit__(self, *exc: object) -> None:
         global _inner
         if self._open and get_ident() == _thread:
+            if len(exc) > 1 and isinstance(exc[1], Exception):
+                _note_failure(self._name, exc[1])
             outer, start = self._open.pop()
             took = clock() - start
             _sums[self._name] += took - _inner
@@ -85,7 +147,8 @@ def start() -> None:
     """Measure the calling thread from now on."""
     global _inner, _thread
     _inner, _thread = 0, get_ident()
-    _sums.clear()
+    for each in (_sums, _failures, _retries, _failed, _samples):
+        each.clear()
     switch.set_recording(True)
 
 
@@ -110,3 +173,29 @@ def stop(total: int) -> Sums:
 def stages() -> dict[str, int]:
     """Nanoseconds of self time by stage (``transform::RandomCrop``), of the batch that `stop` ended."""
     return dict(sorted(_latest.items(), key=lambda item: -item[1])[:_MOST_STAGES])
+
+
+def attempts() -> Attempts:
+    """Of the batch that `stop` ended."""
+    return Attempts(
+        *(
+            {switch.HANDED_OUT.get(name, name): count for name, count in counts.most_common(_MOST_STAGES)}
+            for counts in (_failures, _retries)
+        )
+    )
+
+
+def together(several: Sequence[Attempts]) -> Attempts:
+    """As one."""
+    failures, retries = Counter[str](), Counter[str]()
+    for each in several:
+        failures.update(each.failures)
+        retries.update(each.retries)
+    return Attempts(dict(failures.most_common(_MOST_STAGES)), dict(retries.most_common(_MOST_STAGES)))
+
+
+def samples() -> Samples:
+    """Of the batch that `stop` ended; asked for once, since indices may be objects of the user's."""
+    count, slowest = len(_samples), nlargest(_MOST_SLOW, _samples, key=lambda sample: sample[0])
+    _samples.clear()
+    return Samples(count, tuple(Sample(took, as_number(index)) for took, index in slowest))

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
+from threading import get_native_id
 from typing import Any, ClassVar, Final
 
 from annotate.hooks import marked
@@ -33,6 +34,8 @@ class RunFollower:
 
     def __init__(self, happened: Callable[[Event], None]) -> None:
         self.latest: object = None
+        self.thread: int | None = None
+        """The one that iterated a loader last, as the system numbers it."""
         self.trouble: str | None = None
         """Why nothing is recorded any more, until the user has been told."""
         self.all: Final[list[Series]] = []
@@ -117,6 +120,7 @@ class RunFollower:
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
         epoch, self._epoch = self._epoch, None
+        self.thread = get_native_id()
         series = self._series_of(loader)
         call = RunIterator(series, epoch, partial(measuring, loader.dataset), began)
         series.epochs += 1

@@ -21,6 +21,7 @@ _OF_THE_MACHINE: Final = {
     "rchar_per_s": ("read_MB_per_s", 1e6),
     "read_bytes_per_s": ("read_from_disk_MB_per_s", 1e6),
     "gc_share": ("garbage_collector_share", 1.0),
+    "gil_share": ("gil_wait_share", 1.0),
 }
 """Name in the file -> tag, and what it is divided by."""
 
@@ -45,6 +46,13 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
         found["worker_busy_share"] = tally.build_ns / (tally.build_ns + tally.starved_ns)
     if tally.serialised:
         found["serialise_ms"] = tally.serialise_ns / tally.serialised / 1e6
+    if tally.raised:
+        found["exceptions"] = tally.raised
+    if tally.slow_samples:
+        found["slowest_sample_ms"] = tally.slow_samples[0]["took_us"] / 1e3
+    for tag, counts in (("failures_per_1000_samples", tally.failures), ("retries_per_1000_samples", tally.retries)):
+        for name, count in counts.most_common(_STAGES):
+            found[f"{tag}/{name}"] = 1e3 * count / max(1, tally.measured_samples)
     for name, time in sorted(tally.stage_ns.items(), key=lambda item: -item[1])[:_STAGES]:
         found[f"stage_ms/{name}"] = time / tally.measured / 1e6
     return found

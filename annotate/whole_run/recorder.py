@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from annotate.host.facts import describe_host, describe_versions, host_name
+from annotate.host.lock_share import LockShare
 from annotate.host.own_threads import own_thread
 from annotate.monitoring.lines import print_line
 from annotate.saying import guard, one_line
@@ -19,7 +20,7 @@ from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import line_of, machine_values, prefix_of, values_of
 from annotate.whole_run.run_file import SUFFIX, VERSION, RunFile
 from annotate.whole_run.scalars import EventFile
-from annotate.whole_run.series import Event, Series
+from annotate.whole_run.series import Event, Series, is_recorded
 from annotate.whole_run.tally import Facts, Tally
 from annotate.workers import following
 
@@ -28,6 +29,7 @@ _MOST_PIDS: Final = 4096
 _PATIENCE_S: Final = 2.0
 """For the thread, when the run ends: a file system may hang."""
 _LOST: Final = "annotate.watch has stopped recording the run"
+_LEFT: Final = "annotate.watch left a process behind"
 
 
 class Windows(Protocol):
@@ -53,6 +55,7 @@ class Recorder:
         self._pid = os.getpid()
         self._pids: dict[int, None] = {}
         self._machine: Final = Machine(lambda: list(self._pids))
+        self._lock: Final = LockShare(time.monotonic())
         self._waiting: Final[deque[Facts]] = deque()
         """Lines that are to be written before the next interval."""
         self._events = 0
@@ -72,6 +75,7 @@ class Recorder:
             self._scalars = EventFile(self.logdir / _scalars_folder())
             self._add(self._header())
             self._machine.open()
+            self._lock.begin()
             following.add(self.loaders)
             self._thread.start()
         except BaseException:
@@ -147,9 +151,10 @@ class Recorder:
             due = time.monotonic() + self.interval_s
             self._machine.read(time.perf_counter_ns())
             while not self._is_over:
-                self._wake.wait(max(0.0, due - time.monotonic()))
+                self._wake.wait(max(0.0, min(due, self._lock.due) - time.monotonic()))
                 self._wake.clear()
                 self._write_waiting()
+                self._lock.turn(time.monotonic(), None if is_recorded() else self.loaders.thread)
                 if time.monotonic() >= due:
                     due = max(due + self.interval_s, time.monotonic())
                     self._write_interval()
@@ -168,6 +173,8 @@ class Recorder:
             self._file.add(facts)
 
     def _close(self) -> None:
+        with guard(_LEFT):
+            self._lock.end()
         self._machine.close()
         for file in (self._file, self._scalars):
             if file is not None:
@@ -186,6 +193,9 @@ class Recorder:
         taken = [(series, tally) for series, tally in taken if not tally.is_empty]
         self._look_at_workers([series for series, _ in taken])
         machine = self._machine.read(time.perf_counter_ns())
+        gil_share = self._lock.take()
+        if gil_share is not None:
+            machine["gil_share"] = round(gil_share, 4)
         facts = [tally.facts(series.number) for series, tally in taken]
         span = {"from": round(self._from, 3), "to": round(now, 3)}
         self._add({"kind": "interval", **span, "loaders": facts, "machine": machine})

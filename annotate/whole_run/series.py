@@ -29,7 +29,7 @@ _BETWEEN_NS: Final = 2_000_000_000
 _EPOCH_STALL_NS, _EPOCH_STALL_STEPS = 1_000_000_000, 20
 
 
-def _is_recorded() -> bool:
+def is_recorded() -> bool:
     """Whether a capture is on or may begin within a wait: its hooks must not meet those of a measured batch."""
     return switch.CAPTURING or any(
         isinstance(follower, StandingWorkers) and follower.on_any_batch is not None for follower in following._followers
@@ -154,11 +154,25 @@ class Series:
         while len(self._finished) > 1024:
             del self._finished[next(iter(self._finished))]
 
-    def measured(self, stages: dict[str, int]) -> None:
+    def measured(self, stages: dict[str, int], samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:
+        """
+        Args:
+            where: epoch, batch, and worker where there is one.
+        """
         tally = self.tally
         tally.measured += 1
         for name, time in stages.items():
             tally.stage_ns[name] += time
+        tally.measured_samples += samples.number
+        tally.failures.update(attempts.failures)
+        tally.retries.update(attempts.retries)
+        tally.add_slow_samples(
+            [
+                {"took_us": round(took / 1000, 1), "index": index, **where}
+                for took, index in samples.slowest
+                if index >= 0
+            ]
+        )
 
 
 class RunEpoch:
@@ -173,6 +187,7 @@ class RunEpoch:
         self.ready = 0
         """Batches that have arrived, or whose worker finished them, and that were not handed out."""
         self._series: Final = series
+        self._number: Final = series.epochs
         self._sizes: Final[dict[int, int]] = {}
 
     def drawn(self, batch: Batch, indices: object) -> str | None:
@@ -194,7 +209,8 @@ class RunEpoch:
         series.built(facts)
         measured = payload.get(sums_content.NAME)
         if measured is not None:
-            series.measured(measured.stages)
+            where = {"epoch": self._number, "batch": facts.batch, "worker": facts.worker}
+            series.measured(measured.stages, measured.samples, measured.attempts, **where)
         if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
             series.tally.serialised += 1
             series.tally.serialise_ns += facts.serialised - facts.serialise
@@ -231,10 +247,15 @@ class RunIterator:
         begin = clock()
         epoch = self.epoch
         ready = epoch.ready if epoch is not None and epoch.iteration.has_workers else -1
-        if epoch is not None and ready < 0 and begin >= self._measure_at and not _is_recorded():
-            data = self._measured(epoch, iterator, method)
-        else:
-            data = method(iterator)
+        try:
+            if epoch is not None and ready < 0 and begin >= self._measure_at and not is_recorded():
+                data = self._measured(epoch, iterator, method)
+            else:
+                data = method(iterator)
+        except Exception as error:
+            if not isinstance(error, StopIteration):
+                self.series.tally.raised += 1
+            raise
         try:
             self._came(begin, clock(), ready)
         except Exception as error:  # a fault of ours costs a record, never a batch
@@ -304,4 +325,5 @@ class RunIterator:
         self._measure_at = clock() + _BETWEEN_NS
         if was_measured:
             with guard(_LOST):
-                self.series.measured(sums.stages())
+                where = {"epoch": self._number, "batch": self._batches}
+                self.series.measured(sums.stages(), sums.samples(), sums.attempts(), **where)

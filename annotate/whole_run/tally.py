@@ -11,6 +11,8 @@ _PER_OCTAVE: Final = 4
 """Buckets of a histogram while the time doubles: a percentile read from it is within 9% of the true one."""
 
 _EDGES_NS: Final = [1000 * 2 ** (bucket / _PER_OCTAVE) for bucket in range(40 * _PER_OCTAVE)]
+MOST_SLOW: Final = 5
+"""Samples of an interval that are kept, the slowest."""
 _AT_ONCE: Final = 64
 """Steps that are summed up together: a batch costs two places in a list."""
 
@@ -47,6 +49,14 @@ class Tally:
         self.step_times: Final[Counter[int]] = Counter()
         self.wait_times: Final[Counter[int]] = Counter()
         self.stalls = 0
+        self.raised = 0
+        """Times that an exception came to the loop in place of a batch."""
+        self.measured_samples = 0
+        self.failures: Final[Counter[str]] = Counter()
+        self.retries: Final[Counter[str]] = Counter()
+        """By stage, in the measured batches."""
+        self.slow_samples: list[Facts] = []
+        """Of the measured batches, the slowest first."""
         self._steps: list[int] = []
         self._waits: list[int] = []
         """Of the latest steps, which the sums do not hold before `fold`."""
@@ -68,6 +78,9 @@ class Tally:
         self.ready += sum(known)
         self.fold()
 
+    def add_slow_samples(self, several: list[Facts]) -> None:
+        self.slow_samples = slowest([*self.slow_samples, *several])
+
     def fold(self) -> None:
         """Bring the sums up to date."""
         steps, waits, self._steps, self._waits = self._steps, self._waits, [], []
@@ -83,7 +96,7 @@ class Tally:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.steps or self._steps or self.built or self.unused_steps or self.epochs)
+        return not (self.steps or self._steps or self.built or self.unused_steps or self.epochs or self.raised)
 
     def facts(self, loader: int) -> Facts:
         """As it stands in the file: what is 0 is left out; times in microseconds."""
@@ -98,12 +111,19 @@ class Tally:
             "stage_us": {name: _us(time) for name, time in self.stage_ns.items()},
             "step_times": {str(bucket): count for bucket, count in sorted(self.step_times.items())},
             "wait_times": {str(bucket): count for bucket, count in sorted(self.wait_times.items())},
+            "raised": self.raised, "measured_samples": self.measured_samples, "slow_samples": self.slow_samples,
+            "failures": dict(self.failures), "retries": dict(self.retries),
         }  # fmt: skip
         return {"loader": loader, **{name: value for name, value in numbers.items() if value}}
 
 
 def _us(time_ns: int) -> float:
     return round(time_ns / 1000, 1)
+
+
+def slowest(samples: list[Facts]) -> list[Facts]:
+    """Those that are kept, the slowest first."""
+    return sorted(samples, key=lambda sample: -sample["took_us"])[:MOST_SLOW]
 
 
 def merged(first: Facts, second: Facts) -> Facts:
@@ -122,6 +142,8 @@ def _added(first: Facts, second: Facts) -> Facts:
         before = total.get(name)
         if name == "loader" or before is None:
             total[name] = value
+        elif isinstance(value, list):
+            total[name] = slowest(before + value)
         elif isinstance(value, dict):
             total[name] = {key: round(before.get(key, 0) + value.get(key, 0), 1) for key in {**before, **value}}
         else:

@@ -18,6 +18,9 @@ class BatchSums(NamedTuple):
 
     kinds: sums.Sums
     stages: dict[str, int]
+    samples: sums.Samples
+    attempts: sums.Attempts
+    """Also of the measured batches before it that raised, which carried nothing."""
 
 
 class SumsContent:
@@ -28,6 +31,8 @@ class SumsContent:
     def __init__(self, patches: Patches) -> None:
         self._patches = patches
         self._is_measuring = False
+        self._before: list[sums.Attempts] = []
+        """Of batches that raised since a measured one has left."""
 
     def begin(self, tag: Tag) -> None:
         if self._is_measuring:  # the batch before has raised
@@ -46,9 +51,13 @@ class SumsContent:
         if not self._is_measuring:
             return None
         self._is_measuring = False
-        return BatchSums(sums.stop(finished - started), sums.stages())
+        kinds = sums.stop(finished - started)
+        before, self._before = self._before, []
+        attempts = sums.together([*before, sums.attempts()])
+        return BatchSums(kinds, sums.stages(), sums.samples(), attempts)
 
     def fail(self) -> None:
         if self._is_measuring:
             self._is_measuring = False
             sums.stop(0)
+            self._before = [sums.together([*self._before, sums.attempts()])]

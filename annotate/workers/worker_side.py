@@ -18,7 +18,7 @@ from annotate.hooks.loaders import time_marked
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers import registered
 from annotate.hooks.stand_ins import callable_label
-from annotate.host.watching import let_look
+from annotate.host.watcher_process import let_look
 from annotate.passing import pass_over
 from annotate.recording import span_recorder, switch
 from annotate.saying import guard, report_error, send_faults_by

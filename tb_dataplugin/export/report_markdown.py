@@ -30,6 +30,8 @@ def _whole_run(run: pb.WholeRun) -> Iterator[str]:
     yield ""
     for mark in run.marks[:MOST_FINDINGS]:
         yield f"- {literal(mark.sentence)}"
+    for trouble in run.troubles[:MOST_FINDINGS]:
+        yield f"- {literal(trouble.stage)} failed {literal(trouble.text)}."
     for growth in run.growth:
         yield f"- Memory grows. {literal(growth.text)}."
     yield ""

@@ -10,13 +10,15 @@ from typing import Final
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.units import count, duration, percent, plural, significant
 from tb_dataplugin.watchfile.reading import Run
-from tb_dataplugin.watchfile.sentences import growth_text
+from tb_dataplugin.watchfile.sentences import growth_text, slow_text, trouble_text
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
 
 _STAGES: Final = 4
 _HAPPENINGS: Final = 10
+_TROUBLES: Final = 5
+_SLOW: Final = 3
 
 
 def runs_text(runs: list[Run], style: Style = PLAIN) -> str:
@@ -51,6 +53,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     if summary.stages:
         slowest = ", ".join(f"{shown(name)} {duration(time)}" for name, time in summary.stages[:_STAGES])
         yield f"  {'stages per batch':<22}{slowest}"
+    yield from _troubles(summary)
     for growth in summary.growth:
         yield f"  {'memory grows':<22}{growth_text(growth)}"
     for happening in summary.happenings[:_HAPPENINGS]:
@@ -60,6 +63,21 @@ def _run(run: Run, style: Style) -> Iterator[str]:
         yield f"  and {plural(left, 'later event')}"
     if summary.bad_lines:
         yield f"  {plural(summary.bad_lines, 'line')} of its files could not be read"
+
+
+def _troubles(summary: Summary) -> Iterator[str]:
+    """What went wrong, and what was slow, beside the stages."""
+    if summary.gil_share is not None or summary.gc_share is not None:
+        gil = "" if summary.gil_share is None else f"waiting for the GIL {percent(summary.gil_share)} of the time"
+        gc = "" if summary.gc_share is None else f"garbage collector {percent(summary.gc_share)}"
+        yield f"  {'Python':<22}{', '.join(filter(None, (gil, gc)))}"
+    if summary.raised:
+        yield f"  {'exceptions':<22}{count(summary.raised)} came to the loop in place of a batch"
+    for trouble in summary.troubles[:_TROUBLES]:
+        yield f"  {'failures':<22}{shown(trouble.stage)} {trouble_text(trouble, summary.measured_samples)}"
+    for slow in summary.slow_samples[:_SLOW]:
+        took = duration(slow.sample.took_us)
+        yield f"  {'slow sample':<22}index {slow.sample.index}: {took} ({slow_text(slow)})"
 
 
 def _line(name: str, value: str, *notes: str) -> str:

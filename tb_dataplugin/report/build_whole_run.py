@@ -10,8 +10,9 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
 from tb_dataplugin.watchfile.reading import Run
-from tb_dataplugin.watchfile.sentences import event_sentence, growth_text, run_sentence
+from tb_dataplugin.watchfile.sentences import event_sentence, growth_text, run_sentence, slow_text, trouble_text
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
+from tb_dataplugin.watchfile.trouble import Slow, Trouble
 
 MOST_MARKS: Final = 500
 MOST_STAGES: Final = 20
@@ -21,7 +22,7 @@ HINT: Final = (
     "ANNOTATE_WATCH=FOLDER in its environment, with FOLDER below this log directory."
 )
 _MEMORY: Final = ("rss_bytes", "workers_rss_bytes", "shm_bytes")
-_LOAD: Final = ("cpu_percent", "device_percent")
+_LOAD: Final = ("cpu_percent", "device_percent", "gil_share", "gc_share")
 
 
 def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
@@ -43,7 +44,9 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         phases=map(_phase, phases_of(run, summary.happenings)[:MOST_MARKS]),
         growth=map(_growth, summary.growth),
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
-        sentence=run_sentence(summary),
+        troubles=[_trouble(one, summary.measured_samples) for one in summary.troubles[:MOST_STAGES]],
+        slow_samples=map(_slow, summary.slow_samples),
+        sentence=encodable(run_sentence(summary)),
     )
     report.MergeFrom(_numbers(summary))
     return report
@@ -64,6 +67,10 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         first_batch_us=summary.first_batch_us,
         ready=summary.ready,
         busy_share=summary.busy_share,
+        raised=summary.raised,
+        measured_samples=summary.measured_samples,
+        gil_share=summary.gil_share,
+        gc_share=summary.gc_share,
         bad_lines=summary.bad_lines,
     )
 
@@ -108,6 +115,19 @@ def _growth(growth: Growth) -> pb.MemoryGrowth:
     return pb.MemoryGrowth(
         what=growth.what, before_bytes=growth.before, after_bytes=growth.after, text=growth_text(growth)
     )
+
+
+def _trouble(trouble: Trouble, samples: int) -> pb.StageTrouble:
+    return pb.StageTrouble(
+        stage=encodable(trouble.stage),
+        failures=trouble.failures,
+        retries=trouble.retries,
+        text=trouble_text(trouble, samples),
+    )
+
+
+def _slow(slow: Slow) -> pb.RunSample:
+    return pb.RunSample(index=slow.sample.index, took_us=slow.sample.took_us, times=slow.times, text=slow_text(slow))
 
 
 def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] = ()) -> pb.WholeRuns:

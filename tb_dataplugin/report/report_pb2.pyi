@@ -4583,6 +4583,12 @@ class WholeRun(_message.Message):
     GROWTH_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     BAD_LINES_FIELD_NUMBER: _builtins.int
+    RAISED_FIELD_NUMBER: _builtins.int
+    MEASURED_SAMPLES_FIELD_NUMBER: _builtins.int
+    TROUBLES_FIELD_NUMBER: _builtins.int
+    SLOW_SAMPLES_FIELD_NUMBER: _builtins.int
+    GIL_SHARE_FIELD_NUMBER: _builtins.int
+    GC_SHARE_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
     rank: _builtins.int
@@ -4623,6 +4629,14 @@ class WholeRun(_message.Message):
     """"7,200 steps in 2 h: 12.5% data wait; 2 stalls, the longest 25 s; memory grows: ..." """
     bad_lines: _builtins.int
     """lines of its files that could not be read"""
+    raised: _builtins.int
+    """times that an exception came to the loop in place of a batch"""
+    measured_samples: _builtins.int
+    """samples of the batches whose stages were measured; the next two are of these"""
+    gil_share: _builtins.float
+    """of the time of the thread that takes the batches: waiting for Python's lock (GIL)"""
+    gc_share: _builtins.float
+    """of the run: in Python's garbage collector"""
     @_builtins.property
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTime]:
         """the slowest first, at most 20"""
@@ -4642,6 +4656,14 @@ class WholeRun(_message.Message):
     @_builtins.property
     def growth(self) -> _containers.RepeatedCompositeFieldContainer[Global___MemoryGrowth]:
         """what grows in all four quarters of a process's life"""
+
+    @_builtins.property
+    def troubles(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTrouble]:
+        """most failures first, at most 20"""
+
+    @_builtins.property
+    def slow_samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunSample]:
+        """the slowest first, each index once, at most 10"""
 
     def __init__(
         self,
@@ -4673,15 +4695,25 @@ class WholeRun(_message.Message):
         growth: _abc.Iterable[Global___MemoryGrowth] | None = ...,
         sentence: _builtins.str = ...,
         bad_lines: _builtins.int = ...,
+        raised: _builtins.int = ...,
+        measured_samples: _builtins.int = ...,
+        troubles: _abc.Iterable[Global___StageTrouble] | None = ...,
+        slow_samples: _abc.Iterable[Global___RunSample] | None = ...,
+        gil_share: _builtins.float | None = ...,
+        gc_share: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
     _WhichOneofReturnType__first_batch_us: _TypeAlias = _typing.Literal["first_batch_us"]  # noqa: Y015
     _WhichOneofArgType__first_batch_us: _TypeAlias = _typing.Literal["_first_batch_us", b"_first_batch_us"]  # noqa: Y015
+    _WhichOneofReturnType__gc_share: _TypeAlias = _typing.Literal["gc_share"]  # noqa: Y015
+    _WhichOneofArgType__gc_share: _TypeAlias = _typing.Literal["_gc_share", b"_gc_share"]  # noqa: Y015
+    _WhichOneofReturnType__gil_share: _TypeAlias = _typing.Literal["gil_share"]  # noqa: Y015
+    _WhichOneofArgType__gil_share: _TypeAlias = _typing.Literal["_gil_share", b"_gil_share"]  # noqa: Y015
     _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
     _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
     _WhichOneofReturnType__ready: _TypeAlias = _typing.Literal["ready"]  # noqa: Y015
@@ -4693,6 +4725,10 @@ class WholeRun(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__first_batch_us) -> _WhichOneofReturnType__first_batch_us | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gc_share) -> _WhichOneofReturnType__gc_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gil_share) -> _WhichOneofReturnType__gil_share | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__ready) -> _WhichOneofReturnType__ready | None: ...
@@ -4700,6 +4736,69 @@ class WholeRun(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___WholeRun: _TypeAlias = WholeRun  # noqa: Y015
+
+@_typing.final
+class StageTrouble(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STAGE_FIELD_NUMBER: _builtins.int
+    FAILURES_FIELD_NUMBER: _builtins.int
+    RETRIES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    stage: _builtins.str
+    failures: _builtins.int
+    """exceptions that left it"""
+    retries: _builtins.int
+    """calls of it for a sample in which it had failed"""
+    text: _builtins.str
+    """"12 times in 3,200 measured samples, called again 12 times" """
+    def __init__(
+        self,
+        *,
+        stage: _builtins.str = ...,
+        failures: _builtins.int = ...,
+        retries: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failures", b"failures", "retries", b"retries", "stage", b"stage", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StageTrouble: _TypeAlias = StageTrouble  # noqa: Y015
+
+@_typing.final
+class RunSample(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INDEX_FIELD_NUMBER: _builtins.int
+    TOOK_US_FIELD_NUMBER: _builtins.int
+    TIMES_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    index: _builtins.float
+    """in the dataset, a whole number"""
+    took_us: _builtins.float
+    """where it took longest"""
+    times: _builtins.int
+    """intervals in which it was among the slowest"""
+    text: _builtins.str
+    """"epoch 2, batch 9, DataLoader worker 1" """
+    def __init__(
+        self,
+        *,
+        index: _builtins.float = ...,
+        took_us: _builtins.float = ...,
+        times: _builtins.int = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["index", b"index", "text", b"text", "times", b"times", "took_us", b"took_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RunSample: _TypeAlias = RunSample  # noqa: Y015
 
 @_typing.final
 class StageTime(_message.Message):
@@ -4745,6 +4844,8 @@ class RunPoint(_message.Message):
     SHM_BYTES_FIELD_NUMBER: _builtins.int
     CPU_PERCENT_FIELD_NUMBER: _builtins.int
     DEVICE_PERCENT_FIELD_NUMBER: _builtins.int
+    GIL_SHARE_FIELD_NUMBER: _builtins.int
+    GC_SHARE_FIELD_NUMBER: _builtins.int
     from_s: _builtins.float
     to_s: _builtins.float
     steps: _builtins.int
@@ -4766,6 +4867,8 @@ class RunPoint(_message.Message):
     """/dev/shm"""
     cpu_percent: _builtins.float
     device_percent: _builtins.float
+    gil_share: _builtins.float
+    gc_share: _builtins.float
     def __init__(
         self,
         *,
@@ -4784,10 +4887,12 @@ class RunPoint(_message.Message):
         shm_bytes: _builtins.float | None = ...,
         cpu_percent: _builtins.float | None = ...,
         device_percent: _builtins.float | None = ...,
+        gil_share: _builtins.float | None = ...,
+        gc_share: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_cpu_percent", b"_cpu_percent", "_data_wait_share", b"_data_wait_share", "_device_percent", b"_device_percent", "_p95_us", b"_p95_us", "_ready", b"_ready", "_rss_bytes", b"_rss_bytes", "_samples_per_s", b"_samples_per_s", "_shm_bytes", b"_shm_bytes", "_step_us", b"_step_us", "_workers_rss_bytes", b"_workers_rss_bytes", "busy_share", b"busy_share", "cpu_percent", b"cpu_percent", "data_wait_share", b"data_wait_share", "device_percent", b"device_percent", "p95_us", b"p95_us", "ready", b"ready", "rss_bytes", b"rss_bytes", "samples_per_s", b"samples_per_s", "shm_bytes", b"shm_bytes", "step_us", b"step_us", "workers_rss_bytes", b"workers_rss_bytes"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_cpu_percent", b"_cpu_percent", "_data_wait_share", b"_data_wait_share", "_device_percent", b"_device_percent", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_p95_us", b"_p95_us", "_ready", b"_ready", "_rss_bytes", b"_rss_bytes", "_samples_per_s", b"_samples_per_s", "_shm_bytes", b"_shm_bytes", "_step_us", b"_step_us", "_workers_rss_bytes", b"_workers_rss_bytes", "busy_share", b"busy_share", "cpu_percent", b"cpu_percent", "data_wait_share", b"data_wait_share", "device_percent", b"device_percent", "gc_share", b"gc_share", "gil_share", b"gil_share", "p95_us", b"p95_us", "ready", b"ready", "rss_bytes", b"rss_bytes", "samples_per_s", b"samples_per_s", "shm_bytes", b"shm_bytes", "step_us", b"step_us", "workers_rss_bytes", b"workers_rss_bytes"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_cpu_percent", b"_cpu_percent", "_data_wait_share", b"_data_wait_share", "_device_percent", b"_device_percent", "_p95_us", b"_p95_us", "_ready", b"_ready", "_rss_bytes", b"_rss_bytes", "_samples_per_s", b"_samples_per_s", "_shm_bytes", b"_shm_bytes", "_step_us", b"_step_us", "_workers_rss_bytes", b"_workers_rss_bytes", "busy_share", b"busy_share", "cpu_percent", b"cpu_percent", "data_wait_share", b"data_wait_share", "device_percent", b"device_percent", "epochs", b"epochs", "from_s", b"from_s", "p95_us", b"p95_us", "ready", b"ready", "rss_bytes", b"rss_bytes", "samples_per_s", b"samples_per_s", "shm_bytes", b"shm_bytes", "step_us", b"step_us", "steps", b"steps", "to_s", b"to_s", "workers_rss_bytes", b"workers_rss_bytes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_cpu_percent", b"_cpu_percent", "_data_wait_share", b"_data_wait_share", "_device_percent", b"_device_percent", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_p95_us", b"_p95_us", "_ready", b"_ready", "_rss_bytes", b"_rss_bytes", "_samples_per_s", b"_samples_per_s", "_shm_bytes", b"_shm_bytes", "_step_us", b"_step_us", "_workers_rss_bytes", b"_workers_rss_bytes", "busy_share", b"busy_share", "cpu_percent", b"cpu_percent", "data_wait_share", b"data_wait_share", "device_percent", b"device_percent", "epochs", b"epochs", "from_s", b"from_s", "gc_share", b"gc_share", "gil_share", b"gil_share", "p95_us", b"p95_us", "ready", b"ready", "rss_bytes", b"rss_bytes", "samples_per_s", b"samples_per_s", "shm_bytes", b"shm_bytes", "step_us", b"step_us", "steps", b"steps", "to_s", b"to_s", "workers_rss_bytes", b"workers_rss_bytes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
@@ -4797,6 +4902,10 @@ class RunPoint(_message.Message):
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
     _WhichOneofReturnType__device_percent: _TypeAlias = _typing.Literal["device_percent"]  # noqa: Y015
     _WhichOneofArgType__device_percent: _TypeAlias = _typing.Literal["_device_percent", b"_device_percent"]  # noqa: Y015
+    _WhichOneofReturnType__gc_share: _TypeAlias = _typing.Literal["gc_share"]  # noqa: Y015
+    _WhichOneofArgType__gc_share: _TypeAlias = _typing.Literal["_gc_share", b"_gc_share"]  # noqa: Y015
+    _WhichOneofReturnType__gil_share: _TypeAlias = _typing.Literal["gil_share"]  # noqa: Y015
+    _WhichOneofArgType__gil_share: _TypeAlias = _typing.Literal["_gil_share", b"_gil_share"]  # noqa: Y015
     _WhichOneofReturnType__p95_us: _TypeAlias = _typing.Literal["p95_us"]  # noqa: Y015
     _WhichOneofArgType__p95_us: _TypeAlias = _typing.Literal["_p95_us", b"_p95_us"]  # noqa: Y015
     _WhichOneofReturnType__ready: _TypeAlias = _typing.Literal["ready"]  # noqa: Y015
@@ -4819,6 +4928,10 @@ class RunPoint(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_share) -> _WhichOneofReturnType__data_wait_share | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__device_percent) -> _WhichOneofReturnType__device_percent | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gc_share) -> _WhichOneofReturnType__gc_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gil_share) -> _WhichOneofReturnType__gil_share | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__p95_us) -> _WhichOneofReturnType__p95_us | None: ...
     @_typing.overload

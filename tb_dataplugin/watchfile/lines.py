@@ -31,6 +31,16 @@ class LoaderLine(msgspec.Struct, frozen=True, tag_field="kind", tag="loader"):
     num_workers: Count = 0
 
 
+class SlowSample(msgspec.Struct, frozen=True):
+    """One of the slowest of an interval's measured batches."""
+
+    took_us: Amount
+    index: Count
+    epoch: Count = 0
+    batch: Count = 0
+    worker: Count | None = None
+
+
 class LoaderNumbers(msgspec.Struct, frozen=True):
     """Of one loader in one interval, as annotate's `Tally.facts` has them; times in microseconds."""
 
@@ -52,6 +62,11 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     stage_us: dict[Name, Amount] = {}
     step_times: dict[Bucket, Count] = {}
     wait_times: dict[Bucket, Count] = {}
+    raised: Count = 0
+    measured_samples: Count = 0
+    slow_samples: list[SlowSample] = []
+    failures: dict[Name, Count] = {}
+    retries: dict[Name, Count] = {}
 
 
 class IntervalLine(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tb_dataplugin.units import count, data_size, duration, percent, plural
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
+from tb_dataplugin.watchfile.trouble import Slow, Trouble
 
 
 def run_sentence(summary: Summary) -> str:
@@ -14,6 +15,7 @@ def run_sentence(summary: Summary) -> str:
         f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}: "
         f"{percent(summary.wait_share)} of the step time is data wait",
         *_events(summary.happenings),
+        *_troubles(summary),
     ]
     if summary.growth:
         parts.append("memory grows: " + ", ".join(dict.fromkeys(growth.what for growth in summary.growth)))
@@ -27,6 +29,33 @@ def _events(happenings: Sequence[Happening]) -> Iterator[str]:
         yield f"{plural(len(stalls), 'stall')}, the longest {duration(max(event.took_us for event in stalls))}"
     if slow:
         yield f"slow {count(slow)} times" if slow > 1 else "slow once"
+
+
+def _troubles(summary: Summary) -> Iterator[str]:
+    if summary.raised:
+        yield f"{plural(summary.raised, 'exception')} came to the loop in place of a batch"
+    if summary.troubles:
+        worst = summary.troubles[0]
+        yield f"{worst.stage} fails ({trouble_text(worst, summary.measured_samples)})"
+
+
+def trouble_text(trouble: Trouble, samples: int) -> str:
+    """How often a stage failed; retries are what came of it."""
+    share = f" in {plural(samples, 'measured sample')}" if samples else ""
+    again = f", called again {_times(trouble.retries)}" if trouble.retries else ""
+    return f"{_times(trouble.failures)}{share}{again}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{count(number)} times"
+
+
+def slow_text(slow: Slow) -> str:
+    """Where the sample with an index took longest."""
+    sample = slow.sample
+    worker = "" if sample.worker is None else f", DataLoader worker {sample.worker}"
+    times = f"; among the slowest in {slow.times} intervals" if slow.times > 1 else ""
+    return f"epoch {sample.epoch}, batch {sample.batch}{worker}{times}"
 
 
 def event_sentence(happening: Happening) -> str:

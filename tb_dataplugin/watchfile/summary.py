@@ -11,6 +11,7 @@ from typing import Final
 
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.reading import Part, Run
+from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
 
 _PER_OCTAVE: Final = 4
 """Buckets of a histogram while the time doubles, as in annotate's `tally`."""
@@ -74,6 +75,16 @@ class Summary:
     """Stage and microseconds for each batch, the slowest first."""
     happenings: tuple[Happening, ...]
     growth: tuple[Growth, ...]
+    raised: int
+    """Times that an exception came to the loop in place of a batch."""
+    measured_samples: int
+    troubles: tuple[Trouble, ...]
+    slow_samples: tuple[Slow, ...]
+    """Both of the measured batches."""
+    gil_share: float | None
+    """Of the time of the thread that takes the batches: waiting for Python's lock."""
+    gc_share: float | None
+    """Of the run: in Python's garbage collector."""
     bad_lines: int
 
     @property
@@ -107,6 +118,12 @@ def summary_of(run: Run) -> Summary | None:
         stages=_stages(numbers),
         happenings=tuple(happening for part in run.parts for happening in happenings(part, begin)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),
+        raised=sum(each.raised for each in numbers),
+        measured_samples=sum(each.measured_samples for each in numbers),
+        troubles=troubles(numbers),
+        slow_samples=slow_samples(numbers),
+        gil_share=_mean_of(run, "gil_share"),
+        gc_share=_mean_of(run, "gc_share"),
         bad_lines=sum(part.bad_lines for part in run.parts),
     )
 
@@ -131,6 +148,12 @@ def _samples_per_s(run: Run) -> float:
     seconds = sum(interval.end - interval.begin for interval in used)
     samples = sum(each.samples for interval in used for each in interval.loaders)
     return samples / seconds if seconds > 0 else 0.0
+
+
+def _mean_of(run: Run, name: str) -> float | None:
+    """Of the intervals that have it."""
+    known = [interval.machine[name] for interval in run.intervals if name in interval.machine]
+    return sum(known) / len(known) if known else None
 
 
 def _longest(numbers: list[LoaderNumbers]) -> float:

@@ -21,7 +21,7 @@ import pytest
 from torch.utils.data import DataLoader
 
 import annotate
-from annotate.host import garbage, interpreter_lock, watcher, watching
+from annotate.host import garbage, interpreter_lock, watcher, watcher_process
 from annotate.host.watching import States, Watch
 from annotate.trace.thread_states import thread_samples
 
@@ -207,7 +207,7 @@ def test_a_watcher_that_was_killed_costs_its_samples_and_nothing_else(recwarn: p
 
 
 def test_a_watcher_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(watcher_process, "_PATIENCE_S", 0.2)
     watch = Watch()
     watch.begin()
     (pid,) = watchers_of(os.getpid())

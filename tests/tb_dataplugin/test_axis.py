@@ -11,7 +11,7 @@ from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.watchfile.axis import phases_of, points_of
 from tb_dataplugin.watchfile.reading import Run, read_part, runs_of
 from tb_dataplugin.watchfile.summary import summary_of
-from tests.tb_dataplugin.test_watchfile import BEGIN, RUN, event, interval, write
+from tests.tb_dataplugin.test_watchfile import BEGIN, RUN, event, interval, troubled, write
 
 
 def run_of(*paths: Path) -> Run:
@@ -69,3 +69,15 @@ def test_numbers_that_cannot_be_true_cost_the_run_a_line(tmp_path: Path, field: 
 
 def test_without_a_run_the_report_says_how_to_make_one() -> None:
     assert "ANNOTATE_WATCH" in whole_runs_report([]).hint_text
+
+
+def test_the_report_has_failures_and_slow_samples(tmp_path: Path) -> None:
+    run = run_of(write(tmp_path / "a.watch.jsonl", RUN, troubled(0), troubled(1)))
+    (report,) = whole_runs_report([(run, "exp")]).runs
+    assert (report.raised, report.measured_samples, report.gil_share) == (2, 160, 0.01)
+    worst, slow = report.troubles[0], report.slow_samples[0]
+    assert (worst.stage, worst.failures, worst.retries) == ("read::s3", 6, 4)
+    assert worst.text == "6 times in 160 measured samples, called again 4 times"
+    assert (slow.index, slow.times, slow.took_us) == (7, 2, 1e6 + 1)
+    assert report.points[0].gil_share == 0 and report.points[1].gil_share == 0.02
+    assert "read::s3 fails (6 times in 160 measured samples, called again 4 times)" in report.sentence

@@ -141,3 +141,42 @@ def test_a_name_cannot_write_to_the_terminal(tmp_path: Path) -> None:
     line = interval(0)
     line["loaders"][0]["stage_us"] = {"read::\x1b[2J": 1e4}
     assert "\x1b" not in runs_text(runs_of([read_part(write(tmp_path / "a.watch.jsonl", RUN, line))]))
+
+
+def troubled(number: int) -> dict[str, Any]:
+    line = interval(number, gil_share=0.02 * number, gc_share=0.01)
+    line["loaders"][0] |= {
+        "raised": 1, "measured_samples": 80, "failures": {"read::s3": 3, "decode::b": 1}, "retries": {"read::s3": 2},
+        "slow_samples": [
+            {"took_us": 1e6 + number, "index": 7, "epoch": number, "batch": 3, "worker": 1},
+            {"took_us": 2e5 + number, "index": 40 + number, "epoch": number, "batch": 5},
+        ],
+    }  # fmt: skip
+    return line
+
+
+def test_failures_slow_samples_and_waits_for_the_lock_are_those_of_all_intervals(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.watch.jsonl", RUN, troubled(0), interval(1), troubled(2))
+    found = summary(path)
+    assert (found.raised, found.measured_samples, found.gil_share, found.gc_share) == (2, 160, 0.02, 0.01)
+    assert [(one.stage, one.failures, one.retries) for one in found.troubles] == [
+        ("read::s3", 6, 4),
+        ("decode::b", 2, 0),
+    ]
+    assert [(one.sample.index, one.sample.epoch, one.times) for one in found.slow_samples] == [
+        (7, 2, 2), (42, 2, 1), (40, 0, 1),
+    ]  # fmt: skip
+    text = " ".join(runs_text(runs_of([read_part(path)])).split())
+    assert "Python waiting for the GIL 2.00% of the time, garbage collector 1.00%" in text
+    assert "exceptions 2 came to the loop in place of a batch" in text
+    assert "failures read::s3 6 times in 160 measured samples, called again 4 times" in text
+    assert (
+        "slow sample index 7: 1.00 s (epoch 2, batch 3, DataLoader worker 1; among the slowest in 2 intervals)" in text
+    )
+
+
+def test_a_run_of_an_earlier_version_has_none_of_these(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0))
+    found = summary(path)
+    assert (found.raised, found.troubles, found.slow_samples, found.gil_share) == (0, (), (), None)
+    assert "GIL" not in runs_text(runs_of([read_part(path)]))

@@ -38,6 +38,14 @@ const PANELS: readonly Panel[] = [
     text: (value) => significant(value),
   },
   {
+    title: "Python",
+    lines: [
+      { label: "waiting for the GIL", stroke: "main", of: (point) => point.gil_share },
+      { label: "garbage collector", stroke: "second", of: (point) => point.gc_share },
+    ],
+    text: formatPercent,
+  },
+  {
     title: "Memory",
     lines: [
       { label: "training process", stroke: "main", of: (point) => point.rss_bytes },

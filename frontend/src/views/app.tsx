@@ -65,7 +65,7 @@ export function App() {
   const known = runs.value;
   const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
   return (
-    <div class={bare ? "page bare" : "page"}>
+    <div class={bare ? "page bare" : known.captures.length === 0 ? "page alone" : "page"}>
       {!bare && (
         <button type="button" class="skip" data-testid="skip" onClick={() => document.getElementById("view")?.focus()}>
           Skip to the view

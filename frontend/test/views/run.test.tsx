@@ -43,6 +43,10 @@ const recorded = WholeRuns.fromJSON({
       ],
       mark_count: 2,
       growth: [{ what: "/dev/shm", text: "/dev/shm: from 1 GB to 2 GB" }],
+      raised: 2,
+      measured_samples: 160,
+      troubles: [{ stage: "read::s3", failures: 6, retries: 4, text: "6 times" }],
+      slow_samples: [{ index: 12345, took_us: 1e6, times: 2, text: "epoch 2, batch 3" }],
     },
     { run: "exp2", rank: 3, seconds: 1, steps: 1, sentence: "1 step." },
   ],
@@ -92,7 +96,16 @@ it("shows a run's numbers and says what it came to", () => {
   expect(plain(find("run-sentence").textContent)).toContain("25.0% of the step time is data wait");
   expect(find("run-wait").dataset.value).toBe("0.25");
   expect(find("run-step").textContent).toContain("100");
-  expect(all("run-note").map((note) => note.textContent)).toEqual(["Memory grows. /dev/shm: from 1 GB to 2 GB."]);
+  expect(all("run-note").map((note) => plain(note.textContent))).toEqual([
+    "2 exceptions came to the loop in place of a batch.",
+    "Memory grows. /dev/shm: from 1 GB to 2 GB.",
+  ]);
+});
+
+it("shows which stages failed, and which samples were slow", () => {
+  open({}, "run");
+  expect(plain(find("run-troubles").textContent)).toContain("read::s364");
+  expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3");
 });
 
 it("opens the capture of a stall, by the table and by its mark", () => {
@@ -145,6 +158,7 @@ it("shows a run without any capture", () => {
   view.value = "run";
   draw();
   expect(find("whole-run").textContent).toContain("exp1");
+  expect(document.querySelector(".page")?.className, "no column for captures").toBe("page alone");
 });
 
 it("shows who holds up the other ranks, and opens a rank's capture", () => {

@@ -190,6 +190,7 @@ function captureCell(run: string, name: string): ComponentChildren {
 
 function More({ run }: { run: WholeRun }) {
   const notes = [
+    ...(run.raised > 0 ? [`${plural(run.raised, "exception")} came to the loop in place of a batch.`] : []),
     ...run.growth.map((growth) => `Memory grows. ${growth.text}.`),
     ...run.phases
       .filter((phase) => phase.kind === "process")
@@ -203,31 +204,110 @@ function More({ run }: { run: WholeRun }) {
           {note}
         </p>
       ))}
-      {run.stages.length > 0 && (
-        <section>
-          <h2>Stages</h2>
-          <DataTable name="Stages of the run" testId="run-stages">
-            <thead>
-              <tr>
-                <Th column="stage" label="Stage" numeric={false} />
-                <Th column="self" label="Self time per batch" />
-              </tr>
-            </thead>
-            <tbody>
-              <Rows>
-                {run.stages.map((stage) => (
-                  <tr key={stage.name}>
-                    <th scope="row">{stage.name}</th>
-                    <td class="num" data-value-us={stage.self_us} title={exactUs(stage.self_us)}>
-                      {formatDuration(stage.self_us)}
-                    </td>
-                  </tr>
-                ))}
-              </Rows>
-            </tbody>
-          </DataTable>
-        </section>
-      )}
+      <Troubles run={run} />
+      <SlowSamples run={run} />
+      <Stages run={run} />
     </>
+  );
+}
+
+function Stages({ run }: { run: WholeRun }) {
+  if (run.stages.length === 0) return null;
+  return (
+    <section>
+      <h2>Stages</h2>
+      <DataTable name="Stages of the run" testId="run-stages">
+        <thead>
+          <tr>
+            <Th column="stage" label="Stage" numeric={false} />
+            <Th column="self" label="Self time per batch" />
+          </tr>
+        </thead>
+        <tbody>
+          <Rows>
+            {run.stages.map((stage) => (
+              <tr key={stage.name}>
+                <th scope="row">{stage.name}</th>
+                <td class="num" data-value-us={stage.self_us} title={exactUs(stage.self_us)}>
+                  {formatDuration(stage.self_us)}
+                </td>
+              </tr>
+            ))}
+          </Rows>
+        </tbody>
+      </DataTable>
+    </section>
+  );
+}
+
+function Troubles({ run }: { run: WholeRun }) {
+  if (run.troubles.length === 0) return null;
+  return (
+    <section>
+      <h2>Failures and retries</h2>
+      <p class="muted">In {plural(run.measured_samples, "measured sample")}.</p>
+      <div class="scroll-x">
+        <DataTable name="Failures and retries" testId="run-troubles">
+          <thead>
+            <tr>
+              <Th column="stage" label="Stage" numeric={false} />
+              <Th column="failures" label="Failures" />
+              <Th column="retries" label="Retries" />
+            </tr>
+          </thead>
+          <tbody>
+            <Rows>
+              {run.troubles.map((trouble) => (
+                <tr key={trouble.stage}>
+                  <th scope="row">{trouble.stage}</th>
+                  <td class="num" data-value={trouble.failures}>
+                    {formatCount(trouble.failures)}
+                  </td>
+                  <td class="num" data-value={trouble.retries}>
+                    {formatCount(trouble.retries)}
+                  </td>
+                </tr>
+              ))}
+            </Rows>
+          </tbody>
+        </DataTable>
+      </div>
+    </section>
+  );
+}
+
+function SlowSamples({ run }: { run: WholeRun }) {
+  if (run.slow_samples.length === 0) return null;
+  return (
+    <section>
+      <h2>Slowest samples</h2>
+      <p class="muted">Of the batches that were measured.</p>
+      <div class="scroll-x">
+        <DataTable name="Slowest samples" testId="run-slow-samples">
+          <thead>
+            <tr>
+              <Th column="index" label="Index" />
+              <Th column="took" label="Took" />
+              <Th column="where" label="Where" numeric={false} />
+            </tr>
+          </thead>
+          <tbody>
+            <Rows>
+              {run.slow_samples.map((sample) => (
+                <tr key={sample.index}>
+                  <th scope="row" class="num" data-value={sample.index}>
+                    {String(sample.index)}
+                  </th>
+                  <td class="num" data-value-us={sample.took_us} title={exactUs(sample.took_us)}>
+                    {formatDuration(sample.took_us)}
+                  </td>
+                  <td class="words">{sample.text}</td>
+                </tr>
+              ))}
+            </Rows>
+          </tbody>
+        </DataTable>
+      </div>
+    </section>
   );
 }

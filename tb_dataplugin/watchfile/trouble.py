@@ -1,0 +1,56 @@
+"""What went wrong in a run's measured batches, and which of their samples were slow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tb_dataplugin.watchfile.lines import LoaderNumbers, SlowSample
+
+MOST_SLOW: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A stage that exceptions left."""
+
+    stage: str
+    failures: int
+    retries: int
+    """Calls of it, for a sample in which it had failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A sample that was among the slowest of an interval."""
+
+    sample: SlowSample
+    """Where it took longest."""
+    times: int
+    """Intervals in which it was one of them."""
+
+
+def troubles(numbers: Sequence[LoaderNumbers]) -> tuple[Trouble, ...]:
+    """Most failures first."""
+    failures, retries = Counter[str](), Counter[str]()
+    for each in numbers:
+        failures.update(each.failures)
+        retries.update(each.retries)
+    found = (Trouble(stage, failures[stage], retries[stage]) for stage in {**failures, **retries})
+    return tuple(sorted(found, key=lambda one: (-one.failures, -one.retries, one.stage)))
+
+
+def slow_samples(numbers: Sequence[LoaderNumbers]) -> tuple[Slow, ...]:
+    """The slowest first, each index once."""
+    longest: dict[int, SlowSample] = {}
+    times: Counter[int] = Counter()
+    for each in numbers:
+        for sample in each.slow_samples:
+            known = longest.get(sample.index)
+            if known is None or sample.took_us > known.took_us:
+                longest[sample.index] = sample
+        times.update({sample.index for sample in each.slow_samples})
+    ordered = sorted(longest.values(), key=lambda sample: (-sample.took_us, sample.index))
+    return tuple(Slow(sample, times[sample.index]) for sample in ordered[:MOST_SLOW])

@@ -1,0 +1,217 @@
+"""`annotate.watch`: failures and retries by stage, slow samples, and how long the loop waits for Python's lock."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from test_watching import busy_thread, gone, watchers_of
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+import annotate
+from annotate.hooks.patching import Patches
+from annotate.host import lock_share
+from annotate.host.lock_share import EVERY_S, STRETCH_S, LockShare
+from annotate.recording import sums, switch
+from annotate.whole_run import current, series
+from annotate.whole_run.tally import MOST_SLOW, Tally, merged
+from annotate.workers.sums_content import NAME, SumsContent
+from annotate.workers.transport import Tag
+
+MS = 1_000_000
+
+
+class Flaky(Dataset[torch.Tensor]):
+    """Every third item fails at first, and is read again."""
+
+    def __init__(self, gives_up: int = -1) -> None:
+        self.gives_up = gives_up
+
+    def __len__(self) -> int:
+        return 24
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        for attempt in range(3):
+            try:
+                with annotate.stage("read", "network"):
+                    if index == self.gives_up or (index % 3 == 0 and not attempt):
+                        raise ConnectionError(f"item {index}")
+                    return torch.tensor([index])
+            except ConnectionError:
+                if attempt == 2:
+                    raise
+        raise AssertionError
+
+
+class Stream(IterableDataset[int]):
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(8))
+
+
+@pytest.fixture(autouse=True)
+def every_batch_is_measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(series, "_EVERY", 1)
+    monkeypatch.setattr(series, "_BETWEEN_NS", 0)
+    yield
+    annotate.off()
+    assert current.current() is None
+
+
+def interval_of(folder: Path) -> Any:
+    (path,) = folder.glob("*.watch.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return next(line for line in lines if line["kind"] == "interval")["loaders"][0]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stage_that_fails_and_is_called_again_is_counted(tmp_path: Path, workers: int) -> None:
+    loader = DataLoader(Flaky(), batch_size=4, num_workers=workers)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    assert torch.cat(list(loader)).flatten().tolist() == list(range(24))
+    annotate.off()
+    numbers = interval_of(tmp_path)
+    assert (numbers["failures"], numbers["retries"]) == ({"read::network": 8}, {"read::network": 8})
+    assert numbers["measured_samples"] == 24 and "raised" not in numbers
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_exception_that_comes_to_the_loop_is_the_datasets_own_and_counted(tmp_path: Path, workers: int) -> None:
+    loader = DataLoader(Flaky(gives_up=9), batch_size=4, num_workers=workers)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    with pytest.raises(ConnectionError, match="item 9"):
+        list(loader)
+    annotate.off()
+    assert interval_of(tmp_path)["raised"] == 1
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_slowest_samples_are_named_by_index_batch_and_worker(tmp_path: Path, workers: int) -> None:
+    loader = DataLoader(Flaky(), batch_size=4, num_workers=workers)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    assert sum(len(batch) for _ in range(2) for batch in loader) == 48
+    annotate.off()
+    samples = interval_of(tmp_path)["slow_samples"]
+    assert len(samples) == MOST_SLOW
+    assert [sample["took_us"] for sample in samples] == sorted((s["took_us"] for s in samples), reverse=True)
+    for sample in samples:
+        assert sample["batch"] == sample["index"] // 4 and sample["epoch"] in (0, 1)
+        assert sample.get("worker") == (sample["batch"] % 2 if workers else None)
+
+
+def test_the_end_of_an_iterable_dataset_is_no_failure(tmp_path: Path) -> None:
+    loader = DataLoader(Stream(), batch_size=3)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    assert len(list(loader)) == 3
+    annotate.off()
+    numbers = interval_of(tmp_path)
+    assert "failures" not in numbers and "slow_samples" not in numbers, "its items have no index"
+
+
+def fails() -> None:
+    raise OSError
+
+
+def test_a_call_for_the_next_sample_is_no_retry_and_each_stage_that_is_left_has_failed() -> None:
+    before = switch.recorder
+    switch.install(sums.RECORDER)
+    try:
+        sums.start()
+        for index in range(2):
+            with pytest.raises(OSError):
+                sums.sample("sample::a", index, sums.call, "read::a", fails, (), {})
+        sums.stop(0)
+    finally:
+        switch.install(before)
+    assert sums.attempts() == sums.Attempts({"sample::a": 2, "read::a": 2}, {})
+    assert sums.samples() == sums.Samples(0, ())
+
+
+def test_a_batch_that_raised_hands_its_failures_to_the_next() -> None:
+    patches, before = Patches(), switch.recorder
+    content = SumsContent(patches)
+    try:
+        for is_last in (False, True):
+            content.begin(Tag(0, int(is_last), frozenset({NAME})))
+            content.started(0)
+            with pytest.raises(OSError):
+                sums.call("read::a", fails, (), {})
+            if not is_last:
+                content.fail()
+        found = content.finish(0, 1)
+    finally:
+        switch.install(before)
+        patches.undo()
+    assert found is not None and found.attempts.failures == {"read::a": 2}
+
+
+def test_merged_intervals_keep_the_slowest_samples_of_both() -> None:
+    first, second = Tally(), Tally()
+    for tally, start in ((first, 0), (second, 1)):
+        tally.epochs = 1
+        tally.add_slow_samples([{"took_us": float(2 * place + start), "index": place} for place in range(9)])
+    lines = [{"from": 0, "to": 1, "loaders": [tally.facts(0)], "machine": {}} for tally in (first, second)]
+    (numbers,) = merged(*lines)["loaders"]
+    assert [sample["took_us"] for sample in numbers["slow_samples"]] == [17, 16, 15, 14, 13]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows what threads wait for")
+def test_a_stretch_in_ten_seconds_sees_a_thread_wait_for_the_lock() -> None:
+    share = LockShare(100.0)
+    share.begin()
+    try:
+        assert len(watchers_of(os.getpid())) == 1
+        assert share.due > 100 + EVERY_S, "a short program is not looked at"
+        with busy_thread():
+            share.turn(share.due, threading.get_native_id())
+            assert share.due == pytest.approx(100 + EVERY_S + 0.618 * (EVERY_S - STRETCH_S) + STRETCH_S, abs=0.1)
+            until = time.monotonic() + 1
+            while time.monotonic() < until:
+                time.sleep(0.0002)
+            share.turn(share.due, threading.get_native_id())
+        found = share.take()
+        assert found is not None and found > 0.3
+        assert share.take() is None and 120 <= share.due < 130
+    finally:
+        share.end()
+    assert gone(os.getpid())
+
+
+def test_while_a_capture_is_on_no_stretch_begins() -> None:
+    share = LockShare(100.0)
+    share.begin()
+    share.turn(share.due, None)
+    assert share._open is None and share.take() is None
+    share.end()
+    assert share.due == float("inf")
+
+
+def test_a_watcher_that_was_killed_costs_the_share_and_nothing_is_said(recwarn: pytest.WarningsRecorder) -> None:
+    share = LockShare(100.0)
+    share.begin()
+    assert share._process is not None
+    os.kill(share._process.pid, 9)
+    share.turn(share.due, threading.get_native_id())
+    assert share.due == float("inf") and not recwarn.list
+
+
+def test_the_interval_has_the_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock_share, "EVERY_S", 0.05)
+    monkeypatch.setattr(lock_share, "STRETCH_S", 0.02)
+    loader = DataLoader(Flaky(), batch_size=4)
+    annotate.watch(loader, logdir=tmp_path, interval_s=0.1)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not any('"gil_share"' in path.read_text() for path in tmp_path.glob("*.jsonl")):
+        list(loader)
+    annotate.off()
+    lines = [json.loads(line) for path in tmp_path.glob("*.jsonl") for line in path.read_text().splitlines()]
+    shares = [line["machine"].get("gil_share") for line in lines if line["kind"] == "interval"]
+    known = [value for value in shares if value is not None]
+    assert known and all(0 <= value <= 1 for value in known)
