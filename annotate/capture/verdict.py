@@ -17,7 +17,6 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, Final
 
-import annotate
 from annotate.capture import verdict_reader
 from annotate.host.watcher_process import ENVIRONMENT, can_run_scripts
 from annotate.signals import came_by_a_signal
@@ -61,7 +60,7 @@ def _answer(path: str) -> str:
 
 def _start(path: str) -> subprocess.Popen[bytes]:
     """With the packages of this process, and nothing else of the user's: no variables, folder or streams."""
-    root = str(Path(annotate.__file__).parents[1])
+    root = str(Path(__file__).parents[2])
     packages = [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)]  # noqa: PTH100
     environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
     return subprocess.Popen(
