@@ -32,6 +32,7 @@ class TakenCpus:
     threads     that compute a step: CPU time of the training process over that of its training thread
     workers_ns  CPU time of DataLoader workers in the window
     by_workers  share of the CPU time of all others that they have
+    of_all      `delayed` is of all recorded steps, where only some were chosen: the kernel's counters know no steps
     """
 
     own_ns: float
@@ -39,6 +40,7 @@ class TakenCpus:
     threads: float
     workers_ns: float
     by_workers: float
+    of_all: bool = False
 
     @property
     def own_us(self) -> float:
@@ -69,6 +71,7 @@ def find_taken_cpus(results: Results) -> TakenCpus | None:
         threads=1.0 if results.devices else step_threads(results),
         workers_ns=workers_ns,
         by_workers=_by_workers(results, workers_ns, thread),
+        of_all=results.selection is not None and not results.devices and not _is_sampled(results),
     )
 
 
@@ -131,10 +134,15 @@ def delayed_share(results: Results, thread: ThreadCosts) -> float:
     something to do.
     """
     outside = results.limits.outside if results.limits else None
-    if outside is not None and outside.no_cpu_ns is not None and outside.whole_ns:
+    if outside is not None and outside.no_cpu_ns is not None and _is_sampled(results):
         return outside.no_cpu_ns / outside.whole_ns
     wanted = thread.cpu_ns + thread.run_delay_ns
     return thread.run_delay_ns / wanted if wanted else 0.0
+
+
+def _is_sampled(results: Results) -> bool:
+    outside = results.limits.outside if results.limits else None
+    return outside is not None and outside.no_cpu_ns is not None and outside.whole_ns > 0
 
 
 def _by_workers(results: Results, workers_ns: float, thread: ThreadCosts) -> float:

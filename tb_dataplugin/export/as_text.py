@@ -118,6 +118,8 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
         yield line("  exposed", duration(loader.exposed_wait_us), exposed, "the device was idle")
         yield line("  hidden", duration(loader.hidden_wait_us), "the device was busy")
+        if loader.wait_sentence:
+            yield from wrap(loader.wait_sentence, "    ")
     if not capture.devices:
         yield from limited_lines(loader.limited_by_us)
     if loader.steady_state.state not in ("", "steady"):
@@ -147,12 +149,18 @@ def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
         "around the loader": rates.around_per_s if rates.HasField("around_per_s") else None,
         "training step": rates.device_per_s if rates.HasField("device_per_s") else None,
     }
-    reached = rates.samples_per_s  # above what a part sustains alone: its samples were made before the window
-    known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None and rate >= reached]
+    known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
     slowest = SLOWEST.get(rates.slowest_part, "")
     limits = f"; {slowest} limits" if slowest else ""
-    notes = (f"if each ran alone: {', '.join(known)}{limits}" if known else limits[2:],) if known or limits else ()
+    notes = (f"each by itself: {', '.join(known)}{limits}{_from_queue(rates)}",) if known else ()
     yield line("samples per second", significant(rates.samples_per_s), *notes)
+
+
+def _from_queue(rates: pb.Throughput) -> str:
+    """Why more samples were used than could be prepared, where they were."""
+    known = [getattr(rates, name) for name in ("read_per_s", "prepare_per_s") if rates.HasField(name)]
+    is_less = bool(known) and min(known) < rates.samples_per_s
+    return ", beside batches that were ready when the window began" if is_less else ""
 
 
 def _headspace(headspace: pb.Headspace, line: Line) -> Iterator[str]:
@@ -182,7 +190,7 @@ def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
             yield f"  {cause_label(cause):<20}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
             if cause == "launch" and device.idle_queued_us:
                 queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
-                yield f"  {'  not started yet':<20}{in_unit(queued, unit):>9}{share:>9}  launched before the gap began"
+                yield f"  {'  not started yet':<20}{in_unit(queued, unit):>9}{share:>9}  launched but not started"
             if cause in device.limited_by_us:
                 yield from limited_lines(device.limited_by_us[cause])
 

@@ -28,19 +28,25 @@ def cost_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield from _workers(capture.worker_costs, line)
     cores = [one.mean for one in capture.host_load if one.counter == "host::cpu"]
     if cores:
-        spread = f"{plural(len(cores), 'core')}, {percent(min(cores) / 100)} to {percent(max(cores) / 100)}"
-        yield line("CPU busy", percent(sum(cores) / len(cores) / 100), spread)
+        low, high, mean = (percent(share / 100) for share in (min(cores), max(cores), sum(cores) / len(cores)))
+        yield line("CPU busy", mean, plural(len(cores), "core"), f"{low} to {high}" if low != high else "")
 
 
 def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
     """What limits the stages, where that is known; the highest self time first."""
     for limit in LIMITS:
         stages = sorted((row for row in rows if row.limited_by == limit.id), key=lambda row: -row.self_us)
-        names = list(dict.fromkeys(row.path[-1] for row in stages))
+        names = list({row.path[-1]: f"{row.path[-1]}{_limited_share(row)}" for row in reversed(stages)}.values())[::-1]
         if names:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             text = f"{limit.label}: {', '.join(names[:MOST_NAMED])}{more}"
             yield from textwrap.wrap(text, columns(), initial_indent="  ", subsequent_indent="    ")
+
+
+def _limited_share(row: pb.Stage) -> str:
+    """Where most of the time goes to what limits nothing, how much of it does."""
+    waited = {"no_cpu": row.run_delay_us, "blocked": row.blocked_us}.get(row.limited_by)
+    return "" if waited is None or not row.self_us else f" {percent(waited / row.self_us)}"
 
 
 def limited_lines(limits: pb.LimitedBy) -> Iterator[str]:
@@ -89,6 +95,7 @@ def _workers(costs: pb.WorkerCosts, line: Line) -> Iterator[str]:
             percent(costs.cpu_share),
             f"of the build time of {plural(costs.batches, 'batch')}",
             delayed,
+            f"blocked {percent(costs.blocked_share)}" if costs.HasField("blocked_share") else "",
             threads,
         )
     if costs.HasField("cached_share"):

@@ -22,7 +22,8 @@ SAME: Final = 0.01
 class Gain:
     """None: not known. Shares are of the mean step and of the window; `speedup` is how many times as fast (Amdahl).
 
-    `high_us_per_step`: the upper end of the bound's 95% interval, where it is about data wait of which one is known.
+    `high_us_per_step`: the upper end of the bound's 95% interval, where it is about data wait of which one is known,
+    and ends below the whole step.
     """
 
     us_per_step: float | None
@@ -42,19 +43,22 @@ def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = Fals
         return Gain(None, None, None, None, None, None, "gain unknown")
     step_us = _step_us(signals)
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
-    if step_us:  # no more than all of the step can go
-        more = min(more, step_us - us_per_step)
-    shown = more > us_per_step * SAME
-    high = us_per_step + more if shown else None
-    bound = f"{duration(us_per_step)}{f' ± {duration(more)}' if shown else ''}"
+    if step_us and us_per_step + more >= step_us:  # all of the step may go: that is no interval
+        more = 0.0
+    high = us_per_step + more if more > us_per_step * SAME else None
+    bound = duration(us_per_step)
     if not signals.step_count or not step_us:
-        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step", of_wait)
+        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step{_up_to(high)}", of_wait)
     step_share = us_per_step / step_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster})"
+    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster}){_up_to(high)}"
     return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_wait)
+
+
+def _up_to(high_us: float | None) -> str:
+    return "" if high_us is None else f"; {duration(high_us)} at the upper end of its 95% interval"
 
 
 def _step_us(signals: Signals) -> float | None:

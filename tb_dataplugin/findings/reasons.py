@@ -32,7 +32,7 @@ _WORDS: Final[dict[ReasonName, tuple[Bound, str, str]]] = {
         "because the host launches operators more slowly than the device finishes them",
         "late launches",
     ),
-    "host": ("host", "because the training thread is in Python outside all operators", "Python between operators"),
+    "host": ("host", "because the training thread is in Python outside all operators", "host code"),
     "comm": ("comm", "because the host is blocked in collectives", "collectives"),
     "queued": ("unknown", "because work that was already launched had not started", "launched but not started"),
     "unknown": ("unknown", "with no recorded cause", "not recorded"),

@@ -91,8 +91,9 @@ def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFindin
 def _gains(overlap_us: float | None) -> str:
     if overlap_us is None:
         return ""
-    most = f"together they save at most {duration(overlap_us)} of it per step"
-    return f"Several findings save the same data wait, so their gains do not add up: {most}."
+    return (
+        f"Several findings save the same data wait, {duration(overlap_us)} per step in all: their gains do not add up."
+    )
 
 
 def _nothing(results: Results, verdict: Verdict) -> str:

@@ -20,7 +20,8 @@ def takes_cpus(signals: Signals) -> bool:
 def delayed_text(signals: Signals, taken: TakenCpus) -> str:
     """How long the step waits for a CPU, of what, and how that is known."""
     whole = "the time in which the device idles for it" if signals.has_device else "the time outside the data wait"
-    return f"the training thread waits for a CPU for {percent(taken.delayed)} of {whole} (estimated)"
+    known = "estimated, over all recorded steps" if taken.of_all else "estimated"
+    return f"the training thread waits for a CPU for {percent(taken.delayed)} of {whole} ({known})"
 
 
 def not_data(signals: Signals, otherwise: str) -> str:

@@ -2570,9 +2570,9 @@ class Finding(_message.Message):
     gain_window_share: _builtins.float
     """gain_us of the window"""
     gain_text: _builtins.str
-    """"saves up to 58.7 ms ± 3.1 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" """
+    """"saves up to 58.7 ms per step (33.6% of it, 1.5x as fast); 61.8 ms at the upper end of its 95% interval"; "gain unknown" """
     gain_high_us_per_step: _builtins.float
-    """upper end of the bound's 95% interval; absent where none is known"""
+    """upper end of the bound's 95% interval; absent where none is known or it takes in the whole step"""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
     def __init__(

@@ -1028,9 +1028,9 @@ export interface Finding {
   gain_window_share?:
     | number
     | undefined;
-  /** "saves up to 58.7 ms ± 3.1 ms per step (33.6% of it, 1.5x as fast)"; "gain unknown" */
+  /** "saves up to 58.7 ms per step (33.6% of it, 1.5x as fast); 61.8 ms at the upper end of its 95% interval"; "gain unknown" */
   gain_text: string;
-  /** upper end of the bound's 95% interval; absent where none is known */
+  /** upper end of the bound's 95% interval; absent where none is known or it takes in the whole step */
   gain_high_us_per_step?: number | undefined;
 }
 

@@ -82,7 +82,7 @@ function StageLink({ name, show }: { name: string; show: (() => void) | null }) 
 }
 
 const BOUND =
-  "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed; ± is its 95% interval, by the window's steps";
+  "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed; its 95% interval is by the window's steps";
 
 /** The bound, and as a bar how much of a step it is. */
 function Gain({ finding }: { finding: Finding }) {
@@ -103,7 +103,6 @@ function Gain({ finding }: { finding: Finding }) {
         <span class="gain-value tabular" data-testid="finding-gain" data-value={perStepUs} title={exactUs(perStepUs)}>
           {formatDuration(perStepUs)}
         </span>
-        {highUs !== undefined && <span class="muted tabular"> ± {formatDuration(highUs - perStepUs)}</span>}
       </p>
       {ofStep !== undefined && (
         <div class="gain-bar" aria-hidden="true">
@@ -111,6 +110,7 @@ function Gain({ finding }: { finding: Finding }) {
         </div>
       )}
       <p class="muted">per step{ofStep !== undefined && `, ${formatPercent(ofStep)} of it`}</p>
+      {highUs !== undefined && <p class="muted tabular">95% interval to {formatDuration(highUs)}</p>}
       {times !== "" && times !== "1.0x" && <p class="muted">{times} as fast</p>}
       {windowUs !== undefined && (
         <p class="muted">

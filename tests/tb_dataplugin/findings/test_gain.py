@@ -19,7 +19,15 @@ def signals() -> Signals:
 def test_a_bound_on_data_wait_is_as_uncertain_as_the_windows_data_wait(signals: Signals) -> None:
     gain = gain_of(2000.0, signals, of_wait=True)
     assert gain.high_us_per_step == 2500.0
-    assert gain.text.startswith("saves up to 2.00 ms ± 500 µs per step (")
+    assert gain.text.startswith("saves up to 2.00 ms per step (")
+    assert gain.text.endswith("; 2.50 ms at the upper end of its 95% interval")
+
+
+def test_an_interval_that_takes_in_the_whole_step_says_nothing(signals: Signals) -> None:
+    assert signals.mean_step_us is not None
+    gain = gain_of(0.9 * signals.mean_step_us, signals, of_wait=True)
+    assert gain.high_us_per_step is None
+    assert "95%" not in gain.text
 
 
 def test_what_is_no_data_wait_has_no_interval(signals: Signals) -> None:
