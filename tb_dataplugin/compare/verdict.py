@@ -209,8 +209,8 @@ def _stage_evidence(stages: Sequence[Quantity]) -> list[Evidence]:
     for stage in stages:
         if not stage.significant or stage.change is None:
             continue
-        measured = f"{stage.name}: {_per_call(stage)} {change(stage.change)} in a typical batch ({_interval(stage)})"
-        text = f"{measured}; on average {_pair(stage)}"
+        measured = f"{_per_call(stage)} in a typical batch: {_pair(stage)}"
+        text = f"{stage.name}: {measured} ({change(stage.change)}, {_interval(stage)})"
         facts.append(share("stage_change", stage.change, "self time per call", text, stage.name))
     return facts
 

@@ -71,11 +71,11 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     rows = comparison.stages[:MAX_STAGES]
     unit = unit_for(value for row in rows for value in (row.before_us, row.after_us))
     yield from heading(
-        f"Stages   before, after: mean self time per call in {unit.name}; change: in a typical batch", style
+        f"Stages   {unit.name} per call in a typical batch; CPU: thread CPU time, wall: self time", style
     )
     yield from _table(rows, unit, style)
     if any(row.calls.speed_adjusted for row in rows):
-        yield "  ~: less what the machine's speed explains, by the other stages' times"
+        yield "  ~: after, less what the machine's speed explains, by the other stages' times"
     more = len(comparison.stages) - len(rows)
     if more:
         yield f"  and {more} more stages; --format json has them all"

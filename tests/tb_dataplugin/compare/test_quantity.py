@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -18,7 +19,7 @@ from tb_dataplugin.compare.quantity import (
 )
 from tb_dataplugin.compare.settings import compare_settings
 from tb_dataplugin.compare.sides import Run
-from tb_dataplugin.compare.stages import Side, Typical, says_times
+from tb_dataplugin.compare.stages import Typical, says_machine
 from tb_dataplugin.compare.verdict import Compared, judge
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report import report_pb2 as pb
@@ -55,15 +56,11 @@ def test_a_limit_beyond_all_use_is_none() -> None:
     assert said_limit(math.log(1.5)) == pytest.approx(0.5)
 
 
-def test_a_stage_says_which_times_its_change_is_of_where_the_means_differ() -> None:
-    mean = Side(per_call_us=54_700, calls=None, per_unit_us=None), Side(49_400, None, None)
+def test_a_row_says_how_far_its_time_after_allows_for_the_machine() -> None:
     adjusted = Typical(Change(math.log(0.993)), "cpu", 1.0, 48_000, 47_664, speed_adjusted=True, machine=math.log(1.35))
-    said = "; CPU time in a typical batch: 48.0 to 47.7 ms, after allowing for a machine 35% slower"
-    assert says_times(*mean, adjusted) == said
-    plain = Typical(Change(math.log(0.89)), "wall", 1.0, 20_000, 17_800)
-    assert says_times(*mean, plain) == ""
-    halved = Side(41_100, None, None), Side(20_100, None, None)
-    assert says_times(*halved, plain) == "; self time in a typical batch: 20.0 to 17.8 ms"
+    assert says_machine(adjusted) == "; after: less what a machine 35% slower explains"
+    assert says_machine(replace(adjusted, machine=0.001)) == ""
+    assert says_machine(Typical(Change(math.log(0.89)), "wall", 1.0, 20_000, 17_800)) == ""
 
 
 def test_what_is_too_short_to_compare_has_no_change_in_the_terminal() -> None:
