@@ -30,9 +30,8 @@ def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[Settin
     DataLoader workers: a plain capture shows it only where there are none, so that "unknown" may well be another.
     """
     sides = [_settings(runs) for runs in (before, after)]
-    names = [
-        name for name in dict.fromkeys((*sides[0], *sides[1])) if name == WORKERS or name in sides[0].keys() & sides[1]
-    ]
+    both = sides[0].keys() & sides[1].keys()
+    names = [name for name in dict.fromkeys((*sides[0], *sides[1])) if name in both or name == WORKERS]
     pairs = [(name, *(side.get(name, NOT_KNOWN) for side in sides)) for name in names]
     return [SettingChange(*pair) for pair in pairs if pair[1] != pair[2] and UNKNOWN not in pair[1:]]
 

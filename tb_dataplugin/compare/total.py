@@ -24,9 +24,7 @@ def compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared
     means = [[time_per_unit(run, unit) or 0.0 for run in runs] for runs in (before, after)]
     before_us, after_us = (sum(side) / len(side) for side in means)
     found = change(known[0], known[1], TIME_LUCK, shared)
-    if (
-        before_us and after_us
-    ):  # of the means that stand beside it, and that the parts add up to; not of the logarithms'
+    if before_us and after_us:  # of the means beside it, which the parts add up to
         found = replace(found, value=math.log(after_us / before_us))
     same = found.value == 0 and before_us == after_us
     judged = judge_change("time", found.value, found.bounds, found.probability <= ALARM, same)

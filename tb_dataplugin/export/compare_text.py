@@ -110,7 +110,7 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account; an interval is for its row alone"
     if any(row.outcome == "too_short" for row in rows):
-        yield "  too short to compare: its interval is wider than ±100%; record more steps, or several runs on each side"
+        yield "  too short to compare: the interval is wider than ±100%; record more steps, or several runs"
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -17,7 +17,9 @@ from tb_dataplugin.whatif.loop import Loop
 
 LIMITS: Final = {"step": "the rest of the step", "device": "the device"}
 SCHEMA_VERSION: Final = 1
-CHANGES, IDLE, AHEAD: Final = 27, 12, 9
+CHANGES: Final = 27
+IDLE: Final = 12
+AHEAD: Final = 9
 """Columns. The first takes what others leave."""
 
 

@@ -199,8 +199,9 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
         return ()
     return (
-        f"*: no CPU was free: other threads and programs could have used {loop.other_cpus:.2g} CPUs (they got less), and "
-        f"{loop.cpus:g} exist. More DataLoader workers gain only what those then lose; do not count on that.",
+        f"*: no CPU was free: the loop could use {demand - loop.other_cpus:.2g} CPUs, other threads and programs "
+        f"{loop.other_cpus:.2g} (what they want, not what they got), and {loop.cpus:g} exist. More DataLoader workers gain "
+        "only by taking CPU time from what runs there; do not count on that.",
     )
 
 
