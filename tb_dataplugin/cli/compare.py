@@ -56,6 +56,8 @@ class CompareCommand:
             parser.add_argument(side, type=place, metavar=side.upper(), help=help_side)
         help_format = "default: text; markdown is for a CI job's summary"
         parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help=help_format)
+        help_anyway = "show the numbers of sides that are not comparable (a replay beside a run, different programs)"
+        parser.add_argument("--anyway", action="store_true", help=help_anyway)
         add_cache_argument(parser)
         add_links_argument(parser)
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of to the terminal")
@@ -88,8 +90,9 @@ def _as_text(comparison: Comparison, arguments: argparse.Namespace) -> str:
     if arguments.format == "json":
         return as_json(comparison, indent=2)
     if arguments.format == "markdown":
-        return compare_markdown(comparison)
-    return compare_text(comparison, style_for(sys.stdout) if arguments.output is None else PLAIN)
+        return compare_markdown(comparison, arguments.anyway)
+    style = style_for(sys.stdout) if arguments.output is None else PLAIN
+    return compare_text(comparison, style, arguments.anyway)
 
 
 _INSTEAD: Final = {"pass": FINE, "fail": TOO_SLOW}

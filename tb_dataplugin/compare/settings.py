@@ -13,6 +13,8 @@ LOADER = (
     "num_workers", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers", "in_order", "start_method",
     "dataset",
 )  # fmt: skip
+WORKERS = "num_workers"
+NOT_KNOWN = "unknown"
 MACHINE = ("cores", "cpu_quota", "torch_threads", "memory_bytes", "shm_bytes")
 
 
@@ -24,9 +26,13 @@ class SettingChange:
 
 
 def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[SettingChange]:
-    """Settings that differ between the sides. One that a side did not record is no change."""
+    """Settings that differ between the sides. One that a side did not record is no change, except the number of
+    DataLoader workers: a plain capture shows it only where there are none, so that "unknown" may well be another.
+    """
     sides = [_settings(runs) for runs in (before, after)]
-    pairs = [(name, value, sides[1][name]) for name, value in sides[0].items() if name in sides[1]]
+    both = sides[0].keys() & sides[1].keys()
+    names = [name for name in dict.fromkeys((*sides[0], *sides[1])) if name in both or name == WORKERS]
+    pairs = [(name, *(side.get(name, NOT_KNOWN) for side in sides)) for name in names]
     return [SettingChange(*pair) for pair in pairs if pair[1] != pair[2] and UNKNOWN not in pair[1:]]
 
 

@@ -22,7 +22,7 @@ from tb_dataplugin.compare.quantity import (
     surest_first,
 )
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
-from tb_dataplugin.units import in_unit, magnitude, unit_for
+from tb_dataplugin.units import magnitude
 
 ALARM: Final = 0.03
 """Probability that any stage is named between equal sides. With the verdict's own 0.02 that is 1 in 20. Each stage has
@@ -45,8 +45,8 @@ COLD_US: Final = 8.0
 60 us took 20 to 50 % more CPU time on a machine where wall times were two to four times as long."""
 
 
-FOLLOWS: Final = 0.02
-"""Most that a change may differ from that of the means beside it, before the row says what it is a change of."""
+SAID_SPEED: Final = 0.02
+"""Difference of the machine's speed from which a row says that the time after allows for it."""
 
 MEASURE_NAMES: Final[dict[Measure, str]] = {"cpu": "CPU time", "wall": "self time"}
 
@@ -118,15 +118,16 @@ def _quantity(
 ) -> Quantity:
     """`reach` is how far noise gets with the probability from which the stage is named."""
     judged = _judged(before, after, typical, significant)
+    before_us, after_us = _times_us(before, after, typical)
     return Quantity(
         kind="stage",
         name=name,
         title=name,
-        before_us=before.per_call_us if before else None,
-        after_us=after.per_call_us if after else None,
+        before_us=before_us,
+        after_us=after_us,
         change=typical.change.relative if typical else None,
         interval=judged.interval,
-        interval_text=judged.text + (says_times(before, after, typical) if before and after and typical else ""),
+        interval_text=judged.text + (says_machine(typical) if typical else ""),
         outcome=judged.outcome,
         detectable=None if judged.outcome in ("identical", "too_short") else said_limit(reach),
         calls=StageCalls(
@@ -150,20 +151,19 @@ def _judged(before: Side | None, after: Side | None, typical: Typical | None, si
     return judge_change("stage", typical.change.value, typical.change.bounds, significant, same)
 
 
-def says_times(before: Side, after: Side, typical: Typical) -> str:
-    """The times that the change is of, where it does not follow from the means; "" where it does."""
-    by_means = after.per_call_us / before.per_call_us - 1 if before.per_call_us else 0.0
-    if abs(by_means - typical.change.relative) <= FOLLOWS:
-        return ""
-    unit = unit_for((typical.before_us, typical.after_us))
-    times = f"{in_unit(typical.before_us, unit)} to {in_unit(typical.after_us, unit)} {unit.name}"
-    said = f"; {MEASURE_NAMES[typical.measure]} in a typical batch: {times}"
-    if not typical.speed_adjusted:
-        return said
+def _times_us(before: Side | None, after: Side | None, typical: Typical | None) -> tuple[float | None, float | None]:
+    """What the change is of; where there is no change, the mean self time per call."""
+    if typical is not None:
+        return typical.before_us, typical.after_us
+    return before.per_call_us if before else None, after.per_call_us if after else None
+
+
+def says_machine(typical: Typical) -> str:
+    """How far the time after is not as it was recorded, but at the machine's speed before; "" where it is."""
     slower = math.expm1(typical.machine)
-    if abs(slower) < FOLLOWS:
-        return f"{said} at equal machine speed"
-    return f"{said}, after allowing for a machine {magnitude(slower)} {'slower' if slower > 0 else 'faster'}"
+    if not typical.speed_adjusted or abs(slower) < SAID_SPEED:
+        return ""
+    return f"; after: less what a machine {magnitude(slower)} {'slower' if slower > 0 else 'faster'} explains"
 
 
 def _change_us(before: Side | None, after: Side | None) -> float | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from tb_dataplugin.compare.noise import SHOWN, TIME_LUCK, change
@@ -22,6 +24,8 @@ def compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared
     means = [[time_per_unit(run, unit) or 0.0 for run in runs] for runs in (before, after)]
     before_us, after_us = (sum(side) / len(side) for side in means)
     found = change(known[0], known[1], TIME_LUCK, shared)
+    if before_us and after_us:  # of the means beside it, which the parts add up to
+        found = replace(found, value=math.log(after_us / before_us))
     same = found.value == 0 and before_us == after_us
     judged = judge_change("time", found.value, found.bounds, found.probability <= ALARM, same)
     return Quantity(

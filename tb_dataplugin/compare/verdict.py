@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tb_dataplugin.compare.quantity import Quantity
-from tb_dataplugin.compare.settings import SettingChange
+from tb_dataplugin.compare.settings import NOT_KNOWN, SettingChange
 from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.compare.stages import MEASURE_NAMES
 from tb_dataplugin.findings.evidence import Evidence, share, time
@@ -21,6 +21,9 @@ REASONS: Final = 2
 
 SAID_PART: Final = 0.02
 """Change of a part of the time, as a share of the whole, from which the sentence names it."""
+
+OF_THREAD: Final = ("data_wait", "rest")
+"""Parts of the time that add up to all of it."""
 
 MORE: Final = ("more", "slower")
 
@@ -87,8 +90,23 @@ def _differs(compared: Compared, total: Quantity) -> str:
     known = "" if single else f" ({_with_interval(total)})"
     doubt = f" ({_of_single_runs(total)})" if single else ""
     because = f"; {' and '.join(_reasons(compared, total))}"
+    against = _against(compared, total)
     moved = _setting_words(compared.settings)
-    return f"{total.outcome.capitalize()}: {_times(total, compared.unit)}{known}{because}{doubt}.{moved}"
+    return f"{total.outcome.capitalize()}: {_times(total, compared.unit)}{known}{because}{doubt}.{against}{moved}"
+
+
+def _against(compared: Compared, total: Quantity) -> str:
+    """Which part of the training thread's time went the other way, by more than its own interval explains."""
+    for part in compared.parts:
+        bounds, whole = part.interval, max(total.before_us or 0.0, total.after_us or 0.0)
+        moved = _difference_us(part) * (-1 if total.outcome == "slower" else 1)
+        if part.name not in OF_THREAD or bounds is None or moved <= SAID_PART * whole:
+            continue
+        if bounds.low > 0 or (bounds.high is not None and bounds.high < 0):
+            verb = "rose" if total.outcome == "faster" else "fell"
+            sure = "" if part.significant else "; significant by itself, not among all parts"
+            return f" But the {part.title} {verb}: {_pair(part)} ({_with_interval(part)}{sure})."
+    return ""
 
 
 def _of_single_runs(total: Quantity) -> str:
@@ -177,7 +195,7 @@ def _come_and_gone(stages: Sequence[Quantity]) -> list[str]:
 
 def _setting_words(settings: Sequence[SettingChange]) -> str:
     """Those that are known on both sides."""
-    known = [setting for setting in settings if UNKNOWN not in (setting.before, setting.after)]
+    known = [setting for setting in settings if not {UNKNOWN, NOT_KNOWN} & {setting.before, setting.after}]
     if not known:
         return ""
     shown = ", ".join(f"{setting.name} {setting.before} to {setting.after}" for setting in known[:3])
@@ -209,8 +227,8 @@ def _stage_evidence(stages: Sequence[Quantity]) -> list[Evidence]:
     for stage in stages:
         if not stage.significant or stage.change is None:
             continue
-        measured = f"{stage.name}: {_per_call(stage)} {change(stage.change)} in a typical batch ({_interval(stage)})"
-        text = f"{measured}; on average {_pair(stage)}"
+        measured = f"{_per_call(stage)} in a typical batch: {_pair(stage)}"
+        text = f"{stage.name}: {measured} ({change(stage.change)}, {_interval(stage)})"
         facts.append(share("stage_change", stage.change, "self time per call", text, stage.name))
     return facts
 

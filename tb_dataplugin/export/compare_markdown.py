@@ -17,9 +17,10 @@ _ACTIVE: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@])")
 """Characters that Markdown, or a site that shows it, acts on: names of stages come from traces."""
 
 
-def compare_markdown(comparison: pb.Comparison) -> str:
+def compare_markdown(comparison: pb.Comparison, anyway: bool = False) -> str:
     comparison = harmless(comparison)
-    return "\n".join(line for section in (_head, _parts, _settings, _notes) for line in section(comparison))
+    sections = (_head,) if comparison.outcome == "not_comparable" and not anyway else (_head, _parts, _settings, _notes)
+    return "\n".join(line for section in sections for line in section(comparison))
 
 
 def _head(comparison: pb.Comparison) -> Iterator[str]:
@@ -27,6 +28,8 @@ def _head(comparison: pb.Comparison) -> Iterator[str]:
     yield f"### Data pipeline: {literal(comparison.sentence)}"
     yield ""
     yield f"{before} before, {after} after."
+    if comparison.outcome == "not_comparable":
+        return
     for fact in comparison.evidence:
         yield f"- {literal(fact.text)}"
     yield ""

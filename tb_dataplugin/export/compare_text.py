@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tb_dataplugin.compare.quantity import SIGNIFICANT
+from tb_dataplugin.compare.verdict import OF_THREAD
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.paragraphs import fit, heading, wrap
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.brief import brief_names
 from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, plural, unit_for
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
-OF_THREAD = ("data_wait", "rest")
-"""Parts of the time that add up to all of it."""
 WORTH_A_LINE = 10
 """Samples of a stage, from which it is said that they are too few."""
 
 
-def compare_text(comparison: pb.Comparison, style: Style = PLAIN) -> str:
-    """The comparison, one section below the other."""
+def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool = False) -> str:
+    """The comparison, one section below the other.
+
+    Args:
+        anyway: With the numbers of sides that are not comparable.
+    """
     sections = (_head, _time, _parts, _stages, _lines, _settings, _diagnostics)
+    if comparison.outcome == "not_comparable" and not anyway:
+        sections = (_head, _anyway)
     comparison = harmless(comparison)
     with as_wide_as(style.width):
         lines = [line for section in sections for line in section(comparison, style)]
@@ -30,13 +36,20 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN) -> str:
 
 
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
+    brief = brief_names([run.name for run in (*comparison.before, *comparison.after)])
     for side, runs in (("before", comparison.before), ("after", comparison.after)):
-        names = ", ".join(run.name for run in runs)
+        names = ", ".join(brief[run.name] for run in runs)
         yield style.bold(fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
     yield style.rule * columns()
     yield from map(style.bold, wrap(comparison.sentence, ""))
+    if comparison.outcome == "not_comparable":
+        return
     for fact in comparison.evidence:
         yield from wrap(fact.text, "  ", "    ")
+
+
+def _anyway(_: pb.Comparison, __: Style) -> Iterator[str]:
+    yield "  --anyway shows the numbers of both sides all the same."
 
 
 def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
@@ -71,11 +84,11 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     rows = comparison.stages[:MAX_STAGES]
     unit = unit_for(value for row in rows for value in (row.before_us, row.after_us))
     yield from heading(
-        f"Stages   before, after: mean self time per call in {unit.name}; change: in a typical batch", style
+        f"Stages   {unit.name} per call in a typical batch; CPU: thread CPU time, wall: self time", style
     )
     yield from _table(rows, unit, style)
     if any(row.calls.speed_adjusted for row in rows):
-        yield "  ~: less what the machine's speed explains, by the other stages' times"
+        yield "  ~: after, less what the machine's speed explains, by the other stages' times"
     more = len(comparison.stages) - len(rows)
     if more:
         yield f"  and {more} more stages; --format json has them all"
@@ -95,7 +108,9 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
         if of_what:
             yield from wrap(of_what, "      ", "        ")
     if any(row.outcome in SIGNIFICANT for row in rows):
-        yield "  *: significant, all rows taken into account"
+        yield "  *: significant, all rows taken into account; an interval is for its row alone"
+    if any(row.outcome == "too_short" for row in rows):
+        yield "  too short to compare: the interval is wider than ±100%; record more steps, or several runs"
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
@@ -26,13 +27,19 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
     yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait"
     yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
+    replays = False
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
         idle = numbers.idle_share if numbers.HasField("idle_share") else None
         shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
         row = f"  {_cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
-        yield row + _cut(_verdict(capture, len(modes) > 1), room() - len(row))
+        if capture.mode == "replay" and not replays and len(modes) > 1:
+            yield "  replays, which train nothing:"
+        replays = replays or capture.mode == "replay"
+        yield from textwrap.wrap(
+            _verdict(capture, len(modes) > 1), room(), initial_indent=row, subsequent_indent=" " * len(row)
+        ) or [row]
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     yield "  data wait, idle: shares of the window; idle: the mean over the devices"
@@ -60,10 +67,6 @@ def _verdict(capture: pb.Capture, modes_differ: bool) -> str:
     kind = f"{label_of(MODES, capture.mode)}: " if modes_differ and capture.mode != "train" else ""
     leading = next((finding.title for finding in capture.findings), "")
     return f"{kind}{leading or capture.verdict.sentence}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def _cut_inside(text: str, width: int) -> str:

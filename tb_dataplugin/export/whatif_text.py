@@ -19,7 +19,8 @@ LIMITS: Final = {"step": "the rest of the step", "device": "the device"}
 SCHEMA_VERSION: Final = 1
 CHANGES: Final = 27
 IDLE: Final = 12
-"""Columns."""
+AHEAD: Final = 9
+"""Columns. The first takes what others leave."""
 
 
 def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> str:
@@ -38,13 +39,18 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     yield ""
     numbers = f"{f'step, {unit.name}':>11}  {'90% interval':<17}{'samples/s':>10}{'data wait':>10}"
     has_device = loop.device_ns is not None
-    numbers += f"{'device idle' if has_device else '':>{IDLE if has_device else 0}}{'ahead':>9}"
-    yield f"  {'change':<{CHANGES}}{numbers}"
+    has_memory = any(prediction.memory_bytes is not None for prediction in predictions)
+    numbers += f"{'device idle':>{IDLE}}" if has_device else ""
+    numbers += f"{'ahead':>{AHEAD}}" if has_memory else ""
+    room = CHANGES + (0 if has_device else IDLE) + (0 if has_memory else AHEAD)
+    longest = max((len(_name(prediction)) for prediction in predictions), default=0)
+    wide = min(room, max(CHANGES, longest + 1))
+    yield f"  {'change':<{wide}}{numbers}"
     for prediction in predictions:
-        yield _row(prediction, unit)
+        yield _row(prediction, unit, wide, has_memory)
     yield ""
     yield from _limits(predictions)
-    if any(prediction.memory_bytes is not None for prediction in predictions):
+    if has_memory:
         yield "  ahead: memory of the batches that are kept ready"
     yield ""
     yield from wrap(
@@ -56,27 +62,43 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         yield from wrap(note, "  ")
 
 
-def _row(prediction: Prediction, unit: TimeUnit) -> str:
+def _name(prediction: Prediction) -> str:
+    """With a star where the gain would be others' loss."""
+    return shown(prediction.change.text) + (" *" if prediction.crowded else "")
+
+
+def _fit_inside(name: str, width: int) -> str:
+    """Cut before its end, which says how much is changed."""
+    head, equals, end = name.rpartition("=")
+    left = width - len(equals + end) - 3
+    if len(name) <= width or left < 1:
+        return fit(name, width)
+    return f"{head[:left]}...{equals}{end}"
+
+
+def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) -> str:
     step, rate = prediction.step_us, prediction.samples_per_s
     between = f"{in_unit(step.low, unit)} to {in_unit(step.high, unit)}"
     samples = UNKNOWN if rate is None else significant(rate.value)
     wait = percent(prediction.data_wait_share.value)
     idle = "" if prediction.device_idle is None else f"{percent(prediction.device_idle.value):>{IDLE}}"
     memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
-    name = fit(shown(prediction.change.text), CHANGES - 1)
-    numbers = f"{in_unit(step.value, unit):>11}  {between:<17}{samples:>10}{wait:>10}{idle}{memory:>9}"
-    return f"  {name:<{CHANGES}}{numbers}"
+    ahead = f"{memory:>{AHEAD}}" if has_memory else ""
+    numbers = f"{in_unit(step.value, unit):>11}  {between:<17}{samples:>10}{wait:>10}{idle}{ahead}"
+    return f"  {_fit_inside(_name(prediction), wide - 1):<{wide}}{numbers}"
 
 
 def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
-    """What limits the loop, with the changes for which it does."""
+    """What limits the loop, or would still bring most, with the changes for which it does."""
     limits: dict[str, list[str]] = {}
     for prediction in predictions:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     for limit, changes in limits.items():
-        whose = "in each" if len(limits) == 1 and len(changes) > 1 else ", ".join(changes)
-        name = LIMITS.get(limit) or shown(limit)
-        yield from wrap(f"limited by {name}: {whose}", "  ")
+        whose = "In every row" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
+        if limit in LIMITS:
+            yield from wrap(f"{whose}, {LIMITS[limit]} limits.", "  ")
+        else:
+            yield from wrap(f"{whose}, {shown(limit)} would then bring most if it took half as long.", "  ")
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:

@@ -3391,10 +3391,11 @@ class Quantity(_message.Message):
     title: _builtins.str
     """the name in words: "idle: data wait" """
     before_us: _builtins.float
-    """per unit; of a stage the mean self time per call. Absent when not known or not there"""
+    """what `change` is of, per unit; of a stage per call in a typical batch, by calls.measure"""
     after_us: _builtins.float
+    """(the mean self time per call where it has no change). Absent when not known or not there"""
     change: _builtins.float
-    """of a stage: of the self time per call in a typical batch"""
+    """after_us / before_us - 1"""
     low: _builtins.float
     high: _builtins.float
     outcome: _builtins.str
@@ -3473,7 +3474,7 @@ class StageCalls(_message.Message):
     measure: _builtins.str
     """what `change` is of: "cpu" (thread CPU time) or "wall"; "" when unknown"""
     speed_adjusted: _builtins.bool
-    """`change` is less what the machine's speed explains, by the other stages' times"""
+    """after_us and `change`: less what the machine's speed explains, by the other stages' times"""
     def __init__(
         self,
         *,

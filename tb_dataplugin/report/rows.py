@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.brief import brief_names
 from tb_dataplugin.units import percent
-
-_STAMP: Final = re.compile(r"\.1\d{18}$")
-"""Ends the names that `annotate` gives."""
 
 
 def row_of(capture: pb.Capture) -> pb.CaptureRow:
@@ -84,6 +79,5 @@ def _others(count: int, what: str) -> str:
 def _names(rows: list[pb.CaptureRow]) -> list[str]:
     """Without the time of capture that ends a name, where the names still differ."""
     full = [row.name if row.run in ("", ".") else f"{row.run}/{row.name}" for row in rows]
-    short = [_STAMP.sub("", name) for name in full]
-    counts = Counter(short)
-    return [name if counts[brief] > 1 else brief for name, brief in zip(full, short, strict=True)]
+    brief = brief_names(full)
+    return [brief[name] for name in full]

@@ -61,7 +61,7 @@ def fit_loop(results: Results) -> Loop | Unavailable:
     if workers and results.workers is None:
         return _cannot("its DataLoader workers left no records")
     if not results.stages:
-        return _cannot("no stage was recorded")
+        return _cannot("no stage was recorded; call annotate.loader(loader) and capture again")
     return _with_workers(results, results.workers) if workers and results.workers else _without_workers(results)
 
 

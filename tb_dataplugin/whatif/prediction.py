@@ -72,6 +72,8 @@ class Prediction:
     limited_by: str
     memory_bytes: float | None
     notes: tuple[str, ...] = ()
+    crowded: bool = False
+    """Whether the gain would be taken from other programs."""
 
 
 def usual_changes(loop: Loop) -> list[Change]:
@@ -134,6 +136,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
         notes=(*notes, *crowded),
+        crowded=bool(crowded),
     )
     return of_loader if loop.device_ns is None else _with_device(of_loader, loop.device_ns / 1e3)
 
@@ -196,8 +199,9 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
         return ()
     return (
-        f"No CPU was free: the loop and others ({loop.other_cpus:.2g} CPUs of them) wanted all {loop.cpus:g} CPUs. "
-        "More DataLoader workers gain only by taking CPU time from what runs there; do not count on that.",
+        f"*: no CPU was free: the loop could use {demand - loop.other_cpus:.2g} CPUs, other threads and programs "
+        f"{loop.other_cpus:.2g} (what they want, not what they got), and {loop.cpus:g} exist. More DataLoader workers gain "
+        "only by taking CPU time from what runs there; do not count on that.",
     )
 
 

@@ -1294,12 +1294,15 @@ export interface Quantity {
   name: string;
   /** the name in words: "idle: data wait" */
   title: string;
-  /** per unit; of a stage the mean self time per call. Absent when not known or not there */
-  before_us?: number | undefined;
+  /** what `change` is of, per unit; of a stage per call in a typical batch, by calls.measure */
+  before_us?:
+    | number
+    | undefined;
+  /** (the mean self time per call where it has no change). Absent when not known or not there */
   after_us?:
     | number
     | undefined;
-  /** of a stage: of the self time per call in a typical batch */
+  /** after_us / before_us - 1 */
   change?: number | undefined;
   low?: number | undefined;
   high?:
@@ -1329,7 +1332,7 @@ export interface StageCalls {
     | undefined;
   /** what `change` is of: "cpu" (thread CPU time) or "wall"; "" when unknown */
   measure: string;
-  /** `change` is less what the machine's speed explains, by the other stages' times */
+  /** after_us and `change`: less what the machine's speed explains, by the other stages' times */
   speed_adjusted: boolean;
 }
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.cli import main
+from tb_dataplugin.export.whatif_text import _fit_inside
 from tb_dataplugin.export.width import WIDEST
 from tests.simulated_run import Simulation
 from tests.trace_builder import TraceBuilder
@@ -34,7 +35,7 @@ def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest
     shown = capsys.readouterr().out
     for words in ("As captured:", "workers=1", "transform::Blur=0.5x", "90% interval", "nothing was run"):
         assert words in shown
-    assert "limited by" in shown
+    assert "would then bring most if it took half as long" in shown or " limits." in shown
     assert max(map(len, shown.splitlines())) <= WIDEST
 
 
@@ -85,3 +86,8 @@ def test_a_capture_that_says_too_little_is_one_line(tmp_path: Path, capsys: pyte
     path = TraceBuilder().step(0, 100).write(tmp_path / "run.pt.trace.json")
     assert main(["whatif", str(path)]) == 1
     assert "Nothing can be predicted from this capture" in capsys.readouterr().err
+
+
+def test_a_long_change_is_cut_before_its_factor() -> None:
+    assert _fit_inside("collate::default_collate_of_ours=0.5x", 26) == "collate::default_c...=0.5x"
+    assert _fit_inside("workers=4 *", 26) == "workers=4 *"

@@ -97,6 +97,17 @@ def test_the_parts_of_the_time_add_up() -> None:
     assert blamed == pytest.approx(parts["data_wait"].before_us)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_every_change_is_that_of_the_times_beside_it(count: int) -> None:
+    """Means fell with the machine's load, CPU times rose: a row with one of each would contradict itself."""
+    busy = Simulation(steps=16, batch_size=2, preempted=0.6)
+    quiet = BASE.with_stage("transform::Blur", 1.2)
+    found = compare(two(busy, 1, count), two(quiet, 2, count))
+    for quantity in quantities(found):
+        assert quantity.change == pytest.approx(quantity.after_us / quantity.before_us - 1)
+    assert {one.calls.measure for one in found.stages} == {"cpu"}
+
+
 def test_settings_and_stages_that_came_and_went_are_said() -> None:
     other = Simulation(steps=16, batch_size=2, workers=1, stages={"decode::PIL.Image": 400.0, "transform::Flip": 50.0})
     found = compare(two(BASE, 1), two(other, 2))

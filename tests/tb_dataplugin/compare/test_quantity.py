@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -16,12 +17,14 @@ from tb_dataplugin.compare.quantity import (
     said_limit,
     surest_first,
 )
-from tb_dataplugin.compare.settings import compare_settings
+from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import Run
-from tb_dataplugin.compare.stages import Side, Typical, says_times
+from tb_dataplugin.compare.stages import Typical, says_machine
 from tb_dataplugin.compare.verdict import Compared, judge
+from tb_dataplugin.export.compare_markdown import compare_markdown
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.brief import brief_names
 
 WIDE = "too short to compare"
 
@@ -55,15 +58,11 @@ def test_a_limit_beyond_all_use_is_none() -> None:
     assert said_limit(math.log(1.5)) == pytest.approx(0.5)
 
 
-def test_a_stage_says_which_times_its_change_is_of_where_the_means_differ() -> None:
-    mean = Side(per_call_us=54_700, calls=None, per_unit_us=None), Side(49_400, None, None)
+def test_a_row_says_how_far_its_time_after_allows_for_the_machine() -> None:
     adjusted = Typical(Change(math.log(0.993)), "cpu", 1.0, 48_000, 47_664, speed_adjusted=True, machine=math.log(1.35))
-    said = "; CPU time in a typical batch: 48.0 to 47.7 ms, after allowing for a machine 35% slower"
-    assert says_times(*mean, adjusted) == said
-    plain = Typical(Change(math.log(0.89)), "wall", 1.0, 20_000, 17_800)
-    assert says_times(*mean, plain) == ""
-    halved = Side(41_100, None, None), Side(20_100, None, None)
-    assert says_times(*halved, plain) == "; self time in a typical batch: 20.0 to 17.8 ms"
+    assert says_machine(adjusted) == "; after: less what a machine 35% slower explains"
+    assert says_machine(replace(adjusted, machine=0.001)) == ""
+    assert says_machine(Typical(Change(math.log(0.89)), "wall", 1.0, 20_000, 17_800)) == ""
 
 
 def test_what_is_too_short_to_compare_has_no_change_in_the_terminal() -> None:
@@ -74,9 +73,37 @@ def test_what_is_too_short_to_compare_has_no_change_in_the_terminal() -> None:
 
 
 def test_a_setting_that_one_side_did_not_record_is_no_change() -> None:
-    known = pb.Capture(mode="train", loader=pb.Loader(num_workers=0))
+    known = pb.Capture(mode="train", loader=pb.Loader(batch_size=8))
     runs = [[Run("a", (capture,))] for capture in (known, pb.Capture(mode="train"))]
     assert compare_settings(runs[0], runs[1]) == []
+
+
+def test_workers_that_only_one_side_shows_may_well_have_changed() -> None:
+    known = pb.Capture(mode="unannotated", loader=pb.Loader(num_workers=0))
+    runs = [[Run("a", (capture,))] for capture in (known, pb.Capture(mode="unannotated"))]
+    assert compare_settings(runs[0], runs[1]) == [SettingChange("num_workers", "0", "unknown")]
+
+
+def test_a_part_that_went_the_other_way_is_said_beside_the_total() -> None:
+    total = Quantity("time", "time", "time", 175.0, 140.0, -0.2, Interval(-0.4, -0.01), "−40% to −1.0%", "faster")
+    rest = Quantity("part", "rest", "rest of the step", 106.0, 138.0, 0.3, None, WIDE, "too_short")
+    known = replace(rest, interval=Interval(0.025, 0.66), interval_text="+2.5% to +66%", outcome="not_significant")
+    said = [judge(Compared("step", 1, False, False, "", total, (part,), (), ())).sentence for part in (rest, known)]
+    assert "But" not in said[0]
+    assert " But the rest of the step rose: 106 → 138 µs" in said[1] and "not among all parts" in said[1]
+
+
+def test_numbers_of_different_programs_are_shown_only_if_asked_for() -> None:
+    row = pb.Quantity(kind="stage", title="sample::A", before_us=10, after_us=9, change=-0.1, outcome="not_significant")
+    found = pb.Comparison(outcome="not_comparable", sentence="Not comparable: one side is a replay.", stages=[row])
+    assert "sample::A" not in compare_text(found) and "--anyway" in compare_text(found)
+    assert "sample::A" in compare_text(found, anyway=True)
+    assert "sample::A" not in compare_markdown(found) and "sample::A" in compare_markdown(found, anyway=True)
+
+
+def test_names_lose_the_time_that_ends_them_where_they_still_differ() -> None:
+    one, again, other = "a/vm_1.1795581406156583769", "a/vm_1.1795581406156583770", "b/vm_2.1795581406156583771"
+    assert brief_names([one, again, other]) == {one: one, again: again, other: "b/vm_2"}
 
 
 def quantity(name: str, outcome: Outcome, kind: Literal["time", "stage"] = "stage") -> Quantity:

@@ -19,6 +19,15 @@ def test_the_summary_says_what_kind_a_capture_is_where_they_differ() -> None:
     assert "1  plain capture: Slow" in text and "1  Slow" in text
 
 
+def test_the_summary_says_verdicts_to_their_end_and_sets_replays_apart() -> None:
+    title = "transform::RandomMask caused 66.0% of the data wait: it computes for most of that time, on one CPU"
+    train = pb.Capture(mode="train", name="a", file="run/a.json", findings=[pb.Finding(title=title)])
+    replay = pb.Capture(mode="replay", name="b", file="run/b.json", findings=[pb.Finding(title="Slow")])
+    text = as_text(pb.Report(captures=[replay, train]), only_summary=True)
+    assert title in " ".join(text.split()) and max(map(len, text.splitlines())) <= 100
+    assert text.index("transform::RandomMask") < text.index("replays, which train nothing") < text.index("Slow")
+
+
 def test_the_summary_cuts_long_names_in_the_middle_and_one_folder_is_not_repeated() -> None:
     names = [f"resnet50_on_many_machines_of_the_cluster_workers{count}" for count in (0, 4)]
     captures = [pb.Capture(mode="train", name=name, file=f"run/{name}.json") for name in names]

@@ -28,16 +28,16 @@ export function knownChange({ change, outcome }: Quantity): number | undefined {
   return outcome === "too_short" ? undefined : change;
 }
 
-export function ChangeCell({ quantity, title }: { quantity: Quantity; title?: string }) {
+export function ChangeCell({ quantity }: { quantity: Quantity }) {
   const change = knownChange(quantity);
   return (
-    <td class="num" data-value={change} title={change === undefined ? undefined : title}>
+    <td class="num" data-value={change}>
       {change === undefined ? <Unknown reason={quantity.interval_text} /> : formatChange(change)}
     </td>
   );
 }
 
-/** The interval alone; which times it is of, where that needs saying, one Tab or hover away. */
+/** The interval alone; what of the change the machine's speed explains, one Tab or hover away. */
 export function IntervalCell({ quantity }: { quantity: Quantity }) {
   const [interval = "", ofWhat = ""] = quantity.interval_text.split("; ");
   if (quantity.outcome === "too_short")

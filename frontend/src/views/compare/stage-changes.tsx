@@ -7,8 +7,9 @@ import { ChangeCell, IntervalCell, IntervalPicture, isSignificant, JUDGED, Outco
 
 const TYPICAL =
   "Self time per call in a typical batch: batches in which another program had the CPU do not count. 95% interval.";
-const MEASURE_TITLES: Readonly<Record<string, string>> = { cpu: "by thread CPU time", wall: "by wall time" };
-const ADJUSTED = ", at equal machine speed: less what the other stages changed alike from run to run";
+const MEASURE = "CPU: thread CPU time of the stage itself. Wall: its self time.";
+const MEASURES: Readonly<Record<string, string>> = { cpu: "CPU", wall: "wall" };
+const ADJUSTED = "Less what the other stages changed alike from run to run: the machine's speed.";
 
 export function StageChangeTable({ comparison: { stages } }: { comparison: Comparison }) {
   if (stages.length === 0) return null;
@@ -18,17 +19,18 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
     <section>
       <h2>Stages</h2>
       <p class="muted">
-        Before and After are means as recorded. The change is that of typical batches
-        {stages.some(({ calls }) => calls?.speed_adjusted) && " at equal machine speed"}: it need not be the ratio of
-        the two.
+        Per call in a typical batch, as CPU time or wall time.
+        {stages.some(({ calls }) => calls?.speed_adjusted) &&
+          " ~: After is what it would be at the machine speed of Before."}
       </p>
       <div class="scroll-x">
         <DataTable name="Stages before and after" class="stages compare-stages" testId="stage-changes">
           <thead>
             <tr>
               <Th column="stage" label="Stage" numeric={false} />
-              <Th column="before" label="Before" unit={unit} title="Mean self time per call" />
-              <Th column="after" label="After" unit={unit} title="Mean self time per call" />
+              <Th column="measure" label="Time" numeric={false} title={MEASURE} />
+              <Th column="before" label="Before" unit={unit} title={TYPICAL} />
+              <Th column="after" label="After" unit={unit} title={TYPICAL} />
               <Th column="change" label="Change" title={TYPICAL} />
               <Th column="interval" label="95% interval" title={TYPICAL} />
               <th scope="col" class="interval-head">
@@ -52,7 +54,7 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
 
 function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach: number }) {
   const [kind = "", label = ""] = row.name.split("::");
-  const measure = `${MEASURE_TITLES[row.calls?.measure ?? ""] ?? ""}${row.calls?.speed_adjusted ? ADJUSTED : ""}`;
+  const adjusted = row.calls?.speed_adjusted === true;
   return (
     <tr data-testid="stage-change" data-stage={row.name} data-significant={isSignificant(row)}>
       <th scope="row">
@@ -62,9 +64,12 @@ function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach:
           {label}
         </span>
       </th>
+      <td class="muted" data-testid="measure" title={adjusted ? ADJUSTED : undefined}>
+        {`${MEASURES[row.calls?.measure ?? ""] ?? "–"}${adjusted ? " ~" : ""}`}
+      </td>
       <TimeCell us={row.before_us} unit={unit} reason="Not there before." />
       <TimeCell us={row.after_us} unit={unit} reason="No longer there after." />
-      <ChangeCell quantity={row} title={measure} />
+      <ChangeCell quantity={row} />
       <IntervalCell quantity={row} />
       <td>
         <IntervalPicture quantity={row} reach={reach} token={kind} />

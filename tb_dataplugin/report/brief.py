@@ -1,0 +1,18 @@
+"""Names of captures, as short as they stay different: for reading. Files keep theirs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+_STAMP: Final = re.compile(r"\.1\d{18}$")
+"""Ends the names that `annotate` gives: the time in nanoseconds."""
+
+
+def brief_names(names: Iterable[str]) -> dict[str, str]:
+    """Each name without the time that ends it, or as it stands where another would read the same."""
+    short = {name: _STAMP.sub("", name) for name in names}
+    counts = Counter(short.values())
+    return {name: name if counts[brief] > 1 else brief for name, brief in short.items()}
