@@ -26,12 +26,11 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
     Args:
         anyway: With the numbers of sides that are not comparable.
     """
-    sections = (_head, _time, _parts, _stages, _lines, _settings, _diagnostics)
-    if comparison.outcome == "not_comparable" and not anyway:
-        sections = (_head, _anyway)
+    is_short = comparison.outcome == "not_comparable" and not anyway
+    rest = (_anyway,) if is_short else (_time, _parts, _stages, _lines, _settings, _diagnostics)
     comparison = harmless(comparison)
     with as_wide_as(style.width):
-        lines = [line for section in sections for line in section(comparison, style)]
+        lines = [line for section in (_head, *rest) for line in section(comparison, style)]
     return style.legible("\n".join(line.rstrip() for line in lines))
 
 
