@@ -4,8 +4,7 @@
 
 A batch's way as torch has it, without the processes: its indices are drawn, pickled, unpickled, made into a batch, and
 that is pickled and unpickled; once plain, once with what a followed loader puts around each of these. Printed is the
-least of 9 rounds of each. Real batches find the caches cold, and take a multiple (`standing_overhead.py`); there the
-noise of whole processes is larger than what is measured.
+least of 9 rounds of each. Real batches find the caches cold, and take a multiple (`recording_costs.py`).
 """
 
 from __future__ import annotations
