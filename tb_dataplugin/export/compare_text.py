@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tb_dataplugin.compare.quantity import SIGNIFICANT
 from tb_dataplugin.compare.verdict import OF_THREAD
@@ -16,6 +16,7 @@ from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, pl
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
+Section = Callable[[pb.Comparison, Style], Iterator[str]]
 WORTH_A_LINE = 10
 """Samples of a stage, from which it is said that they are too few."""
 
@@ -26,7 +27,7 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
     Args:
         anyway: With the numbers of sides that are not comparable.
     """
-    sections = (_head, _time, _parts, _stages, _lines, _settings, _diagnostics)
+    sections: tuple[Section, ...] = (_head, _time, _parts, _stages, _lines, _settings, _diagnostics)
     if comparison.outcome == "not_comparable" and not anyway:
         sections = (_head, _anyway)
     comparison = harmless(comparison)

@@ -200,8 +200,8 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
         return ()
     return (
         f"*: no CPU was free: the loop could use {demand - loop.other_cpus:.2g} CPUs, other threads and programs "
-        f"{loop.other_cpus:.2g} (what they want, not what they got), and {loop.cpus:g} exist. More DataLoader workers gain "
-        "only by taking CPU time from what runs there; do not count on that.",
+        f"{loop.other_cpus:.2g} (what they want, not what they got), and {loop.cpus:g} exist. More DataLoader workers "
+        "gain only by taking CPU time from what runs there; do not count on that.",
     )
 
 
