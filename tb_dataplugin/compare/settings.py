@@ -32,8 +32,8 @@ def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[Settin
     sides = [_settings(runs) for runs in (before, after)]
     both = sides[0].keys() & sides[1].keys()
     names = [name for name in dict.fromkeys((*sides[0], *sides[1])) if name in both or name == WORKERS]
-    pairs = [(name, *(side.get(name, NOT_KNOWN) for side in sides)) for name in names]
-    return [SettingChange(*pair) for pair in pairs if pair[1] != pair[2] and UNKNOWN not in pair[1:]]
+    changes = [SettingChange(name, sides[0].get(name, NOT_KNOWN), sides[1].get(name, NOT_KNOWN)) for name in names]
+    return [one for one in changes if one.before != one.after and UNKNOWN not in (one.before, one.after)]
 
 
 def _settings(runs: Sequence[Run]) -> dict[str, str]:
