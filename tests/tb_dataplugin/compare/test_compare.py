@@ -105,7 +105,7 @@ def test_every_change_is_that_of_the_times_beside_it(count: int) -> None:
     found = compare(two(busy, 1, count), two(quiet, 2, count))
     for quantity in quantities(found):
         assert quantity.change == pytest.approx(quantity.after_us / quantity.before_us - 1)
-    assert {one.calls.measure for one in found.stages} == {"cpu"}
+    assert "cpu" in {one.calls.measure for one in found.stages}
 
 
 def test_settings_and_stages_that_came_and_went_are_said() -> None:
