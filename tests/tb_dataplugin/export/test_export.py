@@ -50,7 +50,8 @@ def test_several_captures_begin_with_one_line_each_worst_first() -> None:
         captures.append(capture)
     report = as_report(captures)
     text, summary = as_text(report), as_text(report, only_summary=True)
-    heading, _, first, second, _ = summary.strip().splitlines()
+    heading, _, *rows, _ = summary.strip().splitlines()
+    first, second = (row for row in rows if row[2] != " ")
     assert heading.startswith("2 captures, worst first")
     assert [first.split()[0], second.split()[0]] == ["busy", "calm"]
     assert text.startswith(summary)
@@ -63,7 +64,8 @@ def test_captures_of_one_folder_are_named_as_shortly_as_they_can_be_told_apart()
         captures = [analyse(training_run().trace()).capture for _ in stems]
         for capture, stem in zip(captures, stems, strict=True):
             capture.file, capture.name = f"runs/exp1/{stem}.pt.trace.json", stem
-        return [line.split()[0] for line in as_text(as_report(captures), only_summary=True).splitlines()[2:4]]
+        rows = as_text(as_report(captures), only_summary=True).splitlines()[2:]
+        return [row.split()[0] for row in rows if row.startswith("  h_")]
 
     assert names("h_1.1795381160725890216", "h_2.1795381160725890217") == ["h_1", "h_2"]
     assert names("h_1.1795381160725890216", "h_1.1795381160725890217") == ["h_1..890216", "h_1..890217"]
