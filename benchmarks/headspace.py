@@ -3,8 +3,9 @@
     python benchmarks/headspace.py [--pipelines sleep,cpu] [--pairs 5]
 
 Per pipeline and pair, in turns: one run that measures the headspace, and one plain loop, without us, over batches that
-were loaded before. Prints the mean step of both over the pairs with its 95% interval (Student), whether the intervals
-overlap, and the spread of equal plain runs beside them.
+were loaded before. Prints, in Markdown, the mean step of both over the pairs with its 95% interval (Student), whether
+the intervals overlap, the spread of equal plain runs, and the steps with the loader right before the headspace over
+those of the window: median, lowest and highest run.
 """
 
 from __future__ import annotations
@@ -89,8 +90,16 @@ def loader_of(pipeline: Pipeline) -> DataLoader[torch.Tensor]:
     return DataLoader(Samples(pipeline), batch_size=4, num_workers=pipeline.workers)
 
 
-def measured_ms(pipeline: Pipeline) -> float:
-    """The mean step of the headspace, as the trace has it."""
+@dataclass(frozen=True)
+class Measured:
+    """Mean steps in ms, as the trace has them: on copies; with the loader, right before; of the window before that."""
+
+    copies: float
+    own: float
+    window: float
+
+
+def measured(pipeline: Pipeline) -> Measured:
     step = stepper(pipeline)
     with tempfile.TemporaryDirectory() as folder:
         with annotate.profile(folder, wait=4, active=8, headspace=STEPS, lines=False) as prof:
@@ -99,8 +108,10 @@ def measured_ms(pipeline: Pipeline) -> float:
                 if number >= 12 + 3 * 4 + 4 * STEPS:
                     break
         with gzip.open(prof.trace_files[0]) as file:
-            record: Any = json.load(file)["dataPipeline"]["headspace"]
-    return statistics.fmean(record["step_us"]) / 1e3
+            trace: Any = json.load(file)
+    record = trace["dataPipeline"]["headspace"]
+    window = [row["dur"] for row in trace["traceEvents"] if str(row.get("name")).startswith("ProfilerStep#")]
+    return Measured(*(statistics.fmean(times) / 1e3 for times in (record["step_us"], record["own_us"], window)))
 
 
 def cached_ms(pipeline: Pipeline, batches: Iterable[torch.Tensor]) -> float:
@@ -121,18 +132,22 @@ def interval(values: list[float]) -> tuple[float, float, float]:
 def compare(name: str, pairs: int) -> str:
     pipeline = PIPELINES[name]
     cached = [batch for batch, _ in zip(loader_of(pipeline), range(STEPS + 2), strict=False)]
-    inside, apart = [], []
+    inside: list[Measured] = []
+    apart: list[float] = []
     for number in range(pairs):
-        order = (inside, apart) if number % 2 else (apart, inside)
-        for side in order:
-            copies = [batch.clone() for batch in cached]
-            side.append(measured_ms(pipeline) if side is inside else cached_ms(pipeline, copies))
-    (a, a_low, a_high), (b, b_low, b_high) = interval(inside), interval(apart)
+        for is_inside in (number % 2 == 1, number % 2 == 0):
+            if is_inside:
+                inside.append(measured(pipeline))
+            else:
+                apart.append(cached_ms(pipeline, [batch.clone() for batch in cached]))
+    (a, a_low, a_high), (b, b_low, b_high) = interval([run.copies for run in inside]), interval(apart)
     overlap = "yes" if a_low <= b_high and b_low <= a_high else "no"
     spread = statistics.stdev(apart) / b
+    ratios = sorted(run.own / run.window for run in inside)
+    beside = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
     return (
-        f"{name:<20}{a:>8.2f} ({a_low:.2f} to {a_high:.2f}){b:>10.2f} ({b_low:.2f} to {b_high:.2f})"
-        f"{overlap:>10}{100 * spread:>9.1f}%"
+        f"| {name} | {a:.2f} ({a_low:.2f} to {a_high:.2f}) | {b:.2f} ({b_low:.2f} to {b_high:.2f}) | {overlap} "
+        f"| {100 * spread:.1f}% | {beside} |"
     )
 
 
@@ -141,7 +156,8 @@ def main() -> None:
     parser.add_argument("--pipelines", default=",".join(PIPELINES), help="default: all ten")
     parser.add_argument("--pairs", type=int, default=5, help="at least 5")
     arguments = parser.parse_args()
-    print(f"{'pipeline':<20}{'headspace, ms':>24}{'cached run, ms':>26}{'overlap':>10}{'spread':>10}")
+    print("| pipeline | headspace, ms | cached run, ms | overlap | spread | with the loader, over the window |")
+    print("|-|-|-|-|-|-|")
     for name in arguments.pipelines.split(","):
         print(compare(name, max(5, arguments.pairs)), flush=True)
 

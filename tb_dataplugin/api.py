@@ -106,6 +106,9 @@ def what_if(
     prefetch: int | None = None,
     in_order: bool | None = None,
     stages: Mapping[str, float] | None = None,
+    batch: int | None = None,
+    pin: bool | None = None,
+    moved: Sequence[str] = (),
 ) -> Prediction:
     """What a change would bring, predicted from one capture; nothing is run (docs/whatif.md).
 
@@ -113,6 +116,8 @@ def what_if(
         path: a trace file, or its URL; of a URL's folder the newest trace.
         workers, prefetch, in_order: as DataLoader's `num_workers`, `prefetch_factor`, `in_order`; None: as captured.
         stages: factors of the time of stages, or of kinds of stages: ``{"transform::Blur": 0.1, "decode": 0}``.
+        batch: samples of a batch. pin: True for pinned batches. moved: stages that the device does. What the step then
+            takes is not in the capture: the interval has both ends, `notes` what it rests on.
 
     Returns:
         Step time in microseconds, samples per second, share of data wait: each with a 90% interval.
@@ -124,7 +129,8 @@ def what_if(
     """
     found = _place(path)
     loop, _ = read_loop(_newest(found).path if isinstance(found, Url) else found)
-    return predict(loop, Change(workers, prefetch, in_order, tuple((stages or {}).items())))
+    factors = tuple((stages or {}).items())
+    return predict(loop, Change(workers, prefetch, in_order, factors, batch, pin or None, tuple(moved)))
 
 
 def _place(path: str | Path) -> Place:

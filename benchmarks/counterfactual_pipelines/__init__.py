@@ -1,14 +1,16 @@
 """Data pipelines whose parts can be taken away one at a time, in the manner of real users.
 
-`kit` has what they are made of; `in_workers`, `in_loop`, `of_files` and `of_records` the pipelines. Which of them
-rules may be tuned on was fixed before the first run: `group` is "tune" or "judge".
+`kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records` and `in_python` the
+pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is "tune" or "judge".
 """
 
 from __future__ import annotations
 
-from benchmarks.counterfactual_pipelines import in_loop, in_workers, of_files, of_records
+from benchmarks.counterfactual_pipelines import in_loop, in_python, in_workers, of_files, of_records
 from benchmarks.counterfactual_pipelines.kit import Pipeline
 
 PIPELINES: dict[str, Pipeline] = {
-    pipeline.name: pipeline for module in (in_workers, in_loop, of_files, of_records) for pipeline in module.PIPELINES
+    pipeline.name: pipeline
+    for module in (in_workers, in_loop, of_files, of_records, in_python)
+    for pipeline in module.PIPELINES
 }

@@ -5,22 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
-from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.remote import place
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
-
-REFUSED: Final = {
-    "--pin": "it does not say what copies to the device take from other memory",
-    "--batch": "it does not say how the training step grows with the batch",
-    "--move": "it does not say what a stage takes on the device",
-}
 
 
 class WhatIfCommand:
@@ -44,15 +37,16 @@ class WhatIfCommand:
         help_cache = "stages of this kind (read, decode, transform, ...) whose results are cached; may be repeated"
         add("--cache", action="append", default=[], metavar="KIND", help=help_cache)
         add("--in-order", choices=("on", "off"), help="whether batches have to arrive in their order")
-        for option in REFUSED:
-            add(option, nargs="?", const="", help=argparse.SUPPRESS)
+        add("--batch", type=int, metavar="N", help="samples of a batch; the step is between two ends")
+        add("--pin", choices=("on",), help="pinned batches, where copies from pageable memory were recorded")
+        help_move = "a stage that the device does, at best for nothing; may be repeated"
+        add("--move", action="append", default=[], metavar="NAME=device", help=help_move)
         add("--format", choices=("text", "json"), default="text", help="default: text")
         add_links_argument(parser)
         add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        _refuse(arguments)
         trace = newest_trace(arguments.capture, arguments.follow_links)
         check_output(arguments.output, [trace.path])
         changes = _changes(arguments)
@@ -66,18 +60,19 @@ class WhatIfCommand:
         return 0
 
 
-def _refuse(arguments: argparse.Namespace) -> None:
-    """Raises BadRequest for a change that one capture says nothing of: no number is better than a made-up one."""
-    for option, why in REFUSED.items():
-        if getattr(arguments, option.removeprefix("--")) is not None:
-            raise BadRequest(f"{option} cannot be predicted from one capture: {why}; capture once with it, and compare")
-
-
 def _changes(arguments: argparse.Namespace) -> list[Change]:
     """Those that are asked for; none where nothing is."""
     stages = [*arguments.stage, *(f"{kind}=0x" for kind in arguments.cache)]
     in_order = None if arguments.in_order is None else arguments.in_order == "on"
-    changes = parse_changes(arguments.workers or [None], arguments.prefetch, in_order, stages)
+    changes = parse_changes(
+        arguments.workers or [None],
+        arguments.prefetch,
+        in_order,
+        stages,
+        batch=arguments.batch,
+        pin=True if arguments.pin else None,
+        moves=arguments.move,
+    )
     return [] if changes == [Change()] else changes
 
 

@@ -127,9 +127,16 @@ def _as_dict(prediction: Prediction) -> dict[str, Any]:
 
 
 def _change(change: Change) -> dict[str, Any]:
-    settings = {"workers": change.workers, "prefetch": change.prefetch, "in_order": change.in_order}
-    stages = {"stages": dict(change.stages)} if change.stages else {}
-    return {**{name: value for name, value in settings.items() if value is not None}, **stages}
+    settings = {
+        "workers": change.workers,
+        "prefetch": change.prefetch,
+        "in_order": change.in_order,
+        "batch": change.batch,
+        "pin": change.pin,
+    }
+    stages: dict[str, Any] = {"stages": dict(change.stages)} if change.stages else {}
+    moved = {"moved": list(change.moved)} if change.moved else {}
+    return {**{name: value for name, value in settings.items() if value is not None}, **stages, **moved}
 
 
 def _range(value: Range) -> dict[str, float]:

@@ -24,29 +24,52 @@ _CONTAINS_THE_OTHERS = ("sample", "wrapper")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """None: as captured. `stages`: names, each with the factor of its time, with what it calls; see `parse_stage`."""
+    """None: as captured. `stages`: names, each with the factor of its time, with what it calls; see `parse_stage`.
+    `batch`: samples of a batch; `moved`: stages that the device does. Of these and `pin` see `unknown`.
+    """
 
     workers: int | None = None
     prefetch: int | None = None
     in_order: bool | None = None
     stages: tuple[tuple[str, float], ...] = field(default=())
+    batch: int | None = None
+    pin: bool | None = None
+    moved: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """``"workers=4, transform::Blur=0.1x"``; ``"unchanged"`` for none."""
-        settings = {"workers": self.workers, "prefetch": self.prefetch}
+        settings = {"workers": self.workers, "prefetch": self.prefetch, "batch": self.batch}
         parts = [f"{name}={value}" for name, value in settings.items() if value is not None]
         parts += [] if self.in_order is None else [f"in_order={self.in_order}"]
+        parts += [] if self.pin is None else ["pin=on"]
         parts += [f"{name}={factor:g}x" for name, factor in self.stages]
+        parts += [f"{name}=device" for name in self.moved]
         return ", ".join(parts) or "unchanged"
 
 
 def parse_changes(
-    workers: Iterable[int | None], prefetch: int | None, in_order: bool | None, stages: Iterable[str]
+    workers: Iterable[int | None],
+    prefetch: int | None,
+    in_order: bool | None,
+    stages: Iterable[str],
+    batch: int | None = None,
+    pin: bool | None = None,
+    moves: Iterable[str] = (),
 ) -> list[Change]:
-    """One for each number of workers. Raises BadRequest for a stage that is not ``NAME=0.1x``."""
+    """One for each number of workers. Raises BadRequest for a stage that is not ``NAME=0.1x``, a move that is not
+    ``NAME=device``.
+    """
     factors = tuple(parse_stage(text) for text in stages)
-    return [Change(number, prefetch, in_order, factors) for number in workers]
+    moved = tuple(_parse_move(text) for text in moves)
+    return [Change(number, prefetch, in_order, factors, batch, pin, moved) for number in workers]
+
+
+def _parse_move(text: str) -> str:
+    name, _, place = text.rpartition("=")
+    if not name or place != "device":
+        raise BadRequest(f"{text!r} is not a stage to move; write it like transform::Normalize=device")
+    return name
 
 
 def parse_stage(text: str) -> tuple[str, float]:
@@ -67,7 +90,9 @@ def check(change: Change, loop: Loop) -> None:
     kinds = {name.partition("::")[0] for name in names}
     if loop.settings.workers:
         names.append(TRANSFER)
-    for name, _ in change.stages:
+    if TRANSFER in change.moved:
+        raise BadRequest("the transfer cannot be moved to the device; name a stage")
+    for name in (*(name for name, _ in change.stages), *change.moved):
         if name not in names and name not in kinds:
             raise BadRequest(f"the capture has no stage {name}; it has {', '.join(names) or 'none'}")
     if change.workers is not None and not 0 <= change.workers <= MOST_WORKERS:
@@ -85,14 +110,15 @@ def changed(loop: Loop, change: Change) -> Loop:
         in_order=old.in_order if change.in_order is None else change.in_order,
     )
     build, receive = loop.build, loop.receive
-    way, send = loop.way_ns, loop.send_ns
-    for name, factor in change.stages:
+    way, send, held = loop.way_ns, loop.send_ns, loop.held_ns
+    for name, factor in (*change.stages, *((name, 0.0) for name in change.moved)):
         if name == TRANSFER:
             way, send, receive = way * factor, send * factor, scaled(receive, factor, lambda part: not part)
+            held = held * factor if factor else np.zeros(1)
         else:
             of = partial(is_of, name)
             build, receive = scaled(build, factor, of), scaled(receive, factor, of)
-    return replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send)
+    return replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send, held_ns=held)
 
 
 def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:

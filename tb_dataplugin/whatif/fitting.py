@@ -6,28 +6,24 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.stages import Path, StageTree
 from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.trace import LoaderInfo
-from tb_dataplugin.whatif.loop import Floats, Loop, Settings, Timed
+from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, Timed
+from tb_dataplugin.whatif.received import find_received
+from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
 
 LEAST_STEPS: Final = 4
 """Fewer do not show how steps differ."""
 
 TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
-
-NO_STAGE: Final[Path] = ()
-
-Rows = npt.NDArray[np.intp]
 
 
 FULL: Final = 0.95
@@ -80,7 +76,7 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     if not len(built) or not len(taken):
         return _cannot("no batch was built, and received, in its window")
     ready = np.where(known(table.serialised_ns), table.serialised_ns, table.finished_ns)
-    receive = _receiving(results, workers, taken, ready[taken])
+    receive, held_ns = find_received(results, workers, taken, ready)
     received = int(((table.consumed_ns >= results.window.start_ns) & (table.loader == loader)).sum())
     assert results.loader is not None
     waited = results.loader.waits.total_ns - float(receive.total_ns.mean()) * received
@@ -99,7 +95,7 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
         batches=received,
     )
     send_ns = float(built.total_ns.mean()) * (1 - cpus.delayed) * send
-    return replace(loop, send_ns=send_ns, around_ns=around_ns * (1 - thread.delayed))
+    return replace(loop, send_ns=send_ns, held_ns=held_ns, around_ns=around_ns * (1 - thread.delayed))
 
 
 def _without_around(receive: Timed, after_ns: float) -> tuple[Timed, float]:
@@ -131,7 +127,7 @@ def _sending(results: Results) -> float:
 def _without_workers(results: Results) -> Loop | Unavailable:
     assert results.loader is not None and results.trace.training_track is not None
     waits = results.loader.waits
-    build = _parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
+    build = parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
     build = _with_wrappers(build, results, waits)
     thread = _training_cpus(results, waited_ns=0)
     return _loop(
@@ -187,6 +183,9 @@ def _loop(
         own_threads=step_threads(results),
         own_delayed=training.delayed,
         device_ns=_device_ns(results),
+        batch_size=size,
+        is_pinned=bool(results.settings.pin_memory),
+        pageable_ns=_pageable_ns(results),
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
 
@@ -198,6 +197,13 @@ def _device_ns(results: Results) -> float | None:
     return max(busy) / len(results.steps.rows) if busy else None
 
 
+def _pageable_ns(results: Results) -> float | None:
+    """Copies of which the trace does not say from what memory they come count for nothing."""
+    assert results.steps is not None
+    copies = [copies.host_ns * copies.pageable / copies.count for copies in results.copies if copies]
+    return sum(copies) / len(results.steps.rows) if any(copies) else None
+
+
 def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
     """What building each of these batches took; those from before its worker recorded stages are left out."""
     table, found = workers.batches.table, []
@@ -205,7 +211,7 @@ def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
         mine = rows[table.pid[rows] == process.pid]
         pieces = results.tree.piece_start[results.tree.pieces_of_track(track)]
         mine = mine[table.finished_ns[mine] > pieces[0]] if len(pieces) else mine[:0]
-        found.append((mine, _parts_within(results.tree, track, table.started_ns[mine], table.finished_ns[mine])))
+        found.append((mine, parts_within(results.tree, track, table.started_ns[mine], table.finished_ns[mine])))
     parts = tuple(dict.fromkeys(part for _, timed in found for part in timed.parts))
     total = np.zeros((sum(len(mine) for mine, _ in found), len(parts)))
     first = 0
@@ -214,31 +220,6 @@ def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
         first += len(mine)
     every = np.concatenate([mine for mine, _ in found]) if found else rows[:0]
     return Timed(parts, total[np.argsort(table.started_ns[every], kind="stable")])
-
-
-def _receiving(results: Results, workers: Workers, rows: Rows, ready: Int64Array) -> Timed:
-    """The training thread's own part of the waits: its stages, and what else passed once the batch was ready."""
-    assert results.trace.training_track is not None
-    start, end = workers.batches.wait_start_ns[rows], workers.batches.wait_end_ns[rows]
-    since = np.clip(ready, start, end)
-    track = results.trace.training_track
-    whole, after = (_parts_within(results.tree, track, begin, end) for begin in (start, since))
-    return Timed(whole.parts, np.column_stack((whole.ns[:, :-1], after.ns[:, -1])))
-
-
-def _parts_within(tree: StageTree, track: int, start: Int64Array, end: Int64Array) -> Timed:
-    """For each stretch of time, how long that thread was in which stage, without those inside; the rest is none's."""
-    mine = tree.pieces_of_track(track)
-    pieces = Intervals(tree.piece_start[mine], tree.piece_end[mine])
-    stretch, piece = pieces.touching(start, end)
-    shared = np.minimum(pieces.end[piece], end[stretch]) - np.maximum(pieces.start[piece], start[stretch])
-    node = tree.node[tree.piece_span[mine][piece]]
-    is_stage = np.array([path[-1].kind != "wait" for path in tree.paths], dtype=np.bool_)[node]
-    nodes, column = np.unique(node[is_stage], return_inverse=True)
-    ns = np.zeros((len(start), len(nodes) + 1))
-    np.add.at(ns, (stretch[is_stage], column), shared[is_stage])
-    ns[:, -1] = np.maximum(0, end - start - ns.sum(axis=1))
-    return Timed((*(tree.paths[node] for node in nodes.tolist()), NO_STAGE), ns)
 
 
 def _worker_cpus(results: Results) -> _Cpus:

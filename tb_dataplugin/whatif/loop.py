@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.stages import Path
 
 Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +73,20 @@ class Loop:
     """By how much a DataLoader worker that sends its last batch all the while builds the next one later: both want the
     interpreter's lock. `build` is without it.
     """
+    held_ns: Floats = field(default_factory=lambda: np.zeros(1))
+    """Per batch, for how long receiving it is held up at most by its worker, while that builds another one: it needs
+    the interpreter's lock there. Infinite: until that one is built. Not in `receive`.
+    """
     around_ns: float = 0.0
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
+    batch_size: int | None = None
+    is_pinned: bool = False
+    pageable_ns: float | None = None
+    """Per step, host time in the calls that copy from pageable memory to a device; None: no such copy was recorded."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

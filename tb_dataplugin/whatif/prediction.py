@@ -16,6 +16,7 @@ import numpy as np
 from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
+from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
 
 LEAST_BATCHES: Final = 120
 """Simulated batches; twice those on the way come on top."""
@@ -112,7 +113,8 @@ def predict_all(loop: Loop, changes: Sequence[Change]) -> list[Prediction]:
 def predict(loop: Loop, change: Change) -> Prediction:
     """Raises BadRequest for a change that the capture cannot say anything of."""
     check(change, loop)
-    new, notes = _with_other_workers(changed(loop, change), loop)
+    check_known(change, loop)
+    new, notes = _with_other_workers(with_cost(loop, change, None), loop)
     crowded = _crowded(new, loop)
     random = np.random.default_rng(0)
     orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
@@ -126,7 +128,9 @@ def predict(loop: Loop, change: Change) -> Prediction:
     step_us = _range(step * scale / 1e3, error)
     if error:
         step_us = _with_ends(step_us, loop, change, orders[0])
-    samples = loop.samples_per_step
+    if has_two_ends(change):
+        step_us = _between_costs(step_us, loop, change, orders[0], scale)
+    samples = new.samples_per_step
     of_loader = Prediction(
         change=change,
         step_us=step_us,
@@ -135,10 +139,29 @@ def predict(loop: Loop, change: Change) -> Prediction:
         device_idle=None,
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
-        notes=(*notes, *crowded),
+        notes=(*notes, *crowded, *assumptions(loop, change)),
         crowded=bool(crowded),
     )
-    return of_loader if loop.device_ns is None else _with_device(of_loader, loop.device_ns / 1e3)
+    device_us = _device_us(loop, new, change)
+    return of_loader if device_us is None else _with_device(of_loader, device_us)
+
+
+def _device_us(loop: Loop, new: Loop, change: Change) -> Range | None:
+    """What the device does for a step: as in the window, or between two ends."""
+    if loop.device_ns is None or new.device_ns is None:
+        return None
+    ends = [with_cost(loop, change, cost).device_ns or 0.0 for cost in (0.0, 1.0)]
+    return Range(new.device_ns / 1e3, min(ends) / 1e3, max(ends) / 1e3)
+
+
+def _between_costs(step_us: Range, loop: Loop, change: Change, orders: Orders, scale: float) -> Range:
+    """As wide as it is not known what the step pays for the change."""
+    for cost in (0.0, 1.0):
+        new, _ = _with_other_workers(with_cost(loop, change, cost), loop)
+        step = float(simulate(new, orders).step_ns.mean()) * scale / 1e3
+        error = _model_error(change, loop)
+        step_us = Range(step_us.value, min(step_us.low, step * (1 - error)), max(step_us.high, step * (1 + error)))
+    return step_us
 
 
 def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Range:
@@ -148,7 +171,7 @@ def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Ra
     for power in (1.0, loop.own_threads):
         own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)
         end = replace(loop, own_ns=own_ns, own_power=power)
-        new, _ = _with_other_workers(changed(end, change), end)
+        new, _ = _with_other_workers(with_cost(end, change, None), end)
         step = float(simulate(new, orders).step_ns.mean()) * _scale(end, simulate(end, orders)) / 1e3
         step_us = Range(step_us.value, min(step_us.low, step), max(step_us.high, step))
     return step_us
@@ -157,8 +180,14 @@ def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Ra
 def _model_error(change: Change, loop: Loop) -> float:
     """Of the least certain thing that is changed; 0 for the loop as it was captured, however it is asked for."""
     own = loop.settings
-    settings = ((change.workers, own.workers), (change.prefetch, own.prefetch), (change.in_order, own.in_order))
+    settings: tuple[tuple[object, object], ...] = (
+        (change.workers, own.workers),
+        (change.prefetch, own.prefetch),
+        (change.in_order, own.in_order),
+        (change.batch, loop.batch_size),
+    )
     errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, factor in change.stages if factor != 1]
+    errors += [STAGE_ERROR] if change.moved or change.pin else []
     errors += [SETTINGS_ERROR] if any(asked not in (None, captured) for asked, captured in settings) else []
     return max(errors, default=0.0)
 
@@ -218,19 +247,29 @@ def _range(values: Floats, error: float) -> Range:
     return Range(value, min(low, value) * (1 - error), max(high, value) * (1 + error))
 
 
-def _with_device(of_loader: Prediction, device_us: float) -> Prediction:
-    """The device does as much for each step as in the window, and a step is not shorter than that."""
+def _with_device(of_loader: Prediction, device_us: Range) -> Prediction:
+    """A step is not shorter than what the device does for it."""
     old, rate = of_loader.step_us, of_loader.samples_per_s
-    step = _each(old, lambda time: max(time, device_us, 1e-3))
+    value, low, high = (
+        max(step, device, 1e-3)
+        for step, device in zip(
+            (old.value, old.low, old.high), (device_us.value, device_us.low, device_us.high), strict=True
+        )
+    )
+    step = Range(value, low, high)
     longer = step.value / max(old.value, 1e-3)
     return replace(
         of_loader,
         step_us=step,
         samples_per_s=rate and _inverse(step, rate.value * old.value),
         data_wait_share=_each(of_loader.data_wait_share, lambda share: share / longer),
-        device_idle=_each(step, lambda time: 1 - device_us / time),
+        device_idle=_around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
         limited_by="device" if step.value > old.value else of_loader.limited_by,
     )
+
+
+def _around(value: float, *ends: float) -> Range:
+    return Range(value, min(value, *ends), max(value, *ends))
 
 
 def _each(value: Range, made: Callable[[float], float]) -> Range:

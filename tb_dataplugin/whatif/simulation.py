@@ -1,9 +1,10 @@
 """A loop with a DataLoader, from event to event.
 
-The training thread takes the batches in order. Batch `k` is built by worker ``k % workers``, one after the other, once
-its index is drawn, in the ``next()`` that hands out batch ``k - workers * prefetch``. Whoever works shares the CPUs
-there are: with more demand than CPUs, the part of the work that needs a CPU takes as much longer. A worker that still
-sends one batch builds the next one more slowly (`Loop.send_ns`).
+The training thread receives batches as they arrive, and hands them out in order. Batch `k` is built by worker
+``k % workers``, one after the other, once its index is drawn, in the ``next()`` that hands out batch
+``k - workers * prefetch``. Whoever works shares the CPUs there are: with more demand than CPUs, the part of the work
+that needs a CPU takes as much longer. A worker that still sends one batch builds the next one more slowly
+(`Loop.send_ns`), and one that builds holds up the receiving of its last one (`Loop.held_ns`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
-from tb_dataplugin.whatif.loop import Floats, Loop
-
-Rows = npt.NDArray[np.intp]
+from tb_dataplugin.whatif.loop import Floats, Loop, Rows
 
 _NEVER = float("inf")
 
@@ -58,6 +56,7 @@ class _Batches:
         self.build = loop.build.total_ns[batches % len(loop.build)].tolist()
         self.way = loop.way_ns[batches % len(loop.way_ns)].tolist()
         self.receive = loop.receive.total_ns[batches % len(loop.receive)].tolist()
+        self.held = loop.held_ns[batches % len(loop.held_ns)].tolist()
         own = loop.own_ns[orders.steps % len(loop.own_ns)] / loop.batches_per_step
         self.own = own.tolist()
 
@@ -94,6 +93,7 @@ class _Run:
         self.now = 0.0
         self.drawn = 0
         self.ready: dict[int, float] = {}
+        self.received: list[int] = []
         for _ in range(loop.settings.workers * loop.settings.prefetch):
             self._draw()
 
@@ -102,23 +102,33 @@ class _Run:
         handed, asked = [], []
         for number in range(len(self.batches) - self.drawn):
             asked.append(self.now)
-            batch = self._next(number)
-            self._train(self.batches.receive[batch])
+            self._next(number)
             self._draw()
             self._train(self.loop.around_ns)
             handed.append(self.now)
             self._train(self.batches.own[number])
         return handed, asked
 
-    def _next(self, number: int) -> int:
-        """Wait for the batch of that number, or for any; its number."""
-        while True:
-            batch = number if self.loop.settings.in_order else min(self.ready, key=self.ready.__getitem__, default=-1)
+    def _next(self, number: int) -> None:
+        """Receive what arrives, up to the batch of that number, or to any."""
+        in_order = self.loop.settings.in_order
+        while (number not in self.received) if in_order else not self.received:
+            batch = min(self.ready, key=self.ready.__getitem__, default=-1)
             at = self.ready.get(batch, _NEVER)
             if at <= self.now:
                 del self.ready[batch]
-                return batch
-            self._advance(_NEVER, at)
+                self._receive(batch)
+                self.received.append(batch)
+            else:
+                self._advance(_NEVER, at)
+        self.received.remove(number if in_order else self.received[0])
+
+    def _receive(self, batch: int) -> None:
+        self._train(self.batches.receive[batch])
+        sender, until = self.workers[batch % len(self.workers)], self.now + self.batches.held[batch]
+        building = sender.batch
+        while self.now < until and building >= 0 and sender.batch == building:
+            self._advance(_NEVER, until)
 
     def _train(self, work: float) -> None:
         while work > 0:

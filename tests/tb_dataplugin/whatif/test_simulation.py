@@ -168,3 +168,32 @@ def test_with_no_next_index_a_batch_is_sent_undisturbed() -> None:
 def test_code_around_the_loader_runs_while_the_next_batch_is_built() -> None:
     assert step_ms(loop(build_ms=30, own_ms=0, around_ns=25e6, settings=Settings(1, 1, True))) == pytest.approx(30)
     assert step_ms(loop(workers=0, build_ms=30, own_ms=0, around_ns=25e6)) == pytest.approx(55)
+
+
+def test_a_worker_that_builds_holds_up_the_batch_that_it_sends_only_as_long_as_it_builds() -> None:
+    held = loop(1, build_ms=21, own_ms=5, held_ns=np.array([np.inf]))
+    assert step_ms(held) == pytest.approx(21, rel=1e-6)
+    assert step_ms(changed(held, Change(stages=(("transform::Blur", 0.0),)))) == pytest.approx(7, rel=1e-6)
+    without = changed(replace(held, own_ns=np.array([30e6])), Change(stages=(("transfer", 0.0),)))
+    assert step_ms(without) == pytest.approx(30, rel=1e-6)
+
+
+def test_a_larger_batch_is_built_longer_and_the_step_lies_between_two_ends() -> None:
+    made = predict(loop(1, batch_size=8), Change(batch=16))
+    assert made.step_us.value == pytest.approx(60e3, rel=1e-6)
+    assert made.samples_per_s is not None and made.samples_per_s.value == pytest.approx(16e6 / 60e3)
+    bound = predict(loop(1, build_ms=2, own_ms=30, batch_size=8), Change(batch=16)).step_us
+    assert bound.value == pytest.approx(45e3, rel=1e-6) and bound.low <= 30e3 and bound.high >= 60e3
+
+
+def test_a_stage_on_the_device_is_at_best_free_and_at_worst_as_long_as_in_the_worker() -> None:
+    made = predict(loop(1), Change(moved=("transform::Blur",)))
+    assert made.step_us.value == pytest.approx(10e3, rel=1e-6) and made.step_us.high >= 30e3
+    assert "on the device" in made.notes[0]
+
+
+def test_pinning_is_predicted_only_where_copies_from_pageable_memory_were_recorded() -> None:
+    with pytest.raises(BadRequest, match="no copies from pageable memory"):
+        predict(loop(1), Change(pin=True))
+    made = predict(loop(1, build_ms=2, own_ms=10, pageable_ns=4e6), Change(pin=True)).step_us
+    assert made.value == pytest.approx(8e3, rel=1e-6) and made.low <= 6e3 and made.high >= 10e3

@@ -1,0 +1,93 @@
+"""What receiving a batch takes, and for how long the DataLoader worker that sends it holds it up.
+
+To open the memory of a batch the training process asks a thread of its worker, and that thread needs the interpreter's
+lock, which a worker that builds the next batch in Python does not give away. So deserialising in which the training
+thread is not on a CPU, while the sender builds, is as long as the sender builds, and not longer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.receiving import UNKNOWN_CPU, find_receiving
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.trace import BatchTable
+from tb_dataplugin.whatif.loop import Floats, Rows, Timed
+from tb_dataplugin.whatif.stage_parts import parts_within
+
+LEAST: Final = 4
+"""Batches that were all held up until their worker had built its next one, before that is taken as what happens."""
+
+
+def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Array) -> tuple[Timed, Floats]:
+    """The training thread's own part of ``next()``, for each of `rows`: stages, deserialising, and what else passes
+    once it has a batch; and `Loop.held_ns`. `ready`: when batches were serialised, of all rows.
+
+    Batches are deserialised as they arrive, so also in the wait for an earlier one.
+    """
+    assert results.trace.training_track is not None and results.loader is not None
+    table, track = workers.batches.table, results.trace.training_track
+    start, end = workers.batches.wait_start_ns[rows], workers.batches.wait_end_ns[rows]
+    whole = parts_within(results.tree, track, start, end)
+    waits = results.loader.waits
+    timed = known(table.deserialise_ns[rows]) & known(table.arrived_ns[rows])
+    if not (timed & waits.contains(table.deserialise_ns[rows])).all():  # another thread does it, as where it pins
+        after = parts_within(results.tree, track, np.clip(ready[rows], start, end), end)
+        return Timed(whole.parts, np.column_stack((whole.ns[:, :-1], after.ns[:, -1]))), np.zeros(1)
+    after = parts_within(results.tree, track, np.clip(table.arrived_ns[rows], start, end), end)
+    held = _held(results, table, rows, waits)
+    taking = table.arrived_ns[rows] - _begun(table, rows, ready, waits)
+    rest = after.ns[:, -1] + np.maximum(0, taking - held)
+    return Timed(whole.parts, np.column_stack((whole.ns[:, :-1], rest))), _limited(held, table, rows)
+
+
+def _begun(table: BatchTable, rows: Rows, ready: Int64Array, waits: Intervals) -> Int64Array:
+    """When the training thread could turn to each batch: that was ready, the one before had arrived, and it waited."""
+    deserialise = table.deserialise_ns
+    order = np.flatnonzero(known(deserialise) & known(table.arrived_ns))
+    order = order[np.argsort(deserialise[order], kind="stable")]
+    before = np.searchsorted(deserialise[order], deserialise[rows]) - 1
+    arrived = np.where(before >= 0, table.arrived_ns[order][np.maximum(before, 0)], deserialise[rows])
+    wait = np.searchsorted(waits.start, deserialise[rows], side="right") - 1
+    begun = np.maximum(ready[rows], waits.start[np.maximum(wait, 0)])
+    begun = np.where(arrived <= deserialise[rows], np.maximum(begun, arrived), begun)
+    return np.minimum(begun, deserialise[rows])
+
+
+def _held(results: Results, table: BatchTable, rows: Rows, waits: Intervals) -> Floats:
+    """Of deserialising each batch, while its worker built: the share in which the training thread was on no CPU."""
+    receiving = find_receiving(results.trace, results.tree)
+    wait = np.searchsorted(receiving.start, table.deserialise_ns[rows], side="right") - 1
+    own = receiving.cpu_ns[np.unique(wait[wait >= 0])]
+    took = float((table.arrived_ns[rows] - table.deserialise_ns[rows]).sum())
+    if not len(own) or (own == UNKNOWN_CPU).any() or not took:
+        return np.zeros(len(rows))
+    off_cpu = max(0.0, 1.0 - float(own.sum()) / took)
+    held = np.zeros(len(rows))
+    for pid in np.unique(table.pid[rows]).tolist():
+        built = (table.pid == pid) & known(table.started_ns) & known(table.finished_ns)
+        building = Intervals.union(table.started_ns[built], table.finished_ns[built])
+        mine = table.pid[rows] == pid
+        held[mine] = building.overlap(table.deserialise_ns[rows[mine]], table.arrived_ns[rows[mine]])
+    return held * off_cpu
+
+
+def _limited(held: Floats, table: BatchTable, rows: Rows) -> Floats:
+    """`held`, or infinite where none of these batches arrived before its worker had built the next one: how long it
+    would have been held up then is not known.
+    """
+    finished = np.zeros(len(rows), dtype=np.bool_)
+    for pid in np.unique(table.pid[rows]).tolist():
+        mine = table.pid[rows] == pid
+        ends = np.sort(table.finished_ns[(table.pid == pid) & known(table.finished_ns)])
+        count = [np.searchsorted(ends, at[rows[mine]], side="right") for at in (table.deserialise_ns, table.arrived_ns)]
+        finished[mine] = count[1] > count[0]
+    is_held = held > 0
+    if is_held.sum() < LEAST or not finished[is_held].all():
+        return held
+    return np.where(is_held, np.inf, 0.0)

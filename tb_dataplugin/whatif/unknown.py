@@ -1,0 +1,99 @@
+"""Changes of which one capture shows one side only: a batch's size, pinned memory, a stage moved to the device.
+
+What the loader does follows from the capture. What the step and the device then take lies between two ends; both are
+simulated and are part of the interval (`with_cost`), and a sentence says so (`assumptions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.whatif.change import Change, changed, is_of, scaled
+from tb_dataplugin.whatif.loop import Loop, Timed
+
+HALFWAY: Final = 0.5
+MOST_SAMPLES: Final = 1_000_000
+
+
+def has_two_ends(change: Change) -> bool:
+    return change.batch is not None or bool(change.moved) or bool(change.pin)
+
+
+def check_known(change: Change, loop: Loop) -> None:
+    """Raises BadRequest where the capture does not even show the loader's side."""
+    if change.batch is not None:
+        if not 1 <= change.batch <= MOST_SAMPLES:
+            raise BadRequest(f"batch={change.batch} cannot be predicted; choose 1 to {MOST_SAMPLES:,}")
+        if loop.batch_size is None:
+            raise BadRequest("batch cannot be predicted: the capture does not say how many samples a batch has")
+    if change.pin and loop.is_pinned:
+        raise BadRequest("pin=on changes nothing: the loader has pin_memory=True already")
+    if change.pin and not loop.pageable_ns:
+        raise BadRequest(
+            "pin=on cannot be predicted: the capture has no copies from pageable memory to a device, "
+            "so it does not say what they take"
+        )
+
+
+def with_cost(loop: Loop, change: Change, cost: float | None) -> Loop:
+    """The loop with the change made. `cost`: how much of what the step may pay for it does come, 0 to 1; None: what is
+    predicted. That is halfway, and nothing for a stage on the device.
+    """
+    new = changed(loop, change)
+    own_ns, device_ns = new.own_ns, new.device_ns
+    halfway = HALFWAY if cost is None else cost
+    if change.pin:
+        own_ns = own_ns - np.minimum(own_ns, (1 - halfway) * (loop.pageable_ns or 0.0))
+    own_ns = own_ns + (cost or 0.0) * moved_ns(loop, change)
+    new = replace(new, own_ns=own_ns)
+    ratio = batch_ratio(loop, change)
+    if ratio == 1:
+        return new
+    grown = 1 + (ratio - 1) * halfway
+    return replace(
+        new,
+        build=Timed(new.build.parts, new.build.ns * ratio),
+        way_ns=new.way_ns * grown,
+        send_ns=new.send_ns * grown,
+        receive=scaled(new.receive, grown, lambda part: not part or part[-1].kind != "wrapper"),
+        own_ns=own_ns * grown,
+        device_ns=None if device_ns is None else device_ns * grown,
+        batch_bytes=None if new.batch_bytes is None else new.batch_bytes * ratio,
+        samples_per_step=None if new.samples_per_step is None else new.samples_per_step * ratio,
+    )
+
+
+def batch_ratio(loop: Loop, change: Change) -> float:
+    """Samples of a batch with the change over those without."""
+    return 1.0 if change.batch is None or loop.batch_size is None else change.batch / loop.batch_size
+
+
+def moved_ns(loop: Loop, change: Change) -> float:
+    """Per step, what the stages that are moved take where they are."""
+    columns = [any(is_of(name, part) for name in change.moved) for part in loop.build.parts]
+    return float(loop.build.ns[:, columns].sum(axis=1).mean()) * loop.batches_per_step
+
+
+def assumptions(loop: Loop, change: Change) -> Iterator[str]:
+    """What such a prediction rests on."""
+    if change.batch is not None and change.batch != loop.batch_size:
+        yield (
+            f"batch={change.batch}: building a batch is taken to grow with its samples. How the step, the device and "
+            "the transfer grow is not in the capture: from not at all to in proportion is the interval, halfway the "
+            "value."
+        )
+    if change.moved:
+        yield (
+            f"{', '.join(change.moved)} on the device: the step is at best, as if it took nothing there. The interval "
+            f"ends where it takes the {moved_ns(loop, change) / 1e6:.3g} ms per step that it takes now."
+        )
+    if change.pin:
+        yield (
+            f"pin=on: the host is in copies from pageable memory for {(loop.pageable_ns or 0.0) / 1e6:.3g} ms per step."
+            " From none to all of it is the interval, half the value. The thread that pins is not part of it."
+        )
