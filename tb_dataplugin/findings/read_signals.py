@@ -39,9 +39,7 @@ def read_signals(results: Results) -> Signals:
     info, loader, flow = results.trace.info, results.loader, results.flow
     pipeline = info.pipeline
     device = results.attribution.devices[0] if results.attribution.devices else None
-    causes: dict[Cause, float] = (
-        {} if device is None else {name: _us(time) for name, time in device.by_cause_ns.items()}
-    )
+    causes = _causes(device)
     wait = None if loader is None else _us(loader.waits.total_ns)
     cost = wait if device is None else causes.get("data_wait")
     steady = results.steady if results.steady and results.steady.state in ("draining", "filling") else None
@@ -111,6 +109,10 @@ def _without_lines(results: Results) -> Iterable[tuple[str, str]]:
 
 def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
     return hottest(results.lines.training.items(), in_step=True) if results.lines else ()
+
+
+def _causes(device: DeviceAttribution | None) -> dict[Cause, float]:
+    return {} if device is None else {name: _us(time) for name, time in device.by_cause_ns.items()}
 
 
 def _collecting(pipeline: PipelineInfo | None) -> float | None:
