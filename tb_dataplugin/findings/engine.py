@@ -53,7 +53,7 @@ def _estimated(finding: Finding) -> Finding:
     reason = (
         "The data wait is measured; what the step itself would gain is an estimate."
         if OF_STEP in kinds
-        else "The data wait is measured; that the gain is not what was caused of it is computed from who was busy when."
+        else "The data wait is measured; how much of it would go is computed from when DataLoader workers were busy."
     )
     return replace(finding, confidence="likely", confidence_reason=reason)
 
