@@ -116,14 +116,18 @@ def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     """The functions that changed most of each stage, and their lines where those say more."""
     if not comparison.lines:
         return
-    yield from heading("Functions and lines   share of the time inside the stage, by samples; 95% interval", style)
+    yield from heading(
+        "Functions and lines   share of the time inside the stage, by stack samples; 95% interval", style
+    )
     for part in comparison.lines[:MAX_PARTS]:
         if part.text and max(part.samples_before, part.samples_after) < WORTH_A_LINE:
             continue
         if part.text:
             yield from wrap(f"{part.name}: {part.text}", "  ", "    ")
             continue
-        yield from wrap(f"{part.name}   {part.samples_before} samples before, {part.samples_after} after", "  ", "    ")
+        yield from wrap(
+            f"{part.name}   {part.samples_before} stack samples before, {part.samples_after} after", "  ", "    "
+        )
         for row in (*part.functions[:MAX_LINES], *part.lines[:MAX_LINES]):
             yield from wrap(f"{row.name}: {row.text}", "    ", "      ")
     if any(row.text.endswith("*") for part in comparison.lines for row in (*part.functions, *part.lines)):

@@ -44,9 +44,9 @@ def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
 
 
 def _limited_share(row: pb.Stage) -> str:
-    """Where most of the time goes to what limits nothing, how much of it does."""
-    waited = {"no_cpu": row.run_delay_us, "blocked": row.blocked_us}.get(row.limited_by)
-    return "" if waited is None or not row.self_us else f" {percent(waited / row.self_us)}"
+    """How much of its self time that is."""
+    part = {"cpu": row.cpu_self_us, "no_cpu": row.run_delay_us, "blocked": row.blocked_us}.get(row.limited_by)
+    return "" if part is None or not row.self_us else f" {percent(min(1.0, part / row.self_us))}"
 
 
 def limited_lines(limits: pb.LimitedBy) -> Iterator[str]:
@@ -62,7 +62,7 @@ def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
     limits = samples.host_limited_by_us
     if limits.text and not capture.devices:
         outside = capture.window_us - capture.loader.wait_us
-        yield line("outside data wait", duration(outside), f"from {plural(limits.samples, 'sample')} of the thread")
+        yield line("outside data wait", duration(outside), f"from {plural(limits.samples, 'thread sample')}")
         yield from limited_lines(limits)
     if samples.lock_holders_us:
         held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])

@@ -135,15 +135,14 @@ def _cost(lines: HotLines, window: Window) -> str:
 def _check(lines: HotLines, steps: int | None) -> str:
     check = lines.check
     if check is None:
-        unchecked = " Whether stages have the same shares by samples as by spans could not be checked"
+        unchecked = " Whether stages have the same shares by stack samples as by spans could not be checked"
         if not lines.stage_samples:
-            return f"{unchecked}: no sample lies in a stage."
-        few = f"{count(lines.stage_samples)} samples in stages, {LEAST_TO_CHECK} are needed"
-        return f"{unchecked} ({few}){_enough(lines.stage_samples, LEAST_TO_CHECK, steps)}."
+            return f"{unchecked}: no stack sample lies in a stage."
+        return f"{unchecked}: {LEAST_TO_CHECK} stack samples in stages are needed, it has {count(lines.stage_samples)}."
     points = f"{abs(check.difference) * 100:.1f} points"
     if check.agrees:
-        return f" Shares of stages by samples and by spans agree to within {points}."
-    return f" Shares of stages by samples and by spans differ by up to {points} ({check.stage})."
+        return f" Shares of stages by stack samples and by spans agree to within {points}."
+    return f" Shares of stages by stack samples and by spans differ by up to {points} ({check.stage})."
 
 
 def part_sentence(hottest: Sequence[Together]) -> str:
@@ -165,7 +164,7 @@ def part_text(part: PartLines, steps: int | None) -> str:
     """
     if part.rows:
         return ""
-    text = f"too few samples, {count(part.samples)} of {LEAST_SAMPLES}"
+    text = f"too few stack samples, {count(part.samples)} of {LEAST_SAMPLES}"
     return f"{text}{_enough(part.samples, LEAST_SAMPLES, steps)}"
 
 

@@ -92,7 +92,8 @@ def _gains(overlap_us: float | None) -> str:
     if overlap_us is None:
         return ""
     return (
-        f"Several findings save the same data wait, {duration(overlap_us)} per step in all: their gains do not add up."
+        f"Several findings save the same data wait: together at most {duration(overlap_us)} per step, not the sum of "
+        "their gains."
     )
 
 

@@ -18,8 +18,8 @@ from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, ONE_CALL
+from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU, ONE_CALL
 from tb_dataplugin.units import duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
@@ -59,12 +59,11 @@ OUTLIER_ADVICE: Final = (
     "steps before changing anything."
 )
 
-LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
+LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
     "no_cpu": " For part of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
     "blocked": " For part of its time it is blocked by storage, a lock or another process; more DataLoader workers can "
     "wait for those at the same time.",
-    None: "",
 }
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
@@ -86,9 +85,8 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     stage = place.stage
     assert stage is not None
     rows = [calls for calls in signals.stages if calls.stage == stage]
-    calls, cpu_use = _AllCalls.of(rows), _cpu_use(rows)
-    limit = None if cpu_use is None else cpu_use.limited_by
-    hint = "" if signals.lock_limits_wait else LIMIT_ADVICE[limit]
+    calls, most = _AllCalls.of(rows), _most_known(rows)
+    hint = "" if signals.lock_limits_wait or most is None else _hint(most)
     outlier = calls is not None and calls.longest_us >= ONE_CALL * calls.total_us and calls.count > 1
     saving = saved_without(signals, rows, place.cost_us)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
@@ -105,7 +103,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_calls_evidence(signals, calls, place),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
-            *_limit_evidence(cpu_use, place),
+            *(_use_of_time(most) if most is not None else ()),
             *(() if gain is None else saving.why),
         ),
         code="" if outlier else _code(signals, stage),
@@ -139,11 +137,26 @@ class _AllCalls:
         )
 
 
-def _cpu_use(rows: list[StageCalls]) -> CpuUse | None:
-    """Of the row with most self time."""
+def _most_known(rows: list[StageCalls]) -> StageCalls | None:
+    """Of those whose CPU time is known, the row with most self time."""
     known = [calls for calls in rows if calls.cpu_use is not None]
-    most = max(known, key=lambda calls: calls.self_us, default=None)
-    return None if most is None else most.cpu_use
+    return max(known, key=lambda calls: calls.self_us, default=None)
+
+
+def _parts_of_time(row: StageCalls) -> dict[StageLimit, float]:
+    """Shares of the row's self time, the largest first; without those that are 0 or not known."""
+    use = row.cpu_use
+    assert use is not None
+    parts: dict[StageLimit, float] = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
+    shares = {limit: time / row.self_us for limit, time in parts.items() if time and row.self_us}
+    return dict(sorted(shares.items(), key=lambda part: -part[1]))
+
+
+def _hint(row: StageCalls) -> str:
+    """What it means that the stage does not only compute."""
+    parts = _parts_of_time(row)
+    limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
+    return "" if limit is None else LIMIT_ADVICE[limit]
 
 
 def _advice(signals: Signals, stage: Stage) -> str:
@@ -255,11 +268,13 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
 
 
-def _limit_evidence(use: CpuUse | None, place: StageWait) -> tuple[Evidence, ...]:
-    if use is None or use.limited_by is None:
+def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
+    """How its self time divides, where the calls are long enough to know."""
+    parts, use = _parts_of_time(row), row.cpu_use
+    if use is None or not parts or (use.limited_by is None and "no_cpu" not in parts and "blocked" not in parts):
         return ()
-    parts = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
-    part = parts[use.limited_by] / sum(parts.values())
-    source = f" ({DELAY_SHARED_OUT})" if use.limited_by == "no_cpu" else ""
-    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time{source}"
-    return (share(f"limited_by_{use.limited_by}", part, "self time", text, place.name),)
+    words = [f"{LIMIT_WORDS[limit]} for {percent(part)}" for limit, part in parts.items() if part >= LIMIT_WORTH_A_WORD]
+    words[0] += " of its self time"
+    text = f"{', '.join(words)}{f' ({DELAY_SHARED_OUT})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
+    limit = use.limited_by or next(iter(parts))
+    return (share(f"limited_by_{limit}", parts[limit], "self time", text, row.stage.name),)

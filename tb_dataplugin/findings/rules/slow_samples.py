@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.analyses.throughput import BUILDING
+from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
@@ -20,7 +22,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     slow = [sample for sample in signals.slow_samples if sample.duration_us >= SLOW_SAMPLE * calls.p50_us]
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
-    cost = min(wait_cost, excess)
+    cost = min(wait_cost, excess, _built_cost(signals, wait_cost))
     if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
         return None
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
@@ -38,6 +40,14 @@ def check(signals: Signals) -> Finding | Abstention | None:
         confidence="likely",
         confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
     )
+
+
+def _built_cost(signals: Signals, wait_cost: float) -> float:
+    """The data wait that building batches caused: samples that nobody waited for cost nothing."""
+    if signals.waits_by_stage is None:
+        return wait_cost
+    unknown = sum(one.cost_us for one in signals.waits_by_stage if one.stage is None and one.name != TRANSFER)
+    return unknown + sum(one.cost_us for one in signals.waits_by_stage if one.stage and one.stage.kind in BUILDING)
 
 
 def _evidence(sample: SlowSampleSignal) -> Evidence:
