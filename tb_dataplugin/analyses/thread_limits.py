@@ -60,7 +60,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ThreadLimits:
-    """`devices`: by cause, per device. `data_wait`: of the loader's data wait. `outside`: of the rest of the window.
+    """`devices`: by cause, per device. `data_wait`: of the loader's data wait. `outside`: of the rest of the window,
+    or of all of it where the data wait is not known.
 
     None, or missing: too few samples fall into that part. `holders_ns`: the training thread's time of waiting for the
     lock by who held it, the longest first; without what is not known.
@@ -108,11 +109,10 @@ def find_thread_limits(
         return _unknown("gil_unknown", f"What threads wait for was not recorded: {samples.why_not or 'no samples'}")
     finder = _Finder(training, samples, pipeline.collections or EMPTY, _beside(trace), workers, costs)
     waits = EMPTY if loader is None else loader.waits
-    outside = finder.own(waits.complement(window)) if loader else None
     return ThreadLimits(
         devices=tuple(dict(finder.causes(device.causes)) for device in attribution.devices),
         data_wait=finder.waiting(waits),
-        outside=outside,
+        outside=finder.own(waits.complement(window)),
         holders_ns=_holders(training, samples, window),
         samples=len(training.time_ns),
         interval_ns=float(np.diff(training.time_ns).mean()) if len(training.time_ns) > 1 else 0.0,

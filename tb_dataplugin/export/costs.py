@@ -62,7 +62,7 @@ def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
     limits = samples.host_limited_by_us
     if limits.text and not capture.devices:
         outside = capture.window_us - capture.loader.wait_us
-        yield line("outside data wait", duration(outside), f"from {plural(limits.samples, 'thread sample')}")
+        yield line("outside data wait" if capture.HasField("loader") else "training thread", duration(outside))
         yield from limited_lines(limits)
     if samples.lock_holders_us:
         held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])

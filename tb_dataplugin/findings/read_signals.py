@@ -20,6 +20,7 @@ from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns,
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
+    FEEDER,
     CopySignals,
     CpuUse,
     Signals,
@@ -102,13 +103,21 @@ def _stage_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
 
 
 def _without_lines(results: Results) -> Iterable[tuple[str, str]]:
-    parts = results.lines.stages.items() if results.lines else ()
+    lines = results.lines
+    if lines is None:
+        return ()
     steps = len(results.steps.rows) if results.steps else None
-    return ((stage.name, text) for stage, part in parts if (text := part_text(part, steps)))
+    feeder = () if lines.feeder is None else ((FEEDER, lines.feeder),)
+    parts = (*((stage.name, part) for stage, part in lines.stages.items()), *feeder)
+    return ((name, text) for name, part in parts if (text := part_text(part, steps)))
 
 
 def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
-    return hottest(results.lines.training.items(), in_step=True) if results.lines else ()
+    lines = results.lines
+    if lines is None:
+        return ()
+    feeder = () if lines.feeder is None else ((FEEDER, lines.feeder),)
+    return hottest((*lines.training.items(), *feeder), in_step=True)
 
 
 def _causes(device: DeviceAttribution | None) -> dict[Cause, float]:
