@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
+from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines, stage_notes
 from tb_dataplugin.export.findings_text import finding_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
@@ -268,6 +268,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
         yield from wrap("wait: share of the data wait that this stage caused, without the stages inside it", "  ")
+    yield from stage_notes(rows)
     yield from limit_lines(rows)
     if replayed:
         yield from _contention(rows)

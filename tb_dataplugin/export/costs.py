@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
+from tb_dataplugin.export.paragraphs import wrap
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import count, data_size, duration, percent, plural, ratio, significant
 from tb_dataplugin.words import LIMITS
 
 MOST_NAMED = 5
+
+CUT: Final = (
+    "A stage may take longer than the one around it: calls count where they begin, and a call that began before the "
+    "first of these steps is missing, but not those inside it"
+)
+
+SERIALISED: Final = frozenset(("json.loads", "orjson.loads", "pickle.loads"))
+"""Labels of stages that the recorder marks from 4 KiB on (docs/readers.md)."""
 
 
 class Line(Protocol):
@@ -41,6 +50,16 @@ def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             text = f"{limit.label}: {', '.join(names[:MOST_NAMED])}{more}"
             yield from textwrap.wrap(text, columns(), initial_indent="  ", subsequent_indent="    ")
+
+
+def stage_notes(rows: Sequence[pb.Stage]) -> Iterator[str]:
+    """Why a stage may have fewer calls, or less time, than what is around it or inside it."""
+    totals = {tuple(row.path): row.total_us for row in rows}
+    if any(row.total_us > totals.get(tuple(row.path[:-1]), row.total_us) for row in rows):
+        yield from wrap(CUT, "  ")
+    small = [row.path[-1] for row in rows if row.label in SERIALISED]
+    if small:
+        yield from wrap(f"{', '.join(dict.fromkeys(small))}: calls on less than 4 KiB are not recorded", "  ")
 
 
 def _limited_share(row: pb.Stage) -> str:

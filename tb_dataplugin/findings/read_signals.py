@@ -16,6 +16,7 @@ from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
+from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.read_lock import read_lock
@@ -74,6 +75,7 @@ def read_signals(results: Results) -> Signals:
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),
         loader=results.settings,
+        has_several_loaders=count_loaders(results.trace) > 1,
         waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),
         worker_processes=pipeline.workers if pipeline else (),

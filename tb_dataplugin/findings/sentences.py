@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
+from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
@@ -21,6 +22,7 @@ from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import quiet_sentence, worker_sentence
 from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent, plural
 from tb_dataplugin.words import NO_STAGES, cause_label, label_of
 
@@ -64,12 +66,20 @@ def say(
         sawtooth=_sawtooth(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
-            worker_sentence(summary, results.window, _built_share(results)) for summary in results.worker_summaries
+            worker_sentence(summary, results.window, _built_share(results), _which(results, summary))
+            for summary in results.worker_summaries
         ),
         quiet_workers=quiet_sentence(results.worker_summaries),
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
     )
+
+
+def _which(results: Results, summary: WorkerSummary) -> LoaderInfo | None:
+    """None where there is only one."""
+    pipeline = results.trace.info.pipeline
+    several = pipeline is not None and 1 < len(pipeline.loaders) > summary.loader
+    return pipeline.loaders[summary.loader] if pipeline is not None and several else None
 
 
 def _selection(selection: StepSelection, window: Window) -> str:

@@ -256,6 +256,8 @@ class Signals:
     """Copies to the device; None when nothing was copied."""
     syncs: SyncSignals | None
     """Synchronising calls; None without any."""
+    has_several_loaders: bool = False
+    """The capture's record has more than one DataLoader."""
     loop_us: float = 0.0
     """Length of the window, had it been steady: `wait_cost_us` and gains are shares of it."""
     on_way_us: float = 0.0

@@ -8,7 +8,7 @@ from typing import Final
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.findings.callee_advice import callee_advice
-from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code
+from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
@@ -47,6 +47,14 @@ FEW_SAMPLES: Final = 3
 
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
 """Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
+
+ONE_LINE: Final = 0.5
+"""Share of a transform that its hottest line has, from which advice begins with that line."""
+
+OF_PYTHON: Final = (
+    "Do that less often, keep what does not change between calls, use array operations, or apply the transform once "
+    "per batch, after collate or on the device."
+)
 
 OFTEN: Final = 1.9
 """Calls of a stage per sample, from which some of them may be made for nothing."""
@@ -177,13 +185,11 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if any(path[-1] == stage for path in containers(signals.stages)):
         return f"This is time in {stage.label} itself, outside the transforms inside it{_where(signals, stage)}"
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
-    line = signals.stage_lines.get(stage.name)
-    if line is not None and line.share >= HOT_LINE:
-        advice = callee_advice(line.calls) or advice
+    advice = _line_advice(signals, stage) or advice
     own = next((step for step in steps if step.calls.stage == stage), None)
     if own is None:
         return advice
-    if own.shrinks:
+    if own.shrinks and _has_pictures(signals):
         return (
             f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
             "while it decodes, or use a faster implementation."
@@ -192,6 +198,22 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if later is None:
         return advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input. {advice}"
+
+
+def _line_advice(signals: Signals, stage: Stage) -> str:
+    """What to do about its hottest line; "" where none has much of it."""
+    line = signals.stage_lines.get(stage.name)
+    if line is None or line.share < HOT_LINE:
+        return ""
+    known = callee_advice(line.calls)
+    if line.share < ONE_LINE:
+        return known
+    return f"{percent(line.share)} of it is {line.text}: begin there. {known or OF_PYTHON}"
+
+
+def _has_pictures(signals: Signals) -> bool:
+    """Only of those can a decoder leave out parts."""
+    return any(row.stage.kind == "decode" and decodes_pictures(row.stage.label) for row in signals.stages)
 
 
 def read_advice(signals: Signals) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -10,6 +11,7 @@ from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural
 
 STAYS: Final = ("sampler", "wrapper")
@@ -34,13 +36,20 @@ def check(signals: Signals) -> Finding | None:
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title="The DataLoader has no workers: the training thread builds every batch itself",
+        title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
         advice=f"Start with num_workers={workers} ({start}) and measure again. Throughput is then limited by those "
         "processes.",
         gain_us_per_step=gain,
         evidence=(Evidence("settings", "num_workers=0"), *signals.wait_cost_evidence(), *total, *_what_stays(stays)),
         code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
     )
+
+
+def _whose(signals: Signals) -> str:
+    if not signals.has_several_loaders or signals.loader is None:
+        return "The DataLoader"
+    name = name_of(replace(signals.loader, num_workers=None))  # the title says it
+    return f"{name[0].upper()}{name[1:]}"
 
 
 def _what_stays(stays_us: float) -> tuple[Evidence, ...]:

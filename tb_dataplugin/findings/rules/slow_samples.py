@@ -31,15 +31,25 @@ def check(signals: Signals) -> Finding | Abstention | None:
     text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"{count(len(slow))} of {count(calls.count)} samples take {SLOW_SAMPLE:g}x the median or more",
-        advice="Look at these samples: huge or damaged files, long sequences, retries. Batches are handed over in "
-        "order, so one slow sample holds back all that follow.",
+        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples take {SLOW_SAMPLE:g}x the median or more",
+        advice=f"Look at these samples: huge or damaged files, long sequences, retries.{_order(signals)}",
         stage=slow[0].stage,
         evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
         gain_us_per_step=gain,
         confidence="likely",
         confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
     )
+
+
+def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+    """Only the slowest ones are known."""
+    return count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
+
+
+def _order(signals: Signals) -> str:
+    if not signals.builds_batches_in_workers:
+        return ""
+    return " Batches are handed over in order, so one slow sample holds back all that follow."
 
 
 def _built_cost(signals: Signals, wait_cost: float) -> float:
