@@ -12,7 +12,7 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
-from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, plural, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, change, in_unit, plural, unit_for
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
@@ -58,8 +58,9 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     yield ""
     name = "95% interval " if time.HasField("high") else ""
     changed = time.interval_text if time.outcome == "identical" else f"{change_text(time)}, {name}{time.interval_text}"
+    unit = unit_for((time.before_us, time.after_us))
     for side, value, note in (("before", time.before_us, ""), ("after", time.after_us, changed)):
-        yield f"  {f'{time.title}, {side}':<28}{duration(value):>10}   {note}"
+        yield f"  {f'{time.title}, {side}':<28}{f'{in_unit(value, unit)} {unit.name}':>10}   {note}"
     if time.HasField("detectable") and time.outcome not in SIGNIFICANT:
         yield f"  {'smallest detectable change':<28}{change(time.detectable):>10}"
 
@@ -109,7 +110,7 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account; an interval is for its row alone"
     if any(row.outcome == "too_short" for row in rows):
-        yield "  too short to compare: the interval is wider than ±100%; record more steps, or several runs"
+        yield "  too short to compare: the interval is wider than ±100%"
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:

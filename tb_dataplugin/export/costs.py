@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from tb_dataplugin.export.paragraphs import wrap
 from tb_dataplugin.export.width import columns
+from tb_dataplugin.findings.thresholds import LIMIT_WORTH_A_WORD
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import count, data_size, duration, percent, plural, ratio, significant
 from tb_dataplugin.words import LIMITS
@@ -83,11 +84,11 @@ def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
         outside = capture.window_us - capture.loader.wait_us
         yield line("outside data wait" if capture.HasField("loader") else "training thread", duration(outside))
         yield from limited_lines(limits)
-    if samples.lock_holders_us:
+    if sum(samples.lock_holders_us.values()) >= LIMIT_WORTH_A_WORD * capture.window_us:
         held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])
         names = ", ".join(f"{name} {duration(time)}" for name, time in held[:MOST_NAMED])
         yield from textwrap.wrap(
-            f"held Python's lock: {names}", columns(), initial_indent="    ", subsequent_indent="      "
+            f"who held Python's lock meanwhile: {names}", columns(), initial_indent="    ", subsequent_indent="      "
         )
 
 

@@ -50,17 +50,13 @@ def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = Fals
     high = us_per_step + more if more > us_per_step * SAME else None
     bound = duration(us_per_step)
     if not signals.step_count or not step_us:
-        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step{_up_to(high)}", of_wait)
+        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step", of_wait)
     step_share = us_per_step / step_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster}){_up_to(high)}"
+    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster})"
     return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_wait)
-
-
-def _up_to(high_us: float | None) -> str:
-    return "" if high_us is None else f"; {duration(high_us)} at the upper end of its 95% interval"
 
 
 def _step_us(signals: Signals) -> float | None:

@@ -108,10 +108,9 @@ def _without_lines(results: Results) -> Iterable[tuple[str, str]]:
     lines = results.lines
     if lines is None:
         return ()
-    steps = len(results.steps.rows) if results.steps else None
     feeder = () if lines.feeder is None else ((FEEDER, lines.feeder),)
     parts = (*((stage.name, part) for stage, part in lines.stages.items()), *feeder)
-    return ((name, text) for name, part in parts if (text := part_text(part, steps)))
+    return ((name, text) for name, part in parts if (text := part_text(part)))
 
 
 def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
@@ -199,6 +198,7 @@ def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
         max_us=_us(row.max_ns),
         data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
         bytes=row.bytes,
+        typical_bytes=row.typical_bytes,
         place=row.place,
         cpu_use=_cpu_use(spent) if spent else None,
         has_index=row.has_index,

@@ -40,7 +40,8 @@ class Saving:
 
 def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0, part: float = 1.0) -> Saving:
     """Without these calls. The wait that they caused would go. Workers build batches also while nobody waits: without
-    these calls every batch is finished earlier by what they take of one worker's time. No more than all can go. Where
+    these calls every batch is finished earlier by what they take of one worker's time. No more than all can go, and
+    the loop gets no shorter than what a worker still needs for its batches. Where
     the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`). Calls in the
     training thread make no worker faster (`until_workers_limit`).
 
@@ -56,6 +57,9 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         return _with_way(signals, until_workers_limit(signals, caused))
     building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
+    most = max(caused, signals.loop_us - _rest_us(signals, building))
+    given_back = max(0.0, min(given_back, most - saved))
+    saved = min(saved, most)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
@@ -93,6 +97,18 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
         f"on their way: DataLoader workers that are starved for {starved} {signals.workers.of_whole} would be ahead"
     )
     return Saving(saving.us + more, (time(GAIN_BOUND, more, text),))
+
+
+def _rest_us(signals: Signals, building_us: float) -> float:
+    """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`: the loop
+    gets no shorter. What it waits for a CPU does not count, since one may be free then.
+    """
+    workers = signals.workers
+    if workers is None:
+        return 0.0
+    delay = (signals.costs.run_delay if signals.costs else None) or 0.0
+    busy = workers.busy * workers.alive / workers.workers * _in_the_long_run(signals) * signals.loop_us
+    return max(0.0, busy - building_us) * (1 - delay)
 
 
 def _in_the_long_run(signals: Signals) -> float:

@@ -93,6 +93,8 @@ class StageCalls:
     """None when their CPU time was not recorded."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
+    typical_bytes: float | None = None
+    """Size of a typical result: the median of those that were measured. One large file decides a mean."""
 
     @property
     def stage(self) -> Stage:
@@ -274,7 +276,7 @@ class Signals:
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """By the stage's name; without those of which too few samples were taken."""
     stages_without_lines: Mapping[str, str] = field(default_factory=dict)
-    """Those of which too few samples were taken, and `FEEDER`: what to do about it, as a clause."""
+    """Those of which too few samples were taken, and `FEEDER`: how many there are, as a clause."""
     stage_places: Mapping[str, str] = field(default_factory=dict)
     """Where a stage is defined, by its name: ``file:line``."""
     training_lines: Mapping[str, HotLine] = field(default_factory=dict)

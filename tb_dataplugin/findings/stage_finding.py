@@ -189,7 +189,7 @@ def _advice(signals: Signals, stage: Stage) -> str:
     own = next((step for step in steps if step.calls.stage == stage), None)
     if own is None:
         return advice
-    if own.shrinks and _has_pictures(signals):
+    if own.shrinks and has_pictures(signals):
         return (
             f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
             "while it decodes, or use a faster implementation."
@@ -211,7 +211,7 @@ def _line_advice(signals: Signals, stage: Stage) -> str:
     return f"{percent(line.share)} of it is {line.text}: begin there. {known or OF_PYTHON}"
 
 
-def _has_pictures(signals: Signals) -> bool:
+def has_pictures(signals: Signals) -> bool:
     """Only of those can a decoder leave out parts."""
     return any(row.stage.kind == "decode" and decodes_pictures(row.stage.label) for row in signals.stages)
 

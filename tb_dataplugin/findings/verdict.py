@@ -162,9 +162,9 @@ def _judge_replay(signals: Signals) -> Verdict:
         return Verdict("unknown", "The replay has no stage data, so what the loader spends its time on is unknown.")
     leader = leading_place(signals)
     if leader is None:
-        sentence = f"In the replay, no stage takes as much as {percent(LEADING_STAGE)} of the time to build a batch."
+        sentence = f"In the replay, no stage takes as much as {percent(LEADING_STAGE)} of the loading time."
         return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
-    sentence = f"In the replay, {percent(leader.share)} of the time to build a batch is spent in {leader.name}."
+    sentence = f"In the replay, {percent(leader.share)} of the loading time is spent in {leader.name}."
     return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
 
 

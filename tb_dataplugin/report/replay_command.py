@@ -28,9 +28,9 @@ def add_replay_command(capture: pb.Capture) -> None:
 
 
 def _is_worth_it(capture: pb.Capture) -> bool:
-    """True where what caused the data wait is not known."""
+    """Where there is a data wait and what caused it is not known, it may be."""
     if not capture.loader.wait_by_stage_us:
-        return True
+        return capture.HasField("loader")
     stages = ((parse_span_name(name), time) for name, time in capture.loader.wait_by_stage_us.items())
     built = sum(time for stage, time in stages if stage is not None and stage.kind in BUILDING)
     return built >= INPUT_BOUND * capture.window_us
