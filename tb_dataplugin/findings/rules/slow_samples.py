@@ -27,6 +27,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
         return Abstention("DataLoader workers often waited for a CPU, so a slow sample may only have waited for one.")
+    if any(doubt.code == "busy_machine" for doubt in signals.doubts):
+        return Abstention("Other programs used the CPUs, so a slow sample may only have waited for one.")
     gain = signals.per_step(cost)
     text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
     return Finding(
