@@ -49,12 +49,12 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield style.rule * columns()
     if capture.HasField("selection"):
         yield from wrap(capture.selection.sentence, "", "  ")
-    for doubt in capture.doubts:
-        yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield from map(style.bold, wrap(capture.verdict.sentence, ""))
     for fact in capture.verdict.evidence:
         if not fact.in_sentence:
             yield from wrap(fact.text, "  ")
+    for doubt in capture.doubts:
+        yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield ""
     yield from _numbers(capture)
     for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, finding_lines):
@@ -133,6 +133,8 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         note = "of the replayed loader; the replay used none" if replayed else ""
         yield line("DataLoader workers", count(loader.num_workers), note, size, loader.dataset)
 
+
+NO_DEVICE: Final = "no_device_activity"
 
 SLOWEST: Final = {
     "read": "reading",
@@ -365,10 +367,12 @@ def _gap_origin(gap: pb.Gap) -> Iterator[str]:
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
-    if not capture.diagnostics and not capture.abstained:
+    has_none = capture.torch_version.endswith("+cpu")  # nothing of a device is missing then
+    notes = [note for note in capture.diagnostics if note.code != NO_DEVICE or not has_none]
+    if not notes and not capture.abstained:
         return
     yield from heading("Missing data and warnings", style)
-    for note in capture.diagnostics:
+    for note in notes:
         times = f" ({count(note.count)} times)" if note.count > 1 else ""
         yield from wrap(f"{note.message}{times}", "  - ", "    ")
     for check in capture.abstained:

@@ -113,7 +113,7 @@ def _workers(costs: pb.WorkerCosts, line: Line) -> Iterator[str]:
         yield line(
             "DataLoader workers run",
             percent(costs.cpu_share),
-            f"of the build time of {plural(costs.batches, 'batch')}",
+            f"of the build time of {plural(costs.batches, 'batch')} built within the window",
             delayed,
             f"blocked {percent(costs.blocked_share)}" if costs.HasField("blocked_share") else "",
             threads,
