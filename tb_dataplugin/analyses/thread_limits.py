@@ -10,7 +10,7 @@ worker while it built the batch that this wait received.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -46,6 +46,7 @@ class Limits:
 
     `gil_error_ns`: half of the 95% interval of `gil_ns`. `samples` are those that it is estimated from.
     `in_workers_ns`: the part of `gil_ns` in which a DataLoader worker waited for the lock of its own process.
+    `with_workers`: while the training thread waits, what counts is what the DataLoader workers did.
     """
 
     whole_ns: int
@@ -56,6 +57,7 @@ class Limits:
     gil_error_ns: int
     samples: int
     in_workers_ns: int = 0
+    with_workers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class _Finder:
             in_workers=shares.blocked * theirs.gil,
         )
         gc += shares.blocked * min(collecting, theirs.running) * part.total_ns
-        return self._limits(part, both, gc, both.no_cpu, both.blocked)
+        return replace(self._limits(part, both, gc, both.no_cpu, both.blocked), with_workers=True)
 
     @property
     def _has_workers(self) -> bool:

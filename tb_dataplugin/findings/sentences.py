@@ -119,13 +119,11 @@ def _nothing(results: Results, verdict: Verdict) -> str:
 
 
 def _wait(results: Results) -> str:
-    """How the three nearly equal numbers relate."""
+    """How the three nearly equal numbers relate; "" without a device, where there is only one."""
     loader, devices = results.loader, results.attribution.devices
-    if loader is None:
+    if loader is None or loader.exposed_ns is None or loader.hidden_ns is None or not devices:
         return ""
     whole = f"Data wait is {_us(loader.waits.total_ns)}"
-    if loader.exposed_ns is None or loader.hidden_ns is None or not devices:
-        return f"{whole}; without a device it is neither exposed nor hidden."
     caused = devices[0].by_cause_ns.get("data_wait")
     parts = f"{whole}: {_us(loader.exposed_ns)} exposed (device idle) and {_us(loader.hidden_ns)} hidden (device busy)"
     if caused is None:
