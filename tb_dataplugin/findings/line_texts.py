@@ -155,7 +155,8 @@ def part_sentence(hottest: Sequence[Together]) -> str:
     share, error = share_of(lines), error_of(lines)
     low, high = percent(max(0.0, share - error)), percent(min(1.0, share + error))
     what = "line" if len(lines) == 1 else "lines"
-    return f"The hottest {what}, {percent(share)} of the time (95% interval: {low} to {high}): {lines_text(lines)}."
+    between = f" (95% interval: {low} to {high})" if low != high else ""
+    return f"The hottest {what}, {percent(share)} of the time{between}: {lines_text(lines)}."
 
 
 def part_text(part: PartLines) -> str:
