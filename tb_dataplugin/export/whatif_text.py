@@ -11,7 +11,7 @@ from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, significant, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.whatif import Change, Prediction, Range
 from tb_dataplugin.whatif.loop import Loop
 
@@ -32,10 +32,11 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     step = in_unit(loop.measured_step_ns / 1e3, unit)
     rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
-    settings = f"{loop.settings.workers} DataLoader workers, prefetch_factor={loop.settings.prefetch}"
+    settings = plural(loop.settings.workers, "DataLoader worker")
+    settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     yield style.bold(fit(f"what if   {shown(name)}", WIDEST))
     yield style.rule * WIDEST
-    yield from wrap(f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
+    yield from wrap(f"In its steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
     yield ""
     numbers = f"{f'step, {unit.name}':>11}  {'90% interval':<17}{'samples/s':>10}{'data wait':>10}"
     has_device = loop.device_ns is not None
@@ -94,11 +95,11 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
     for prediction in predictions:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     for limit, changes in limits.items():
-        whose = "In every row" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
+        whose = "In each of them" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
         if limit in LIMITS:
             yield from wrap(f"{whose}, {LIMITS[limit]} limits.", "  ")
         else:
-            yield from wrap(f"{whose}, {shown(limit)} would then bring most if it took half as long.", "  ")
+            yield from wrap(f"{whose}, {shown(limit)} would be the next stage to make faster.", "  ")
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
