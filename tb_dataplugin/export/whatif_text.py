@@ -85,7 +85,10 @@ def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) ->
     idle = "" if prediction.device_idle is None else f"{percent(prediction.device_idle.value):>{IDLE}}"
     memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
     ahead = f"{memory:>{AHEAD}}" if has_memory else ""
-    numbers = f"{in_unit(step.value, unit):>11}  {between:<17}{samples:>10}{wait:>10}{idle}{ahead}"
+    value = in_unit(step.value, unit)
+    if prediction.crowded:  # what runs there already would have to give way
+        between, value, samples, wait = f"no less than {value}", UNKNOWN, UNKNOWN, UNKNOWN
+    numbers = f"{value:>11}  {between:<17}{samples:>10}{wait:>10}{idle}{ahead}"
     return f"  {_fit_inside(_name(prediction), wide - 1):<{wide}}{numbers}"
 
 
