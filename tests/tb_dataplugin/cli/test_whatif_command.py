@@ -30,6 +30,16 @@ def test_every_number_of_workers_has_a_prediction(capture: Path, capsys: pytest.
         assert made["limited_by"]
 
 
+def test_json_has_the_words_of_the_text(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture), "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert main(["whatif", str(capture)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for words in (answer["sentence"], answer["basis_text"], *answer["limit_texts"]):
+        assert " ".join(words.split()) in shown
+    assert [made["name"] for made in answer["predictions"]][:2] == ["workers=0", "workers=1"]
+
+
 def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["whatif", str(capture)]) == 0
     shown = capsys.readouterr().out
