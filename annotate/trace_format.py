@@ -64,7 +64,6 @@ COUNTERS: Final[dict[str, str]] = {
     "device::memory": "used bytes by NVML, one series per device",
 }
 
-
 TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"
 """Begins a note about a capture in which that was seen."""
 

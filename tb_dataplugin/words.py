@@ -256,6 +256,8 @@ KEYS: Final = (
     Term("?", "?", "keys and terms; Escape closes them"),
     Term("arrows", "\u2190 \u2192", "from tab to tab, on the tabs"),
     Term("list", "\u2191 \u2193", "from capture to capture, in their list"),
+    Term("j k", "j k", "to the next and the previous section of a view"),
+    Term("t", "t", "from a table to what it shows in the timeline, and back"),
     Term("w s", "w s", "zoom in and out, on the timeline"),
     Term("a d", "a d", "move, on the timeline"),
     Term("0", "0", "the whole window, on the timeline"),

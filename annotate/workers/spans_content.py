@@ -107,11 +107,11 @@ class SpansContent:
         elif self._tag is None:  # its loader is not tagged: found out here that a window has opened
             self.poll()
         self._tag, self._started = None, 0
-        if not was_recording:
-            return None
         losses = self._losses
         if losses.dropped != self._dropped or losses.elsewhere != other_threads.lost:
             self._losses = losses = Losses(self._dropped, other_threads.lost)
+        elif not was_recording:
+            return None
         return losses
 
     def fail(self) -> None:

@@ -91,5 +91,6 @@ export function entry(over: Partial<CaptureEntry>): CaptureEntry {
 }
 
 export function runsOf(over: Partial<Runs>): Runs {
-  return { logdir: "/data/runs", scanning: false, perfetto: false, captures: [], wholeRuns: 0, problems: [], ...over };
+  const none = { captures: [], wholeRuns: 0, rankRuns: 0, problems: [] };
+  return { logdir: "/data/runs", scanning: false, perfetto: false, ...none, ...over };
 }

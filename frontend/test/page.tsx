@@ -40,7 +40,7 @@ function reset(): void {
   atoms.loaderNumber.value = 0;
   atoms.selectedBatch.value = null;
   atoms.markedSpan.value = null;
-  atoms.batchRows.value = atoms.FIRST_ROWS;
+  atoms.batchRows.value = atoms.FIRST_BATCHES;
   atoms.batchSort.value = { column: "wait_us", descending: true };
   atoms.lanesTurned.value = new Set();
   atoms.capturesOpen.value = false;
@@ -58,6 +58,7 @@ function reset(): void {
   atoms.whatIf.value = null;
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
+  atoms.comparesAnyway.value = false;
 }
 
 beforeEach(() => {
@@ -113,6 +114,13 @@ export function choose(select: HTMLElement, value: string): void {
   act(() => {
     (select as HTMLSelectElement).value = value;
     select.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
+
+export function type(field: HTMLElement, text: string): void {
+  act(() => {
+    (field as HTMLInputElement).value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
   });
 }
 

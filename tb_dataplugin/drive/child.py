@@ -38,8 +38,9 @@ def run(program: Program, environment: Mapping[str, str]) -> int:
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, waited_for)
     witness = call_witness()
     try:
+        early = signal.sigpending() & (waited_for - {signal.SIGCHLD})
         pid = _start(program, environment, mask)
-        _forward_early(pid, waited_for, witness)
+        _forward_early(pid, early, witness)
         while True:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
@@ -54,11 +55,11 @@ def run(program: Program, environment: Mapping[str, str]) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _forward_early(pid: int, waited_for: Set[int], witness: Witness | None) -> None:
-    """What came before there was a program cannot have reached it, whomever it was sent to. One that has come since its
-    start and is sent again does no harm: what it does not ignore has ended it, before it could catch anything.
+def _forward_early(pid: int, early: Set[int], witness: Witness | None) -> None:
+    """What came before there was a program cannot have reached it, whomever it was sent to. What came after it may have
+    been caught by now, even twice: the loop asks the witness about it.
     """
-    for number in signal.sigpending() & (waited_for - {signal.SIGCHLD}):
+    for number in early:
         signal.sigtimedwait({number}, 0)
         if witness is not None:
             witness.saw(number)

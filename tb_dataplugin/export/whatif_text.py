@@ -11,7 +11,7 @@ from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, significant, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.whatif import Change, Prediction, Range
 from tb_dataplugin.whatif.loop import Loop
 
@@ -21,6 +21,10 @@ CHANGES: Final = 27
 IDLE: Final = 12
 AHEAD: Final = 9
 """Columns. The first takes what others leave."""
+BASIS: Final = (
+    "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start and other programs "
+    "are not part of it."
+)
 
 
 def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> str:
@@ -29,13 +33,9 @@ def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Sty
 
 def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> Iterator[str]:
     unit = unit_for(prediction.step_us.value for prediction in predictions)
-    step = in_unit(loop.measured_step_ns / 1e3, unit)
-    rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
-    share = percent(loop.measured_wait_ns / loop.measured_step_ns)
-    settings = f"{loop.settings.workers} DataLoader workers, prefetch_factor={loop.settings.prefetch}"
     yield style.bold(fit(f"what if   {shown(name)}", WIDEST))
     yield style.rule * WIDEST
-    yield from wrap(f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}.", "")
+    yield from wrap(_steady(loop, unit), "")
     yield ""
     numbers = f"{f'step, {unit.name}':>11}  {'90% interval':<17}{'samples/s':>10}{'data wait':>10}"
     has_device = loop.device_ns is not None
@@ -49,17 +49,22 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     for prediction in predictions:
         yield _row(prediction, unit, wide, has_memory)
     yield ""
-    yield from _limits(predictions)
+    for limit in _limits(predictions):
+        yield from wrap(limit, "  ")
     if has_memory:
         yield "  ahead: memory of the batches that are kept ready"
     yield ""
-    yield from wrap(
-        "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start and other programs "
-        "are not part of it.",
-        "  ",
-    )
-    for note in dict.fromkeys(note for prediction in predictions for note in prediction.notes):
+    for note in (BASIS, *dict.fromkeys(note for prediction in predictions for note in prediction.notes)):
         yield from wrap(note, "  ")
+
+
+def _steady(loop: Loop, unit: TimeUnit) -> str:
+    step = in_unit(loop.measured_step_ns / 1e3, unit)
+    rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
+    share = percent(loop.measured_wait_ns / loop.measured_step_ns)
+    settings = plural(loop.settings.workers, "DataLoader worker")
+    settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
+    return f"In its steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}."
 
 
 def _name(prediction: Prediction) -> str:
@@ -97,11 +102,11 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
     for prediction in predictions:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     for limit, changes in limits.items():
-        whose = "In every row" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
+        whose = "In each of them" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
         if limit in LIMITS:
-            yield from wrap(f"{whose}, {LIMITS[limit]} limits.", "  ")
+            yield f"{whose}, {LIMITS[limit]} limits."
         else:
-            yield from wrap(f"{whose}, {shown(limit)} would then bring most if it took half as long.", "  ")
+            yield f"{whose}, {shown(limit)} would be the next stage to make faster."
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
@@ -110,9 +115,10 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
         baseline["samples_per_s"] = _rate(loop)
     settings = asdict(loop.settings)
     rows = [_as_dict(prediction) for prediction in predictions]
-    return json.dumps(
-        {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline, "predictions": rows}, indent=2
-    )
+    unit = unit_for(prediction.step_us.value for prediction in predictions)
+    words = {"sentence": _steady(loop, unit), "limit_texts": list(_limits(predictions)), "basis_text": BASIS}
+    head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}
+    return json.dumps({**head, **words, "predictions": rows}, indent=2)
 
 
 def _as_dict(prediction: Prediction) -> dict[str, Any]:
@@ -126,7 +132,8 @@ def _as_dict(prediction: Prediction) -> dict[str, Any]:
     known = {name: _range(value) for name, value in ranges.items() if value is not None}
     memory = {} if prediction.memory_bytes is None else {"memory_bytes": prediction.memory_bytes}
     notes = {"notes": list(prediction.notes)} if prediction.notes else {}
-    return {"change": _change(prediction.change), **known, "limited_by": prediction.limited_by, **memory, **notes}
+    named = {"change": _change(prediction.change), "name": _name(prediction)}
+    return {**named, **known, "limited_by": prediction.limited_by, **memory, **notes}
 
 
 def _change(change: Change) -> dict[str, Any]:

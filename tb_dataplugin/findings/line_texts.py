@@ -9,7 +9,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
-from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.analyses.line_rows import LineRow, is_written
 from tb_dataplugin.analyses.spread_lines import Together, error_of, first_and_last, share_of
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.model.intervals import Window
@@ -41,7 +41,7 @@ def line_text(row: LineRow) -> str:
     where = f"{row.place.function} at {row.place.short}"
     source = row.place.source
     several = [callee for callee in row.callees if callee.share >= SEVERAL and not _is_internal(callee.name, source)]
-    if source and (len(several) > 1 or any(not _is_written(callee.name, source) for callee in several)):
+    if source and (len(several) > 1 or any(not is_written(callee.name, source) for callee in several)):
         parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
         text = f"`{source}` in {where} ({parts})"
     elif source and not several:
@@ -77,14 +77,9 @@ def lines_place(lines: Together) -> str:
     return lines[0].place.short if len(lines) == 1 else f"{replace(lines[0].place, line=first).short} to {last}"
 
 
-def _is_written(name: str, source: str) -> bool:
-    """Whether the line itself calls it by this name."""
-    return f"{name.rpartition('.')[2]}(" in source.replace(" (", "(")
-
-
 def _is_internal(name: str, source: str) -> bool:
     """Torch's own way to what the line calls: the line says more."""
-    return bool(source) and name.startswith("torch.") and not _is_written(name, source)
+    return bool(source) and name.startswith("torch.") and not is_written(name, source)
 
 
 def _caller(place: Place) -> str:

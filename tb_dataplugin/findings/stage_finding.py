@@ -298,5 +298,9 @@ def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
     words = [f"{LIMIT_WORDS[limit]} for {percent(part)}" for limit, part in parts.items() if part >= LIMIT_WORTH_A_WORD]
     words[0] += " of its self time"
     text = f"{', '.join(words)}{f' ({DELAY_SHARED_OUT})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
+<<<<<<< HEAD
     limit = next(iter(parts)) if use.limited_by is None else use.limited_by
+=======
+    limit = next((part for part in parts if part == use.limited_by), next(iter(parts)))
+>>>>>>> main
     return (share(f"limited_by_{limit}", parts[limit], "self time", text, row.stage.name),)

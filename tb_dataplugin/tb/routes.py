@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, BinaryIO
 
@@ -18,6 +18,7 @@ from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.options import StepRange
 from tb_dataplugin.pipeline import as_report
+from tb_dataplugin.rank_files import folders_of_ranks
 from tb_dataplugin.reader.opening import open_trace
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
@@ -62,9 +63,22 @@ def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
         "scanning": listing.scanning,
         "perfetto": assets.perfetto_root() is not None,
         "whole_runs": len(library.whole_runs),
+        "rank_runs": len(rank_folders(library.listing().entries)),
         "captures": [_entry(entry) for entry in listing.entries],
         "problems": list(listing.problems),
     }
+
+
+def rank_folders(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The captures of each folder that has several ranks, the newest first; of those that are ready."""
+    ready = {entry.trace.path: entry for entry in entries if entry.state == "ready"}
+    folders = folders_of_ranks([(entry.trace, _rank(entry)) for entry in ready.values()])
+    return [[ready[trace.path] for trace in traces] for traces in folders]
+
+
+def _rank(entry: Entry) -> int | None:
+    row = CaptureRow.FromString(entry.row)
+    return row.rank if row.HasField("rank") else None
 
 
 def _entry(entry: Entry) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from annotate.loop_windows import LEAST, SETTLING, batch_bytes
 from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
 from annotate.tuning.serving import _facts, one_line
 from annotate.tuning.windows import Epochs, Step, recorded_window, timed_window
-from tb_dataplugin.tune.running import CannotRun, Facts, Limits
+from tb_dataplugin.tune.running import CannotRun, Facts, Limits, Loop, Window
 from tb_dataplugin.tune.search import Search
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import Changes
@@ -164,8 +165,32 @@ def pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@dataclass
+class Timed:
+    """A real loop, that is said to take the time that it would on a machine of its own."""
+
+    loop: Loop
+    step_s: float
+
+    def window(self) -> Window:
+        return replace(self.loop.window(), batches=100, total=100 * self.step_s, wait=90 * self.step_s)
+
+    def close(self) -> None:
+        self.loop.close()
+
+
+@dataclass
+class OnAnIdleMachine:
+    """Runs real loops: only their times are made up, so that a busy machine does not decide."""
+
+    program: Program
+
+    def start(self, changes: Changes) -> Timed:
+        return Timed(self.program.start(changes), 0.002 if changes.get("num_workers") else 0.005)
+
+
 def test_a_real_loader_gets_workers_and_a_diff(pipe: Path) -> None:
-    program = Program("pipe:make_loader", seconds=0.05)
+    program = OnAnIdleMachine(Program("pipe:make_loader", seconds=0.05))
     facts = Facts(made={"num_workers": 0}, cpus=2, file=str(pipe / "pipe.py"), line=17)
     limits = Limits(runs=2, pairs=3, tried=("num_workers",))
     outcome = Search(program, facts, None, limits, lambda line: None).run()

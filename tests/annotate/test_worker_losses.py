@@ -166,6 +166,15 @@ def test_a_full_disk(init: Any, tmp_path: Path, temporary: Path) -> None:
     assert ours(temporary) == []
 
 
+def test_what_a_full_disk_takes_in_the_middle_of_a_batch_is_counted(tmp_path: Path) -> None:
+    """Its recording is over by the time that the batch leaves."""
+    loader = annotate.loader(
+        DataLoader(Books(), batch_size=24, num_workers=1, collate_fn=as_tensor, worker_init_fn=CutOff())
+    )
+    trace, _ = run(tmp_path, loader, workers=WorkerLimits(buffered_spans=5))
+    assert trace["dataPipeline"]["dropped_spans"] > 0
+
+
 def test_a_limit_of_the_spool_drops_and_counts(tmp_path: Path) -> None:
     loader = annotate.loader(DataLoader(Books(), batch_size=2, num_workers=1, collate_fn=as_tensor))
     trace, _ = run(tmp_path, loader, workers=WorkerLimits(spool_bytes=1000))

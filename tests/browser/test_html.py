@@ -65,6 +65,8 @@ def test_every_view_of_a_file_that_lies_on_disk(page: Any, tmp_path: Path) -> No
     assert float(page.get_by_test_id("number-idle").get_attribute("data-value")) == report["devices"][0]["idle_us"]
     tabs = [tab.get_attribute("id") for tab in page.get_by_role("tab").all()]
     assert tabs == [f"tab-{view}" for view in VIEWS]  # no dead ones
+    empty = [tab.get_attribute("id") for tab in page.locator('[role="tab"].empty').all()]
+    assert empty == [f"tab-{view}" for view in ("stages", "flame", "workers", "run", "ranks")]
     for view in ("stages", "workers"):
         page.get_by_test_id(f"tab-{view}").click()
         page.get_by_test_id("unavailable-state").wait_for()

@@ -52,6 +52,15 @@ def choose(tab: Tab, capture: str, view: str) -> None:
 
 def worst_gap(tab: Tab, host: Any) -> None:
     choose(tab, V100, "gaps")
+    begin(tab)
+    press_until(tab, "Tab", "data-testid", "skip-to-table")
+    tab.page.keyboard.press("Enter")
+    row = focused(tab, "aria-label")
+    assert row is not None and row.endswith("show this gap")
+    for place in ("timeline-canvas", None):
+        tab.page.keyboard.press("t")
+        assert focused(tab, "data-testid") == place  # there, and back
+    assert focused(tab, "aria-label") == row
     worst = max(host.reports[V100]["devices"][0]["gaps"], key=lambda gap: float(gap["duration_us"]))
     press_until(tab, "Tab", "data-testid", "shorter-gap")
     tab.page.keyboard.press("Enter")
@@ -75,6 +84,14 @@ def two_runs(tab: Tab) -> None:
             tab.page.keyboard.press("ArrowDown")
     assert tab.find("compare-sentence").inner_text(timeout=TIMEOUT_MS) != ""
     assert tab.find("side-before").input_value() != tab.find("side-after").input_value()
+    assert tab.find("compare-anyway").count() == 0
+    tab.find("side-after").select_option(f"capture:{V100}")
+    tab.find("compare-anyway").wait_for(timeout=TIMEOUT_MS)
+    assert tab.find("number-change").count() == 0
+    press_until(tab, "Tab", "data-testid", "compare-anyway")
+    tab.page.keyboard.press("Enter")
+    tab.find("number-change").wait_for(timeout=TIMEOUT_MS)
+    wait_until(lambda: "p.data_pipeline.anyway=on" in tab.page.url, "the address says so", seconds=10)
 
 
 def _name(tab: Tab, run: str) -> str:

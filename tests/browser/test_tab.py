@@ -134,7 +134,7 @@ def test_the_workers_of_a_live_capture(tab: Tab, host: Host) -> None:
         cells = shown[worker["worker"]]
         assert float(cells["busy_us"]) == worker["busy_us"]
         assert float(cells["starved_us"]) == worker["starved_us"]
-    assert tab.find("batch-row").count() == report["batch_count"] >= 4
+    assert tab.find("batch-row").count() == min(12, report["batch_count"]) >= 4
     indices = [int(row.get_attribute("data-index")) for row in tab.find("slow-sample-row").all()]
     assert indices == [sample["index"] for sample in report["slow_samples"]]
     assert tab.find("timeline-canvas").count() == 1

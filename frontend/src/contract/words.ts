@@ -165,6 +165,8 @@ export const KEYS = [
   {"id": "?", "label": "?", "meaning": "keys and terms; Escape closes them"},
   {"id": "arrows", "label": "← →", "meaning": "from tab to tab, on the tabs"},
   {"id": "list", "label": "↑ ↓", "meaning": "from capture to capture, in their list"},
+  {"id": "j k", "label": "j k", "meaning": "to the next and the previous section of a view"},
+  {"id": "t", "label": "t", "meaning": "from a table to what it shows in the timeline, and back"},
   {"id": "w s", "label": "w s", "meaning": "zoom in and out, on the timeline"},
   {"id": "a d", "label": "a d", "meaning": "move, on the timeline"},
   {"id": "0", "label": "0", "meaning": "the whole window, on the timeline"},

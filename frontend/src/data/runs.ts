@@ -23,6 +23,8 @@ export type Runs = {
   readonly captures: readonly CaptureEntry[];
   /** How many whole runs there are (`annotate.watch`). */
   readonly wholeRuns: number;
+  /** Folders with captures of several ranks. */
+  readonly rankRuns: number;
   readonly problems: readonly string[];
 };
 
@@ -64,13 +66,14 @@ function entry(value: unknown): CaptureEntry {
 }
 
 export function decodeRuns(value: unknown): Runs {
-  const { scanning, perfetto, whole_runs: wholeRuns } = fieldsOf(value);
+  const { scanning, perfetto, whole_runs: wholeRuns, rank_runs: rankRuns } = fieldsOf(value);
   return {
     logdir: textIn(value, "logdir"),
     scanning: scanning === true,
     perfetto: perfetto === true,
     captures: listIn(value, "captures").map(entry),
     wholeRuns: Number(wholeRuns ?? 0),
+    rankRuns: Number(rankRuns ?? 0),
     problems: listIn(value, "problems").map(String),
   };
 }

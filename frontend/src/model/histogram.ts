@@ -1,6 +1,7 @@
 // A histogram of the report as bars: where its bins lie, in pixels.
 
 import type { Histogram } from "../contract/report";
+import { niceStep, ticks } from "./time-scale";
 
 export type Bar = {
   readonly fromUs: number;
@@ -34,4 +35,36 @@ export function histogramBars(histogram: Histogram, widthPx: number): Bar[] {
 
 export function percentilePx(histogram: Histogram, us: number, widthPx: number): number {
   return pxOf(histogram, us, widthPx);
+}
+
+/** Of the axis of counts: whole numbers, 0 among them. */
+export function countTicks(most: number): number[] {
+  return ticks(0, most, Math.max(1, niceStep(most, 3)));
+}
+
+/** A label needs this much room. */
+const LABEL_PX = 64;
+
+export type DurationTick = { readonly us: number; readonly px: number };
+
+/** Of the axis of durations: round ones, as far apart as their labels are wide. */
+export function durationTicks(histogram: Histogram, widthPx: number): DurationTick[] {
+  const { edges_us: edges, logarithmic } = histogram;
+  const [first, last] = [edges[0] ?? 0, edges.at(-1) ?? 0];
+  if (last <= first) return [];
+  const round = logarithmic ? roundOnes(first, last) : ticks(first, last, niceStep(last - first, widthPx / LABEL_PX));
+  const kept: DurationTick[] = [];
+  for (const us of round) {
+    const px = pxOf(histogram, us, widthPx);
+    if (px - (kept.at(-1)?.px ?? -LABEL_PX) >= LABEL_PX) kept.push({ us, px });
+  }
+  return kept;
+}
+
+/** 1, 2 and 5 times powers of ten. */
+function roundOnes(first: number, last: number): number[] {
+  const out: number[] = [];
+  for (let power = 10 ** Math.floor(Math.log10(first)); power <= last; power *= 10)
+    out.push(...[1, 2, 5].map((times) => times * power).filter((us) => us >= first && us <= last));
+  return out;
 }

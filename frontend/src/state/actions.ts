@@ -11,9 +11,11 @@ import {
   chosenRank,
   chosenRun,
   chosenSteps,
+  comparesAnyway,
   deviceIndex,
   EMPTY_TIMELINE,
   entry,
+  FIRST_BATCHES,
   FIRST_ROWS,
   flameMeasure,
   flameOrder,
@@ -106,6 +108,14 @@ export function selectSteps(steps: string | null): void {
   void loadReport();
 }
 
+/** Other sides are judged anew: whether they can be compared is to be read first. */
+export function chooseSide(side: "before" | "after", key: string): void {
+  batch(() => {
+    (side === "before" ? sideBefore : sideAfter).value = key;
+    comparesAnyway.value = false;
+  });
+}
+
 /** What is on screen, as a link names it. */
 export function currentPlace(): Place {
   return {
@@ -124,6 +134,7 @@ export function currentPlace(): Place {
     stage: shownStage.value,
     before: sideBefore.value,
     after: sideAfter.value,
+    anyway: comparesAnyway.value ? "on" : null,
     flame: flameScope.value,
     measure: flameMeasure.value,
     order: flameOrder.value,
@@ -154,6 +165,7 @@ export function showPlace(place: Place): void {
     shownStage.value = place.stage;
     sideBefore.value = place.before;
     sideAfter.value = place.after;
+    comparesAnyway.value = place.anyway !== null;
     flameScope.value = place.flame;
     flameMeasure.value = place.measure;
     flameOrder.value = place.order;
@@ -183,9 +195,10 @@ function forgetCaptureState(): void {
   shownStage.value = null;
   forgetFlame();
   loaderNumber.value = 0;
-  batchRows.value = FIRST_ROWS;
+  batchRows.value = FIRST_BATCHES;
   lanesTurned.value = new Set();
   sideAfter.value = null;
+  comparesAnyway.value = false;
 }
 
 /** Reports that stay in memory; the one that was fetched first goes. */

@@ -135,6 +135,8 @@ export const causeFilter = signal<Cause | null>(null);
 export const gapSort = signal<GapSort>({ column: "duration_us", descending: true });
 /** Rows of a long list until more are asked for. */
 export const FIRST_ROWS = 50;
+/** Of the batches fewer: other tables stand below them. */
+export const FIRST_BATCHES = 12;
 /** Rows of the gap list on screen. */
 export const gapRows = signal(FIRST_ROWS);
 
@@ -146,7 +148,7 @@ export const selectedBatch = signal<string | null>(null);
 export const markedSpan = signal<Place | null>(null);
 export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
 /** Rows of the batch list on screen. */
-export const batchRows = signal(FIRST_ROWS);
+export const batchRows = signal(FIRST_BATCHES);
 /** Ids of the timeline lanes that were opened or folded by hand, against what their number suggests. */
 export const lanesTurned = signal<ReadonlySet<string>>(new Set());
 
@@ -168,6 +170,8 @@ export const whatIf = signal<{ readonly key: string; readonly state: WhatIfState
 /** Keys of the sides that are compared (model/sides.ts); null = what suggests itself for the selected capture. */
 export const sideBefore = signal<string | null>(null);
 export const sideAfter = signal<string | null>(null);
+/** Whether numbers of sides that are not comparable are shown all the same. */
+export const comparesAnyway = signal(false);
 
 // --- the host ---
 

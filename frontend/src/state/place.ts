@@ -30,6 +30,8 @@ export type Place = {
   /** Keys of the compared sides. */
   readonly before: string | null;
   readonly after: string | null;
+  /** Whether numbers of sides that are not comparable are shown all the same: "on". */
+  readonly anyway: string | null;
   /** Of flame graphs: the part, the measure of width, the order, the words searched, the frame in view. */
   readonly flame: string | null;
   readonly measure: string | null;
@@ -59,6 +61,7 @@ export const START: Place = {
   stage: null,
   before: null,
   after: null,
+  anyway: null,
   flame: null,
   measure: null,
   order: null,
@@ -108,6 +111,7 @@ export function placeOfFields(fields: Fields): Place | null {
     stage: fields.stage ?? null,
     before: fields.before ?? null,
     after: fields.after ?? null,
+    anyway: fields.anyway === "on" ? "on" : null,
     flame: fields.flame ?? null,
     measure: fields.measure ?? null,
     order: fields.order === "time" ? "time" : null,

@@ -18,22 +18,44 @@ const Context = createContext<Shared | null>(null);
 type Props = {
   /** What the table is about: of its menu and its file. */
   readonly name: string;
+  /** Whether it is what people come to the view for. */
+  readonly main?: boolean;
   readonly class?: string;
   readonly testId?: string;
   readonly children: ComponentChildren;
 };
 
-export function DataTable({ name, class: kind, testId, children }: Props) {
+export function DataTable({ name, main = false, class: kind, testId, children }: Props) {
   const table = useRef<HTMLTableElement>(null);
   const sort = useSignal<Sort | null>(null);
+  useLayoutEffect(() => nameCells(table.current));
   return (
     <Context.Provider value={{ table, sort }}>
       <TableMenu name={name} table={table} />
-      <table ref={table} class={kind} data-testid={testId} data-sorted={sort.value?.column}>
+      <table
+        ref={table}
+        class={kind}
+        data-testid={testId}
+        data-sorted={sort.value?.column}
+        data-main={main || undefined}>
         {children}
       </table>
     </Context.Provider>
   );
+}
+
+/** With more columns than this a row stands as a card on a narrow screen (tools.css), each number behind its name. */
+const NARROW = 4;
+
+/** Tells the style sheet the names of the columns; words for readers alone, and marks of order, are none. */
+function nameCells(table: HTMLTableElement | null): void {
+  const heads = [...(table?.querySelectorAll<HTMLElement>("thead tr:last-child th") ?? [])];
+  if (table === null || heads.length <= NARROW) return;
+  table.dataset.wide = "";
+  for (const [at, head] of heads.entries()) {
+    const name = wordsOf(head);
+    if (name !== "") table.style.setProperty(`--head-${at + 1}`, JSON.stringify(name));
+  }
 }
 
 function TableMenu({ name, table }: { name: string; table: Shared["table"] }) {

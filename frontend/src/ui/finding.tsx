@@ -81,18 +81,11 @@ function StageLink({ name, show }: { name: string; show: (() => void) | null }) 
   );
 }
 
-const BOUND =
-  "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed";
+const BOUND = "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed";
 
 /** The bound, and as a bar how much of a step it is. */
 function Gain({ finding }: { finding: Finding }) {
-  const {
-    gain_us_per_step: perStepUs,
-    gain_step_share: ofStep,
-    gain_us: windowUs,
-    gain_text: text,
-    speedup,
-  } = finding;
+  const { gain_us_per_step: perStepUs, gain_step_share: ofStep, gain_us: windowUs, gain_text: text, speedup } = finding;
   if (perStepUs === undefined) return <p class="gain muted">{text}</p>;
   const times = speedup === undefined ? "" : formatRatio(speedup);
   return (

@@ -30,8 +30,13 @@ export function SearchField({ label, text, shown, all }: Props) {
       />
       {text.value.trim() !== "" && (
         <span class="muted" role="status" data-testid="search-count">
-          {formatCount(shown)} of {formatCount(all)}
+          {shown === 0 ? "Nothing has these words." : `${formatCount(shown)} of ${formatCount(all)}`}
         </span>
+      )}
+      {text.value.trim() !== "" && shown === 0 && (
+        <button type="button" class="link" data-testid="clear-search" onClick={() => (text.value = "")}>
+          Clear
+        </button>
       )}
     </span>
   );

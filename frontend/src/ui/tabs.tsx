@@ -3,12 +3,14 @@ import { useEffect } from "preact/hooks";
 type Props<Name extends string> = {
   readonly names: readonly Name[];
   readonly labels: Readonly<Record<Name, string>>;
+  /** Those that have nothing to show, with why. */
+  readonly empty: ReadonlyMap<Name, string>;
   readonly current: Name;
   readonly choose: (name: Name) => void;
 };
 
 /** One tab stop; arrow keys go round. */
-export function Tabs<Name extends string>({ names, labels, current, choose }: Props<Name>) {
+export function Tabs<Name extends string>({ names, labels, empty, current, choose }: Props<Name>) {
   const onKey = (event: KeyboardEvent): void => {
     const turn = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     const next = names[(names.indexOf(current) + turn + names.length) % names.length];
@@ -28,6 +30,8 @@ export function Tabs<Name extends string>({ names, labels, current, choose }: Pr
           id={`tab-${name}`}
           type="button"
           role="tab"
+          class={empty.has(name) ? "empty" : ""}
+          title={emptyWords(empty.get(name))}
           aria-selected={current === name}
           aria-controls="view"
           tabIndex={current === name ? 0 : -1}
@@ -38,4 +42,8 @@ export function Tabs<Name extends string>({ names, labels, current, choose }: Pr
       ))}
     </div>
   );
+}
+
+function emptyWords(why: string | undefined): string | undefined {
+  return why === undefined ? undefined : `Nothing to show: ${why.charAt(0).toLowerCase()}${why.slice(1)}`;
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { Capture } from "../contract/report";
 import { routeUrl } from "../data/api";
 import type { CaptureEntry, Runs } from "../data/runs";
@@ -25,12 +26,14 @@ import {
   viewsFor,
   wholeRuns,
 } from "../state/atoms";
+import { emptyViews } from "../state/empty-views";
 import { linkHere } from "../state/location";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { CopyLink } from "../ui/copy-link";
 import { Explanations } from "../ui/explained";
 import { Help } from "../ui/help";
+import { skipToTable, watchSectionKeys } from "../ui/sections";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
 import { Captures } from "./captures/captures";
@@ -61,16 +64,18 @@ const LABELS: Readonly<Record<View, string>> = {
   trace: "Trace",
 };
 
+const viewElement = (): HTMLElement | null => document.getElementById("view");
+
+/** Views in which a table is what people come for, behind many controls. */
+const OF_TABLES: ReadonlySet<View> = new Set<View>(["stages", "flame", "workers", "gaps", "compare", "captures"]);
+
 export function App() {
+  useEffect(() => watchSectionKeys(viewElement), []);
   const known = runs.value;
   const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
   return (
     <div class={bare ? "page bare" : known.captures.length === 0 ? "page alone" : "page"}>
-      {!bare && (
-        <button type="button" class="skip" data-testid="skip" onClick={() => document.getElementById("view")?.focus()}>
-          Skip to the view
-        </button>
-      )}
+      {!bare && <Skips toTable={OF_TABLES.has(view.value)} />}
       <CaptureList
         captures={known?.captures ?? []}
         current={entry.value}
@@ -87,7 +92,13 @@ export function App() {
           ) : (
             <>
               <h1 class="offscreen">Data Pipeline: {LABELS[view.value]}</h1>
-              <Tabs names={viewsFor(source().live)} labels={LABELS} current={view.value} choose={selectView} />
+              <Tabs
+                names={viewsFor(source().live)}
+                labels={LABELS}
+                empty={emptyViews.value}
+                current={view.value}
+                choose={selectView}
+              />
             </>
           )}
           <div class="top-actions">
@@ -127,6 +138,21 @@ export function App() {
         </Boundary>
       </main>
     </div>
+  );
+}
+
+function Skips({ toTable }: { toTable: boolean }) {
+  return (
+    <>
+      <button type="button" class="skip" data-testid="skip" onClick={() => viewElement()?.focus()}>
+        Skip to the view
+      </button>
+      {toTable && (
+        <button type="button" class="skip" data-testid="skip-to-table" onClick={() => skipToTable(viewElement())}>
+          Skip to the table
+        </button>
+      )}
+    </>
   );
 }
 

@@ -20,9 +20,13 @@ it("says in one line what cannot be predicted", () => {
 
 it("reads predictions, and refuses one without a step", () => {
   const range = { value: 2, low: 1, high: 3 };
-  const row = { change: { workers: 4, stages: { "read::open": 0.5 } }, step_us: range, data_wait_share: range };
-  const found = decodeWhatIf({ baseline: { step_us: 5 }, settings: { workers: 2 }, predictions: [row] });
-  expect(found.predictions[0]?.change).toBe("4 DataLoader workers, read::open at 0.5 of its time");
+  const row = { name: "workers=4, read::open=0.5x", step_us: range, data_wait_share: range };
+  const found = decodeWhatIf({ sentence: "As captured.", predictions: [row] });
+  expect([found.sentence, found.limitTexts, found.predictions[0]?.name]).toEqual([
+    "As captured.",
+    [],
+    "workers=4, read::open=0.5x",
+  ]);
   expect(found.predictions[0]?.samplesPerS).toBeNull();
   expect(() => decodeWhatIf({ predictions: [{ change: {} }] })).toThrow("without a step");
 });

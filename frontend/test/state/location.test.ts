@@ -24,6 +24,7 @@ const PLACE: Place = {
   stage: "decode::PIL.Image",
   before: "capture:a",
   after: "run:b",
+  anyway: "on",
   flame: "training:host",
   measure: "wait",
   order: "time",

@@ -1,7 +1,7 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import { captureId, runs, runsError, view } from "../../src/state/atoms";
-import { entry, runsOf } from "../build";
+import { entry, runsOf, stage } from "../build";
 import { all, click, draw, find, open, openAs } from "../page";
 
 it("says that it looks for captures before the first answer", () => {
@@ -98,4 +98,39 @@ it("lets the keyboard skip the captures and the tabs", () => {
   open({}, "overview");
   click(find("skip"));
   expect(document.activeElement?.id).toBe("view");
+});
+
+it("shows by its tab that a view has nothing to show, and why", () => {
+  open({ stages: [stage(["read::open"], {})] }, "overview");
+  const empty = ["stages", "flame", "workers", "gaps", "run", "ranks", "compare", "trace", "findings"].filter((name) =>
+    find(`tab-${name}`).classList.contains("empty"),
+  );
+  expect(empty).toEqual(["flame", "workers", "gaps", "run", "ranks", "compare"]);
+  expect(find("tab-compare").title).toBe("Nothing to show: there is a single capture");
+  click(find("tab-gaps"));
+  expect(view.value).toBe("gaps");
+});
+
+it("goes from section to section by j and k", () => {
+  open({ stages: [stage(["read::open"], {})], stage_summary: { self_by_kind_us: { read: 3 } } }, "stages");
+  const press = (key: string): void => {
+    act(() => void document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })));
+  };
+  click(find("skip"));
+  const heads = [...document.querySelectorAll("#view h2")];
+  heads.forEach((head, at) => {
+    head.getBoundingClientRect = () => new DOMRect(0, 100 + at, 1, 1);
+  });
+  press("j");
+  expect(document.activeElement).toBe(heads[0]);
+  press("j");
+  expect(document.activeElement?.textContent).toBe("Stages");
+  press("k");
+  expect(document.activeElement).toBe(heads[0]);
+});
+
+it("skips to the table of the view", () => {
+  open({ stages: [stage(["read::open"], {})] }, "stages");
+  click(find("skip-to-table"));
+  expect((document.activeElement as HTMLElement).dataset.testid).toBe("stage-link");
 });

@@ -4,9 +4,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { Comparison } from "../../src/contract/report";
 import type { Answer } from "../../src/data/api";
 import { httpSource, useSource } from "../../src/data/source";
+import { currentPlace } from "../../src/state/actions";
 import { captureId, reports, runs, view } from "../../src/state/atoms";
+import { fieldsOfPlace } from "../../src/state/place";
 import { capture, entry, runsOf } from "../build";
-import { all, draw, find } from "../page";
+import { all, choose, click, draw, find } from "../page";
 
 const SLOWER = {
   outcome: "slower",
@@ -235,6 +237,19 @@ it("prints no interval and no limit where the captures are too short", async () 
   expect(find("number-change").nextElementSibling?.textContent).toBe("too short to compare");
   expect(find("number-detectable").dataset.value).toBeUndefined();
   expect(find("number-detectable").nextElementSibling?.textContent).toBe("too short to compare");
+});
+
+it("shows numbers of sides that are not comparable only to those who ask, and a link keeps that", async () => {
+  const sentence = "Not comparable: one side is a replay.";
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "not_comparable", sentence }) });
+  await drawAndWait();
+  expect(find("compare-sentence").textContent).toBe(sentence);
+  expect([...all("stage-changes"), ...all("number-change"), ...all("compare-evidence")]).toEqual([]);
+  click(find("compare-anyway"));
+  expect(find("stage-changes")).toBeTruthy();
+  expect(fieldsOfPlace(currentPlace()).anyway).toBe("on");
+  choose(find("side-before"), "run:new");
+  expect(fieldsOfPlace(currentPlace()).anyway).toBeUndefined();
 });
 
 it("says that captures are identical", async () => {

@@ -133,3 +133,33 @@ it("says why it has no lines, and that a capture has no such stage", () => {
   expect(find("stage-unknown").textContent).toContain("This capture has no stage decode::Gone.");
   expect(all("stage-row")).toHaveLength(2);
 });
+
+it("says what limits the stage and what to change in it, and leaves findings of others out", () => {
+  atoms.shownStage.value = "transform::Mask";
+  const limited = { self_us: 9, cpu_self_us: 8, limited_by: "cpu", limited_by_text: "90.0% of its self time running." };
+  const findings = [
+    { rule: "heavy", title: "Mask is slow", stage: "transform::Mask" },
+    { rule: "other", title: "Reading is slow", stage: "read::open" },
+  ];
+  const stages = [stage(["sample::D"], {}), stage(["sample::D", "transform::Mask"], limited)];
+  open({ ...CAPTURE, stages, findings }, "stages");
+  expect(find("stage-limits").textContent).toBe("Limited byCPU-bound. 90.0% of its self time running.");
+  expect(all("finding").map((one) => one.dataset.rule)).toEqual(["heavy"]);
+});
+
+it("labels the axes of both charts", () => {
+  atoms.shownStage.value = "transform::Mask";
+  open(CAPTURE, "stages");
+  const labels = (id: string): string[] =>
+    [...find(id).querySelectorAll(".axis text")].map((one) => plain(one.textContent));
+  expect(labels("histogram").slice(0, 2)).toEqual(["0", "10"]);
+  expect(labels("histogram")).toContain("5.00 µs");
+  expect(labels("trend")).toEqual(expect.arrayContaining(["0 µs", "20 µs", "40 µs", "100 µs"]));
+});
+
+it("marks the slowest call in the timeline until another is chosen", () => {
+  withTimeline([{ ...lane([[0, 100]]), id: "w1", kind: "worker", worker: 1, loader: 0 } as ReturnType<typeof lane>]);
+  atoms.shownStage.value = "transform::Mask";
+  open(CAPTURE, "stages");
+  expect(find("timeline-canvas").dataset.marked).toBe("w1");
+});

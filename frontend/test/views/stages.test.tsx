@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { stagesFlat } from "../../src/state/atoms";
 import { stage } from "../build";
-import { all, click, find, open } from "../page";
+import { all, click, find, open, type as typeIn } from "../page";
 
 const paths = (): string[] => all("stage-row").map((row) => row.dataset.path ?? "");
 
@@ -89,4 +89,13 @@ it("shows what contention costs only where a replay stands beside the run", () =
   expect(root.querySelectorAll('[data-column="replay_ratio"] abbr').length).toBe(1);
   open({ stages: [stage(["sample::D"], {})] }, "stages");
   expect(root.querySelector('[data-column="replay_ratio"]')).toBeNull();
+});
+
+it("says that nothing has the words that are searched, and clears them", () => {
+  open({ stages: [stage(["read::open"], {})] }, "stages");
+  typeIn(find("search"), "zzz");
+  expect(all("stage-table")).toEqual([]);
+  expect(find("search-count").textContent).toBe("Nothing has these words.");
+  click(find("clear-search"));
+  expect(paths()).toEqual(["read::open"]);
 });

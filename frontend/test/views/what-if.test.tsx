@@ -7,16 +7,18 @@ import { all, find, open, plain } from "../page";
 
 const between = (value: number) => ({ value, low: value / 2, high: value * 2 });
 const answer = {
-  baseline: { step_us: 8000, samples_per_s: 400 },
-  settings: { workers: 2, prefetch: 2 },
+  sentence: "As captured: 8.00 ms per step; 2 DataLoader workers.",
+  limit_texts: ["In every row, the rest of the step limits."],
+  basis_text: "Nothing was run.",
   predictions: [
     {
-      change: { workers: 4 },
+      name: "workers=4 *",
       step_us: between(4000),
       samples_per_s: between(800),
       data_wait_share: between(0.1),
       limited_by: "step",
-      notes: ["No CPU was free."],
+      memory_bytes: 4e6,
+      notes: ["*: no CPU was free."],
     },
   ],
 };
@@ -77,9 +79,11 @@ it("shows the predictions that a link names", async () => {
   await settle();
   expect(asked.some((url) => url.includes("what_if") && url.endsWith("&workers=4"))).toBe(true);
   const text = plain(find("what-if-table").textContent);
-  for (const part of ["4 DataLoader workers", "4.00 ms", "2.00 ms to 8.00 ms", "800", "10.0%", "the rest of the step"])
+  for (const part of ["workers=4 *", "Step, ms", "4.00", "2.00 to 8.00", "800", "10.0%", "4.00"])
     expect(text).toContain(part);
-  expect(find("what-if").textContent).toContain("No CPU was free.");
+  expect(find("what-if-now").textContent).toBe(answer.sentence);
+  const notes = all("what-if-note").map((note) => note.textContent);
+  expect(notes).toEqual([...answer.limit_texts, answer.basis_text, "*: no CPU was free."]);
 });
 
 it("shows the server's own line where nothing can be predicted", async () => {
@@ -98,7 +102,7 @@ it("has the predictions that an HTML report carries, and the command for others"
   });
   open({ mode: "train", loader: { wait_us: 1 }, file: "/me/a.json" }, "overview");
   await settle();
-  expect(plain(find("what-if-table").textContent)).toContain("4 DataLoader workers");
+  expect(plain(find("what-if-table").textContent)).toContain("workers=4");
   expect(find("what-if-command").textContent).toContain("tb-dataplugin whatif /me/a.json");
   expect(all("what-if-form")).toEqual([]);
 });

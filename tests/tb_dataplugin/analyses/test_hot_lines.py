@@ -146,6 +146,17 @@ def test_calls_of_one_line_are_told_apart() -> None:
     assert line.text.endswith("(np.percentile 60.1%, np.median 39.9%)")
 
 
+def test_what_the_line_before_calls_is_not_said_of_the_next_one() -> None:
+    """A sampler may read a frame's line a moment after the stack above it."""
+    later: Frame = (CROP[0], CROP[1], CROP[2] + 1)
+    stacks = [(*INSIDE, CROP, PERCENTILE)] * 190 + [(*INSIDE, later, PERCENTILE)] * 7 + [(*INSIDE, later)] * 3
+    texts = {(CROP[1], CROP[2]): "top = np.percentile(row, 95)", (later[1], later[2]): "out.append(hash(top))"}
+    hot, next_line = capture_of(step().stacks(every(40, 200), stacks, sources=texts)).lines.stages[0].lines
+    assert hot.calls == "np.percentile"
+    assert next_line.text == "`out.append(hash(top))` in RandomMask.crop at train.py:53"
+    assert not next_line.callees
+
+
 def test_a_line_that_calls_private_code_only_speaks_for_itself() -> None:
     private = ("_strptime_datetime", "/lib/python3.11/_strptime.py", 560)
     line = called("day = datetime.strptime(text, '%Y')", (private, 100))

@@ -271,11 +271,12 @@ EARLY = """
 import os, signal, sys
 from tb_dataplugin.drive import child
 from tb_dataplugin.drive.program import Program
-start = child._start
-def late(*arguments):
+call_witness = child.call_witness
+def late():
+    witness = call_witness()
     os.killpg(0, signal.SIGINT)
-    return start(*arguments)
-child._start = late
+    return witness
+child.call_witness = late
 status = child.run(Program(sys.executable, ("python", "-c", "import time; time.sleep(60)")), dict(os.environ))
 print(os.WIFSIGNALED(status) and os.WTERMSIG(status))
 """

@@ -35,11 +35,11 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
   const { rows, head } = useSort(given, COLUMNS);
   const [most, setMost] = useState(FIRST_ROWS);
   const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
-  if (given.length === 0) return <p class="muted">No capture has these words.</p>;
+  if (given.length === 0) return null; // the search says so
   return (
     <>
       <div class="scroll-x">
-        <DataTable name="All captures" class="rows" testId="row-table">
+        <DataTable name="All captures" class="rows" testId="row-table" main>
           <thead>
             <tr>
               <SortHeader label="Capture" numeric={false} {...head("capture")} />

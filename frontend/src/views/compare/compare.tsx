@@ -3,7 +3,8 @@ import type { Comparison, Quantity } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatCount, plural } from "../../model/format";
 import type { Side } from "../../model/sides";
-import { comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
+import { chooseSide } from "../../state/actions";
+import { comparesAnyway, comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
 import { after, before, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
@@ -57,8 +58,8 @@ function Chooser() {
   };
   return (
     <div class="actions compare-sides">
-      <Choice label="Before" chosen={before.value} testId="side-before" onChoose={(key) => (sideBefore.value = key)} />
-      <Choice label="After" chosen={after.value} testId="side-after" onChoose={(key) => (sideAfter.value = key)} />
+      <Choice label="Before" chosen={before.value} testId="side-before" onChoose={(key) => chooseSide("before", key)} />
+      <Choice label="After" chosen={after.value} testId="side-after" onChoose={(key) => chooseSide("after", key)} />
       <button
         type="button"
         data-testid="swap-sides"
@@ -118,21 +119,51 @@ function Unchosen() {
 }
 
 export function Outcome({ comparison }: { comparison: Comparison }) {
-  const { outcome, sentence, evidence, unit } = comparison;
+  const { outcome, sentence, evidence } = comparison;
+  const isComparable = outcome !== "not_comparable";
   return (
     <>
       <section>
         <p class="sentence" data-testid="compare-sentence" data-value={outcome}>
           {sentence}
         </p>
-        {evidence.length > 0 && (
+        {isComparable && evidence.length > 0 && (
           <ul class="evidence" data-testid="compare-evidence">
             {evidence.map(({ text }) => (
               <li key={text}>{text}</li>
             ))}
           </ul>
         )}
+        {!isComparable && <Anyway />}
       </section>
+      {(isComparable || comparesAnyway.value) && <Numbers comparison={comparison} />}
+    </>
+  );
+}
+
+/** Nothing follows from numbers of sides that are not comparable: they are shown to those who ask for them. */
+function Anyway() {
+  const isShown = comparesAnyway.value;
+  return (
+    <p class="anyway">
+      <button
+        type="button"
+        data-testid="compare-anyway"
+        aria-pressed={isShown}
+        onClick={() => (comparesAnyway.value = !isShown)}>
+        {isShown ? "Hide the numbers" : "Show it anyway"}
+      </button>
+      {isShown && (
+        <span class="muted"> The numbers of both sides, all the same. A change below says nothing of a cause.</span>
+      )}
+    </p>
+  );
+}
+
+function Numbers({ comparison }: { comparison: Comparison }) {
+  const { unit } = comparison;
+  return (
+    <>
       <CompareNumbers comparison={comparison} />
       <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
       <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />

@@ -17,7 +17,7 @@ export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: bo
     <section>
       <h2>Hottest lines{ofAllTime && " of all time"}</h2>
       <div class="scroll-x">
-        <DataTable name="Hottest lines" class="hot-lines" testId="hot-lines">
+        <DataTable name="Hottest lines" class="hot-lines" testId="hot-lines" main>
           <thead>
             <tr>
               <Th column="line" label="Line" numeric={false} title={LINE} />

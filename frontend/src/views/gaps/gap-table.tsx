@@ -51,7 +51,7 @@ export function GapTable({ device, cause, chosen }: Props) {
         {coverWords(device, gaps, cause)}
       </p>
       <div class="scroll-x">
-        <DataTable name="Idle gaps" class={withStage ? "gaps" : "gaps unstaged"} testId="gap-table">
+        <DataTable name="Idle gaps" class={withStage ? "gaps" : "gaps unstaged"} testId="gap-table" main>
           <thead>
             <tr>
               <Head column="start_us" label="Start" unit={units.start} />

@@ -2,12 +2,24 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { source } from "../../data/source";
-import type { WhatIf } from "../../data/what-if";
-import { exactUs, formatDuration, formatPercent, significant, UNKNOWN } from "../../model/format";
+import type { Prediction, WhatIf } from "../../data/what-if";
+import {
+  type ByteUnit,
+  chooseByteUnit,
+  chooseTimeUnit,
+  exactUs,
+  formatPercent,
+  inByteUnit,
+  inUnit,
+  significant,
+  type TimeUnit,
+  UNKNOWN,
+} from "../../model/format";
 import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../model/what-if";
 import { captureId, entry, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Unknown } from "../../ui/numbers";
 import { Scroll } from "../../ui/scroll";
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
@@ -35,10 +47,10 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
     <section data-testid="what-if">
       <h2>What if</h2>
       <p class="muted">
-        Predicted from this capture; nothing is run. Each has a 90% interval. On 22 pipelines that the model was not
-        built with, half of the predicted steps were off by less than 4.5%, one in ten by more than 39%, most of all
-        with more DataLoader workers and without a stage (docs/whatif.md). A prediction leaves other programs and their
-        share of the CPUs as they were; the gain of a finding is an upper bound, with all that the change may set free.
+        What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 22
+        pipelines that the model was not built with, half of the predicted steps were off by less than 4.5%, one in ten
+        by more than 39%, most of all with more DataLoader workers and without a stage (docs/whatif.md). The gain of a
+        finding is an upper bound instead, with all that its change may set free.
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
       {(isLive || state.kind === "ready") && <Answer state={state} />}
@@ -175,7 +187,7 @@ function orderOf(text: string): Asked["order"] {
 
 type FieldProps = {
   readonly label: string;
-  /** As captured. */
+  /** Of the capture itself. */
   readonly now: number | undefined;
   readonly text: string;
   readonly set: (text: string) => void;
@@ -217,64 +229,86 @@ function Answer({ state }: { state: WhatIfState }) {
   return <Predictions answer={state.value} />;
 }
 
-const LIMITS: Readonly<Record<string, string | undefined>> = { step: "the rest of the step", device: "the device" };
+const NO_SAMPLES = "The number of samples per step is not known.";
+const NO_MEMORY = "The size of a batch was not recorded, or no batch is kept ready.";
+const AHEAD = "Memory of the batches that are kept ready";
 
-function Predictions({ answer: { stepUs, samplesPerS, workers, predictions } }: { answer: WhatIf }) {
-  const notes = [...new Set(predictions.flatMap((one) => one.notes))];
-  const hasDevice = predictions.some(({ idleShare }) => idleShare !== null);
-  const rate = samplesPerS === null ? "" : `, ${significant(samplesPerS)} samples/s`;
+function Predictions({ answer: { sentence, limitTexts, basisText, predictions } }: { answer: WhatIf }) {
+  const notes = [...new Set([...limitTexts, basisText, ...predictions.flatMap((one) => one.notes)])];
+  const unit = chooseTimeUnit(predictions.map(({ stepUs }) => stepUs.value));
+  const bytes = chooseByteUnit(predictions.map(({ memoryBytes }) => memoryBytes ?? undefined));
+  const has = {
+    idle: predictions.some(({ idleShare }) => idleShare !== null),
+    memory: predictions.some(({ memoryBytes }) => memoryBytes !== null),
+  };
   return (
     <>
-      <p data-testid="what-if-now">
-        In the steady state of this capture: {formatDuration(stepUs)} per step{rate}, with {workers} DataLoader workers.
-      </p>
+      <p data-testid="what-if-now">{sentence}</p>
       <Scroll label="What if">
         <DataTable name="What if" testId="what-if-table">
           <thead>
             <tr>
               <Th column="change" label="Change" numeric={false} />
-              <Th column="step" label="Step" />
-              <Th column="interval" label="90% interval" />
-              <Th column="rate" label="samples/s" />
+              <Th column="step" label="Step" unit={unit} />
+              <Th column="interval" label="90% interval" unit={unit} />
+              <Th column="rate" label="Samples/s" />
               <Th column="wait" label="Data wait" />
-              {hasDevice && <Th column="idle" label="Device idle" />}
-              <Th column="limit" label="Then limited by" numeric={false} />
+              {has.idle && <Th column="idle" label="Device idle" />}
+              {has.memory && <Th column="ahead" label="Ahead" unit={bytes.name} title={AHEAD} />}
             </tr>
           </thead>
           <tbody>
             <Rows>
-              {predictions.map(({ change, stepUs: step, samplesPerS: samples, waitShare, idleShare, limitedBy }) => (
-                <tr key={change}>
-                  <th scope="row">{change}</th>
-                  <td class="num" data-value={step.value} title={exactUs(step.value)}>
-                    {formatDuration(step.value)}
-                  </td>
-                  <td class="num">
-                    {formatDuration(step.low)} to {formatDuration(step.high)}
-                  </td>
-                  <td class="num" data-value={samples?.value}>
-                    {samples === null ? UNKNOWN : significant(samples.value)}
-                  </td>
-                  <td class="num" data-value={waitShare.value}>
-                    {formatPercent(waitShare.value)}
-                  </td>
-                  {hasDevice && (
-                    <td class="num" data-value={idleShare?.value}>
-                      {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
-                    </td>
-                  )}
-                  <td>{LIMITS[limitedBy] ?? limitedBy}</td>
-                </tr>
+              {predictions.map((made) => (
+                <PredictionLine key={made.name} made={made} unit={unit} bytes={bytes} has={has} />
               ))}
             </Rows>
           </tbody>
         </DataTable>
       </Scroll>
       {notes.map((note) => (
-        <p class="muted" key={note}>
+        <p class="muted" key={note} data-testid="what-if-note">
           {note}
         </p>
       ))}
     </>
+  );
+}
+
+type PredictionProps = {
+  readonly made: Prediction;
+  readonly unit: TimeUnit;
+  readonly bytes: ByteUnit;
+  readonly has: { readonly idle: boolean; readonly memory: boolean };
+};
+
+function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
+  const { name, stepUs, samplesPerS, waitShare, idleShare, memoryBytes } = made;
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="num" data-value={stepUs.value} title={exactUs(stepUs.value)}>
+        {inUnit(stepUs.value, unit)}
+      </td>
+      <td class="num">
+        {inUnit(stepUs.low, unit)} to {inUnit(stepUs.high, unit)}
+      </td>
+      <td class="num" data-value={samplesPerS?.value}>
+        {samplesPerS === null ? <Unknown reason={NO_SAMPLES} /> : significant(samplesPerS.value)}
+      </td>
+      <td class="num" data-value={waitShare.value}>
+        {formatPercent(waitShare.value)}
+      </td>
+      {has.idle && (
+        <td class="num" data-value={idleShare?.value}>
+          {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
+        </td>
+      )}
+      {has.memory && (
+        <td class="num" data-value={memoryBytes ?? undefined}>
+          {memoryBytes === null ? <Unknown reason={NO_MEMORY} /> : inByteUnit(memoryBytes, bytes)}
+        </td>
+      )}
+    </tr>
   );
 }

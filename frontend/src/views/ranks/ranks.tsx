@@ -88,7 +88,9 @@ function Shown({ ranks }: { ranks: Ranks }) {
 function Numbers({ ranks }: { ranks: Ranks }) {
   const [first] = ranks.owners;
   const pattern = first?.pattern;
-  const share = ranks.owners.filter(({ rank }) => rank === first?.rank).reduce((sum, owner) => sum + (owner.share ?? 0), 0);
+  const share = ranks.owners
+    .filter(({ rank }) => rank === first?.rank)
+    .reduce((sum, owner) => sum + (owner.share ?? 0), 0);
   return (
     <NumberRow>
       <BigNumber

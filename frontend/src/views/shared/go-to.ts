@@ -28,8 +28,23 @@ export function withdrawOffer(): void {
   isLedAbove.value = false;
 }
 
+/** What had the focus when the timeline was gone to. */
+let cameFrom: HTMLElement | null = null;
+
 export function goToTimeline(): void {
   withdrawOffer();
+  const focused = document.activeElement;
+  if (focused instanceof HTMLElement && focused.closest("[data-testid=way-up]") === null) cameFrom = focused;
   document.querySelector("[data-testid=timeline-panel]")?.scrollIntoView({ block: "start" });
   document.querySelector<HTMLElement>("[data-testid=timeline-canvas]")?.focus({ preventScroll: true });
+}
+
+/** To the timeline, and from there back to what led to it. */
+export function turnToTimeline(): void {
+  const isThere = document.activeElement?.closest("[data-testid=timeline-panel]") != null;
+  if (!isThere) goToTimeline();
+  else if (cameFrom?.isConnected === true) {
+    cameFrom.focus({ preventScroll: true });
+    cameFrom.scrollIntoView({ block: "center" });
+  }
 }

@@ -7,7 +7,7 @@ import { plural } from "../../model/format";
 import type { TimelineModel } from "../../model/lanes";
 import { type Asked, isOfKind, type Kind, named, nextSpan, spansOf } from "../../model/spans";
 import type { TimeRange } from "../../model/time-scale";
-import { goTo } from "./go-to";
+import { goTo, turnToTimeline } from "./go-to";
 
 type Props = {
   /** The finest slice at hand. */
@@ -41,7 +41,9 @@ export function TimelineJumps({ model, whole, shown, turnGap, children }: Props)
     const onKey = (event: KeyboardEvent): void => {
       const kind = KINDS[event.key.toLowerCase()];
       const isElsewhere = event.target instanceof Element && event.target.closest(ELSEWHERE) !== null;
-      if (kind === undefined || isElsewhere || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isElsewhere || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "t") turnToTimeline();
+      if (kind === undefined) return;
       event.preventDefault();
       latest.current(kind, event.shiftKey ? -1 : 1);
     };

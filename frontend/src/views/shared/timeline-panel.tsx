@@ -128,7 +128,10 @@ function WayUp() {
       Shown in the timeline above.{" "}
       <button type="button" class="link" onClick={goToTimeline}>
         Go there
-      </button>
+      </button>{" "}
+      <span class="muted">
+        (<kbd>t</kbd>, which also leads back)
+      </span>
     </p>
   );
 }

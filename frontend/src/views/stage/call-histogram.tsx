@@ -1,12 +1,14 @@
 import { useSignal } from "@preact/signals";
 import type { StageDetail } from "../../contract/report";
-import { chooseTimeUnit, formatDuration, inUnit, plural } from "../../model/format";
-import { type Bar, histogramBars, percentilePx } from "../../model/histogram";
+import { chooseTimeUnit, formatCount, formatDuration, inUnit, plural } from "../../model/format";
+import { type Bar, countTicks, durationTicks, histogramBars, percentilePx } from "../../model/histogram";
 import { shareWords } from "../../model/shares";
 import { cssColor } from "../../theme/tokens";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
+/** Room for the axis of counts. */
+const LEFT_PX = 36;
 const TOP_PX = 32;
 const PLOT_PX = 120;
 const BOTTOM_PX = 20;
@@ -18,8 +20,11 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
   const { histogram } = detail;
   if (histogram === undefined || histogram.calls.length === 0) return null;
   const { edges_us: edges, logarithmic } = histogram;
-  const bars = histogramBars(histogram, widthPx);
+  const plotPx = Math.max(100, widthPx - LEFT_PX);
+  const bars = histogramBars(histogram, plotPx).map((bar) => ({ ...bar, leftPx: LEFT_PX + bar.leftPx }));
+  const most = Math.max(1, ...histogram.calls);
   const base = TOP_PX + PLOT_PX;
+  const yOf = (count: number): number => Math.round(base - (count / most) * PLOT_PX) + 0.5;
   const unit = chooseTimeUnit(edges);
   const label = `Histogram of ${plural(detail.count, "call")} by duration: p50 ${formatDuration(detail.p50_us)}, p95 ${formatDuration(detail.p95_us)}`;
   return (
@@ -28,7 +33,7 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
         <h2>
           Calls by duration
           <span class="unit">
-            {logarithmic ? ", logarithmic" : ""}; tallest bar {plural(Math.max(...histogram.calls), "call")}
+            {logarithmic ? ", logarithmic axis" : ""}; {plural(detail.count, "call")}
           </span>
         </h2>
       </figcaption>
@@ -38,6 +43,16 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
         role="img"
         aria-label={label}
         onPointerLeave={() => (hover.value = null)}>
+        <g class="axis">
+          {countTicks(most).map((count) => (
+            <g key={count}>
+              <line x1={LEFT_PX} x2={widthPx} y1={yOf(count)} y2={yOf(count)} />
+              <text x={LEFT_PX - 8} y={yOf(count) + 4} text-anchor="end">
+                {formatCount(count)}
+              </text>
+            </g>
+          ))}
+        </g>
         {bars.map((bar) => (
           <rect
             key={bar.fromUs}
@@ -51,25 +66,26 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
           />
         ))}
         <g class="axis">
-          <line x1={0} x2={widthPx} y1={base + 0.5} y2={base + 0.5} />
-          <text x={0} y={base + 15}>
-            {inUnit(edges[0] ?? 0, unit)} {unit}
-          </text>
-          <text x={widthPx} y={base + 15} text-anchor="end">
-            {inUnit(edges.at(-1) ?? 0, unit)} {unit}
-          </text>
+          {durationTicks(histogram, plotPx).map(({ us, px }) => (
+            <g key={us}>
+              <line class="tick" x1={LEFT_PX + px} x2={LEFT_PX + px} y1={base} y2={base + 4} />
+              <text x={LEFT_PX + px} y={base + 15} text-anchor={px > plotPx - 24 ? "end" : "middle"}>
+                {inUnit(us, unit)} {unit}
+              </text>
+            </g>
+          ))}
         </g>
         <Mark
           name="p50"
           us={detail.p50_us}
-          px={percentilePx(histogram, detail.p50_us, widthPx)}
+          px={LEFT_PX + percentilePx(histogram, detail.p50_us, plotPx)}
           {...{ widthPx }}
           y={10}
         />
         <Mark
           name="p95"
           us={detail.p95_us}
-          px={percentilePx(histogram, detail.p95_us, widthPx)}
+          px={LEFT_PX + percentilePx(histogram, detail.p95_us, plotPx)}
           {...{ widthPx }}
           y={24}
         />

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { StageDetail, StageTrend } from "../../contract/report";
-import { chooseTimeUnit, formatDuration, inUnit, plural } from "../../model/format";
+import { chooseTimeUnit, formatDuration, formatTick, onAxis, plural } from "../../model/format";
+import { niceStep, ticks } from "../../model/time-scale";
 import { cssColor } from "../../theme/tokens";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
@@ -8,7 +9,10 @@ import { useWidth } from "../../ui/use-width";
 const TOP_PX = 32;
 const PLOT_PX = 120;
 const BOTTOM_PX = 20;
+/** Room for the axis of durations, and that a point at the end is drawn whole. */
+const LEFT_PX = 56;
 const INSET_PX = 6;
+const LABEL_PX = 80;
 
 type Props = {
   readonly detail: StageDetail;
@@ -27,7 +31,8 @@ export function CallTrend({ detail: { trend }, kind, startUs, windowUs }: Props)
   const unit = chooseTimeUnit(trend.max_us);
   const base = TOP_PX + PLOT_PX;
   const xOf = (us: number): number =>
-    INSET_PX + ((us - startUs) / Math.max(1e-9, endUs - startUs)) * (widthPx - 2 * INSET_PX);
+    LEFT_PX + ((us - startUs) / Math.max(1e-9, endUs - startUs)) * (widthPx - LEFT_PX - INSET_PX);
+  const [stepUs, perTickUs] = [niceStep(top, 3), niceStep(endUs - startUs, (widthPx - LEFT_PX) / LABEL_PX)];
   const yOf = (us: number): number => base - (us / top) * PLOT_PX;
   const onMove = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }): void => {
     const x = event.clientX - event.currentTarget.getBoundingClientRect().left;
@@ -47,17 +52,22 @@ export function CallTrend({ detail: { trend }, kind, startUs, windowUs }: Props)
         onPointerMove={onMove}
         onPointerLeave={() => (hover.value = null)}>
         <g class="axis">
-          <line x1={0} x2={widthPx} y1={base + 0.5} y2={base + 0.5} />
-          <line x1={0} x2={widthPx} y1={TOP_PX + 0.5} y2={TOP_PX + 0.5} />
-          <text x={0} y={TOP_PX - 4}>
-            {inUnit(top, unit)} {unit}
-          </text>
-          <text x={0} y={base + 15}>
-            start of the window
-          </text>
-          <text x={widthPx} y={base + 15} text-anchor="end">
-            end
-          </text>
+          {ticks(0, top, stepUs).map((us) => (
+            <g key={us}>
+              <line x1={LEFT_PX} x2={widthPx} y1={Math.round(yOf(us)) + 0.5} y2={Math.round(yOf(us)) + 0.5} />
+              <text x={LEFT_PX - 8} y={yOf(us) + 4} text-anchor="end">
+                {onAxis(us, stepUs, unit)} {unit}
+              </text>
+            </g>
+          ))}
+          {ticks(startUs, endUs, perTickUs).map((us) => (
+            <g key={us}>
+              <line class="tick" x1={xOf(us)} x2={xOf(us)} y1={base} y2={base + 4} />
+              <text x={xOf(us)} y={base + 15} text-anchor={xOf(us) > widthPx - 24 ? "end" : "middle"}>
+                {formatTick(us, perTickUs)}
+              </text>
+            </g>
+          ))}
         </g>
         {trend.start_us.map((us, row) => (
           <g key={us} data-testid="trend-point" opacity={hover.value === null || hover.value.row === row ? 1 : 0.5}>
@@ -72,7 +82,9 @@ export function CallTrend({ detail: { trend }, kind, startUs, windowUs }: Props)
           </g>
         ))}
       </svg>
-      <p class="muted legend-line">dot: mean of the batch's calls; line: up to its longest</p>
+      <p class="muted legend-line">
+        dot: mean of the batch's calls; line: up to its longest; times as in the timeline below
+      </p>
       {hover.value !== null && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
           <Readout trend={trend} row={hover.value.row} />

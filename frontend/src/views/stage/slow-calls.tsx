@@ -1,6 +1,8 @@
 import { batch } from "@preact/signals";
 import type { StageCall, StageDetail } from "../../contract/report";
+import type { Place } from "../../model/chain";
 import { chooseTimeUnit, formatCount, formatDuration, inUnit, type TimeUnit } from "../../model/format";
+import type { TimelineModel } from "../../model/lanes";
 import { markedSpan, timeline } from "../../state/atoms";
 import { FilesCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
@@ -104,16 +106,21 @@ function makerWords({ worker, training_thread: isTraining }: StageCall): string 
   return isTraining ? "training thread" : "another thread";
 }
 
-function showCall({ start_us: startUs, duration_us, loader, worker, training_thread }: StageCall, name: string): void {
-  const endUs = startUs + duration_us;
-  const lane = timeline.value.whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
+/** Where a call lies in the timeline; null where no lane has it. */
+export function placeOfCall(call: StageCall, name: string, whole: TimelineModel | null): Place | null {
+  const { start_us: startUs, duration_us, loader, worker, training_thread } = call;
+  const lane = whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
     worker === undefined
       ? training_thread && kind === "stages" && isTrainingThread
       : owner?.worker === worker && owner.loader === loader,
   );
+  return lane === undefined ? null : { laneId: lane.id, name, startUs, endUs: startUs + duration_us };
+}
+
+function showCall(call: StageCall, name: string): void {
   batch(() => {
-    markedSpan.value = lane === undefined ? null : { laneId: lane.id, name, startUs, endUs };
-    goTo(startUs, endUs);
+    markedSpan.value = placeOfCall(call, name, timeline.value.whole);
+    goTo(call.start_us, call.start_us + call.duration_us);
   });
   goToTimeline();
 }

@@ -1,19 +1,24 @@
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture, Stage, StageDetail } from "../../contract/report";
+import { LIMITS } from "../../contract/words";
+import type { Place } from "../../model/chain";
+import { findingKey } from "../../model/findings";
 import { chosenMeasure, flameParts } from "../../model/flame-parts";
 import { formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { stageName } from "../../model/stage-tree";
+import { labelOf } from "../../model/words";
 import { showFlame, showStage } from "../../state/actions";
-import { flameMeasure, markedSpan } from "../../state/atoms";
+import { flameMeasure, markedSpan, timeline } from "../../state/atoms";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { FlamePanel } from "../flame/flame-panel";
 import { HotLines } from "../flame/hot-lines";
+import { Finding } from "../shared/finding";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { CallHistogram } from "./call-histogram";
 import { CallTrend } from "./call-trend";
-import { SlowCalls } from "./slow-calls";
+import { placeOfCall, SlowCalls } from "./slow-calls";
 
 type Props = { readonly capture: Capture; readonly id: string; readonly name: string };
 
@@ -34,6 +39,8 @@ export function StagePage({ capture, id, name }: Props) {
         </p>
       )}
       <StageNumbers capture={capture} rows={rows} detail={detail} />
+      <Limits rows={rows} />
+      <Findings capture={capture} name={name} />
       {detail !== undefined && (
         <div class="columns">
           <CallHistogram detail={detail} kind={name.split("::")[0] ?? ""} />
@@ -63,8 +70,42 @@ export function StagePage({ capture, id, name }: Props) {
       {part !== undefined && lines !== undefined && (
         <HotLines lines={lines} ofAllTime={chosenMeasure(part, flameMeasure.value) !== "all"} />
       )}
-      <StageTimeline id={id} name={name} />
+      <StageTimeline id={id} name={name} detail={detail} />
     </>
+  );
+}
+
+/** What its self time was spent on, of each place that it is called in. */
+function Limits({ rows }: { rows: readonly Stage[] }) {
+  const limited = rows.filter((row) => row.limited_by_text !== "");
+  if (limited.length === 0) return null;
+  return (
+    <section data-testid="stage-limits">
+      <h2>Limited by</h2>
+      {limited.map((row) => (
+        <p key={row.path.join(" > ")} data-value={row.limited_by}>
+          <strong>{row.limited_by === "" ? "mixed" : labelOf(LIMITS, row.limited_by)}.</strong>{" "}
+          {limited.length > 1 && `${whereWords(row)}: `}
+          {row.limited_by_text}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+/** What the report would change in this stage: who asks why it is slow need not look elsewhere. */
+function Findings({ capture, name }: { capture: Capture; name: string }) {
+  const own = capture.findings.filter(({ stage }) => stage === name);
+  if (own.length === 0) return null;
+  return (
+    <section data-testid="stage-findings">
+      <h2>What to change</h2>
+      <ol class="findings">
+        {own.map((finding) => (
+          <Finding key={findingKey(finding)} finding={finding} capture={capture} level="brief" />
+        ))}
+      </ol>
+    </section>
   );
 }
 
@@ -160,9 +201,17 @@ function StageNumbers({ capture, rows, detail }: NumbersProps) {
   );
 }
 
-/** All lanes; the call that was chosen is framed. */
-function StageTimeline({ id, name }: { id: string; name: string }) {
-  const marked = markedSpan.value;
+type TimelineProps = { readonly id: string; readonly name: string; readonly detail: StageDetail | undefined };
+
+/** All lanes; the call that was chosen is framed, at first the slowest. */
+function StageTimeline({ id, name, detail }: TimelineProps) {
+  const [slowest] = detail?.slowest ?? [];
+  const whole = timeline.value.whole;
+  const first = useMemo<Place | null>(
+    () => (slowest === undefined ? null : placeOfCall(slowest, name, whole)),
+    [slowest, name, whole],
+  );
+  const marked = markedSpan.value ?? first;
   const selected = useMemo(() => (marked === null ? null : { startUs: marked.startUs, endUs: marked.endUs }), [marked]);
   const keep = useCallback(() => true, []);
   return (

@@ -43,16 +43,18 @@ export function StageTable({ capture }: { capture: Capture }) {
         <NestSwitch flat={flat} />
         <SearchField label="Search stages" text={search} shown={rows.length} all={stages.length} />
       </div>
-      <div class="scroll-x stage-scroll">
-        <DataTable name="Stages" class={tableClass(known)} testId="stage-table">
-          <StageHead units={units} known={known} waitTitle={waitTitle(capture)} />
-          <tbody>
-            {rows.map((row) => (
-              <StageLine key={row.key} {...{ row, units, largestUs, capture, known }} flat={isFlat} />
-            ))}
-          </tbody>
-        </DataTable>
-      </div>
+      {rows.length > 0 && (
+        <div class="scroll-x stage-scroll">
+          <DataTable name="Stages" class={tableClass(known)} testId="stage-table" main>
+            <StageHead units={units} known={known} waitTitle={waitTitle(capture)} />
+            <tbody>
+              {rows.map((row) => (
+                <StageLine key={row.key} {...{ row, units, largestUs, capture, known }} flat={isFlat} />
+              ))}
+            </tbody>
+          </DataTable>
+        </div>
+      )}
     </section>
   );
 }

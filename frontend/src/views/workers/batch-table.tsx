@@ -55,7 +55,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
         {coverWords(capture, part)} Choose one to see in the timeline who built it and who waited for it.
       </p>
       <div class="scroll-x">
-        <DataTable name="Batches" class="gaps batches" testId="batch-table">
+        <DataTable name="Batches" class="gaps batches" testId="batch-table" main>
           <thead>
             <tr>
               <Head column="number" label="Batch" />

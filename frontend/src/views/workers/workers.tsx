@@ -7,7 +7,7 @@ import type { LaneRows } from "../../model/lanes";
 import { reasonFor } from "../../model/reasons";
 import { type LoaderPart, listedLoaders, loaderPart } from "../../model/workers";
 import { selectView } from "../../state/actions";
-import { batchRows, FIRST_ROWS, loaderNumber, markedSpan, selectedBatch } from "../../state/atoms";
+import { batchRows, FIRST_BATCHES, loaderNumber, markedSpan, selectedBatch } from "../../state/atoms";
 import { UnavailableState } from "../../ui/states";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { BatchTable } from "./batch-table";
@@ -41,6 +41,8 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
       <div class="beside">
+        <BatchTable capture={capture} part={part} />
+        <SlowSamples part={part} replayCommand={capture.replay_command} replayCode={capture.replay_code} />
         <div class="stack">
           <WorkerTable part={part} />
           {capture.quiet_workers_sentence !== "" && (
@@ -51,8 +53,6 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
           <Costs costs={capture.worker_costs} />
         </div>
         <HostLoad rows={capture.load_rows} />
-        <SlowSamples part={part} replayCommand={capture.replay_command} replayCode={capture.replay_code} />
-        <BatchTable capture={capture} part={part} />
       </div>
     </>
   );
@@ -116,7 +116,7 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
   const choose = (loader: number): void => {
     loaderNumber.value = loader;
     chooseBatch(null);
-    batchRows.value = FIRST_ROWS;
+    batchRows.value = FIRST_BATCHES;
   };
   return (
     <p>
