@@ -75,6 +75,7 @@ def read_signals(results: Results) -> Signals:
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),
         loader=results.settings,
+        ranks=info.world_size or 1,
         has_several_loaders=count_loaders(results.trace) > 1,
         waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),

@@ -26,7 +26,7 @@ def test_a_leading_stage_tells_whether_it_computes_or_waits() -> None:
     builder = reading(10**7)
     builder.costs = {"run_delay_us": [0.0]}
     said = finding_in(builder, "leading_stage")
-    assert any(line.startswith("blocked by storage") and "of its self time" in line for line in evidence_of(said))
+    assert any(line.startswith("blocked (storage") and "of its self time" in line for line in evidence_of(said))
 
 
 def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
