@@ -103,7 +103,7 @@ def test_gains_agree_in_every_form() -> None:
 
 def test_a_gain_of_one_of_several_ranks_is_not_measured() -> None:
     """At a collective it may wait for the others: then a shorter data wait gains nothing."""
-    alone, one_of_two = signals_of(input_bound()), replace(signals_of(input_bound()), ranks=2)
+    alone, one_of_two = signals_of(input_bound(steps=8)), replace(signals_of(input_bound(steps=8)), ranks=2)
     measured = [named for named in run_rules(alone)[0] if named.finding.confidence == "measured" and named.gain.of_wait]
     assert measured
     for named in run_rules(one_of_two)[0]:
