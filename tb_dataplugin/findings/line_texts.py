@@ -132,9 +132,9 @@ def _cost(lines: HotLines, window: Window) -> str:
 def _check(lines: HotLines) -> str:
     check = lines.check
     if check is None:
+        if not any(part.rows for part in lines.stages.values()):
+            return ""  # it would be about no line
         unchecked = " Whether stages have the same shares by stack samples as by spans could not be checked"
-        if not lines.stage_samples:
-            return f"{unchecked}: no stack sample lies in a stage."
         return f"{unchecked}: {LEAST_TO_CHECK} stack samples in stages are needed, it has {count(lines.stage_samples)}."
     points = f"{abs(check.difference) * 100:.1f} points"
     if check.agrees:

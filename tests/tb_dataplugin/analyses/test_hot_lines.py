@@ -245,12 +245,12 @@ def test_a_check_that_fails_is_a_diagnostic() -> None:
     assert any(note.code == "lines_disagree" for note in results.diagnostics)
 
 
-def test_what_too_few_samples_leave_unchecked_is_said_with_what_to_do() -> None:
+def test_what_too_few_samples_leave_unchecked_is_said_where_stages_have_lines() -> None:
     sentence = capture_of(step().stacks(every(40, 200), [HOT] * 200)).lines.sentence
     said = "Whether stages have the same shares by stack samples as by spans could not be checked"
     assert f"{said}: 500 stack samples in stages are needed, it has 200." in sentence
     outside = capture_of(step().stacks(every(10, 20, 8000), [(MAIN,)] * 20)).lines.sentence
-    assert f"{said}: no stack sample lies in a stage." in outside
+    assert said not in outside
 
 
 def test_the_report_says_who_sampled_and_which_lines_are_hot() -> None:
