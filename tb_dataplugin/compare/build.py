@@ -11,6 +11,7 @@ from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
+from tb_dataplugin.compare.promise import promise
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
@@ -57,13 +58,14 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         settings=compare_settings(first, second),
     )
     verdict = judge(compared)
+    kept = () if verdict.outcome in ("identical", "not_comparable") else promise(before, after)
     return pb.Comparison(
         schema_version=SCHEMA_VERSION,
         before=(_run(run, unit) for run in first),
         after=(_run(run, unit) for run in second),
         outcome=verdict.outcome,
         sentence=verdict.sentence,
-        evidence=map(evidence_report, verdict.evidence),
+        evidence=map(evidence_report, (*verdict.evidence, *kept)),
         unit=unit,
         time=_quantity(compared.time) if compared.time else None,
         parts=map(_quantity, compared.parts),
