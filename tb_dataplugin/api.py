@@ -12,7 +12,7 @@ from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
-from tb_dataplugin.pipeline import KeptCapture, as_report, open_found, read_loop, timeline_of
+from tb_dataplugin.pipeline import KeptCapture, as_report, loop_of, open_found, read_loop, timeline_of
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.remote import Place, Url, all_fetched, fetched, listed, place
 from tb_dataplugin.report.report_pb2 import Capture
@@ -128,7 +128,7 @@ def what_if(
         UnreadableTrace: the file cannot be analysed.
     """
     found = _place(path)
-    loop, _ = read_loop(_newest(found).path if isinstance(found, Url) else found)
+    loop, _ = loop_of(_newest(found)) if isinstance(found, Url) else read_loop(found)
     factors = tuple((stages or {}).items())
     return predict(loop, Change(workers, prefetch, in_order, factors, batch, pin or None, tuple(moved)))
 
