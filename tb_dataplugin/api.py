@@ -137,10 +137,9 @@ def _place(path: str | Path) -> Place:
 
 
 def _newest(path: Place) -> TraceFile:
-    def age(trace: TraceFile) -> tuple[int, str]:
-        return trace.modified_ns, trace.id
-
-    return fetched(max(listed(path), key=age)) if isinstance(path, Url) else max(_traces(path), key=age)
+    if isinstance(path, Url):
+        return fetched(max(listed(path), key=lambda trace: (trace.modified_ns, trace.id)))
+    return max(_traces(path), key=lambda trace: (trace.modified_ns, trace.id))
 
 
 def _traces(path: Place) -> list[TraceFile]:
