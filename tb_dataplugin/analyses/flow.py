@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
-from tb_dataplugin.model.trace import BatchTable
+from tb_dataplugin.model.trace import BatchTable, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,11 @@ class Flow:
     epoch_starts: tuple[EpochStart, ...]
 
 
-def find_flow(window: Window, loader: LoaderWait | None, workers: Workers | None) -> Flow:
+def find_flow(trace: Trace, window: Window, loader: LoaderWait | None, workers: Workers | None) -> Flow:
     if workers is None:
-        return Flow(None, _epoch_starts(loader, window, None))
+        return Flow(None, _epoch_starts(trace, loader, window, None))
     waits = EMPTY if loader is None else loader.waits
-    return Flow(_worker_flow(workers, window, waits), _epoch_starts(loader, window, workers.batches))
+    return Flow(_worker_flow(workers, window, waits), _epoch_starts(trace, loader, window, workers.batches))
 
 
 def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFlow | None:
@@ -116,10 +117,15 @@ def _taken_per_built(table: BatchTable, window: Window, loader: int) -> float | 
     return taken / built if built else None
 
 
-def _epoch_starts(loader: LoaderWait | None, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:
-    """In a capture of workers the epoch of the batch received decides; else all but the first count as repeated."""
+def _epoch_starts(
+    trace: Trace, loader: LoaderWait | None, window: Window, batches: BatchTimes | None
+) -> tuple[EpochStart, ...]:
+    """In a capture of workers the epoch of the batch received decides; else all but the first count as repeated. Where
+    no wait is marked, only those are known that begin a later epoch.
+    """
     if loader is None or loader.first_batches is None:
         return ()
+    marked = any(stage.label.endswith(FIRST_BATCH) for stage in trace.stage_spans.stages)
     start, end = loader.first_batches.start, loader.first_batches.end
     epoch = np.full(len(start), -1) if batches is None else _epochs_received(batches, start, end)
     repeated = np.where(epoch < 0, np.arange(len(start)) > 0, epoch > 0)
@@ -127,7 +133,7 @@ def _epoch_starts(loader: LoaderWait | None, window: Window, batches: BatchTimes
     return tuple(
         EpochStart(Intervals(int64([begin]), int64([end])), again)
         for begin, end, again in zip(first_ns.tolist(), last_ns.tolist(), repeated.tolist(), strict=True)
-        if begin < end
+        if begin < end and (marked or again)
     )
 
 

@@ -86,7 +86,7 @@ def run_analyses(
     stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, window, attribution.wait_by_span_ns)) or ()
     stages = with_wrappers(stages, trace, window, attribution.wrapped)
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
-    flow = find_flow(window, loader, workers)
+    flow = find_flow(trace, window, loader, workers)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution)
     fed, ends = find_fed_queue(trace, window, workers), _ends_of_epochs(loader, attribution)
     pairs = zip(devices, attribution.devices, strict=True)

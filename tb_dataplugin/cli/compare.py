@@ -81,9 +81,10 @@ class CompareCommand:
         for captures, _ in sides:
             check_output(arguments.output, [Path(capture.file) for capture in captures])
         comparison = compare(*(captures for captures, _ in sides))
-        status = unread or _judge(comparison, arguments)
-        write_text(_as_text(comparison, arguments), arguments.output)
-        return status
+        status, answer = _judge(comparison, arguments)
+        text = _as_text(comparison, arguments)
+        write_text(f"{text}\n  {answer}" if answer and arguments.format == "text" else text, arguments.output)
+        return unread or status
 
 
 def _as_text(comparison: Comparison, arguments: argparse.Namespace) -> str:
@@ -120,12 +121,12 @@ def _side(path: Place, stores: Sequence[Store], follow_links: bool) -> tuple[lis
     return captures, status
 
 
-def _judge(comparison: Comparison, arguments: argparse.Namespace) -> int:
-    """The exit status; a line says why, where it is not "fine"."""
+def _judge(comparison: Comparison, arguments: argparse.Namespace) -> tuple[int, str]:
+    """The exit status, and the answer where it is "fine"; a line on stderr says why, where it is not."""
     if arguments.fail_if_slower is None:
-        return FINE
+        return FINE, ""
     judged = judge_limit(comparison, arguments.fail_if_slower)
     if judged.outcome == "fine":
-        return FINE
+        return FINE, judged.sentence
     complain(judged.sentence)
-    return TOO_SLOW if judged.outcome == "slower" else _INSTEAD.get(arguments.inconclusive, INCONCLUSIVE)
+    return (TOO_SLOW if judged.outcome == "slower" else _INSTEAD.get(arguments.inconclusive, INCONCLUSIVE)), ""

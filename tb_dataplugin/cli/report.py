@@ -153,7 +153,8 @@ def _write(kept: list[KeptCapture], runs: list[NamedRun], arguments: argparse.Na
         write_text(page, output)
         size = len(page.encode())
         if output is not None:
-            complain(f"wrote {output}: {data_size(size)}, opens in a browser without a server")
+            what = f"{plural(len(kept), 'capture')}, {data_size(size)}"
+            complain(f"wrote {output}: {what}, opens in a browser without a server")
         if size > MAX_BYTES:
             limit = data_size(MAX_BYTES)
             complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")

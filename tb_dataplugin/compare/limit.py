@@ -9,25 +9,25 @@ from tb_dataplugin.units import magnitude
 
 
 class Judgement(NamedTuple):
-    """`sentence` says why, where it is not "fine"; "" there."""
+    """`sentence` says what was asked, and why."""
 
     outcome: Literal["fine", "slower", "inconclusive"]
     sentence: str
 
 
-FINE = Judgement("fine", "")
-
-
 def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
     """`allowed`: the largest relative growth of the time per sample or step, 0.05 for 5%."""
-    if comparison.outcome == "identical":
-        return FINE
     limit, time = magnitude(allowed), comparison.time
+    asked = f"slower by more than {limit}?"
+    if comparison.outcome == "identical":
+        return Judgement("fine", f"{asked} No, identical")
     if comparison.outcome == "slower" and time.change > allowed:
         by = magnitude(time.change)
         return Judgement("slower", f"slower by {by} per {comparison.unit}, more than the {limit} allowed")
     why = _why_inconclusive(comparison, allowed)
-    return Judgement("inconclusive", f"slower by more than {limit}? Inconclusive: {why}") if why else FINE
+    if why:
+        return Judgement("inconclusive", f"{asked} Inconclusive. {why[0].upper()}{why[1:]}")
+    return Judgement("fine", f"{asked} No, the 95% interval is {time.interval_text}")
 
 
 def _why_inconclusive(comparison: pb.Comparison, allowed: float) -> str:

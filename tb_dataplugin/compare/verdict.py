@@ -11,7 +11,7 @@ from tb_dataplugin.compare.settings import NOT_KNOWN, SettingChange
 from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.compare.stages import MEASURE_NAMES
 from tb_dataplugin.findings.evidence import Evidence, share, time
-from tb_dataplugin.units import TOO_WIDE, UNKNOWN, change, duration, in_unit, magnitude, unit_for
+from tb_dataplugin.units import TOO_WIDE, UNKNOWN, change, duration, in_unit, magnitude, ratio, unit_for
 from tb_dataplugin.words import SETTINGS, label_of
 
 Outcome = Literal["faster", "slower", "not_significant", "too_short", "identical", "not_comparable", "unknown"]
@@ -171,6 +171,8 @@ def _words(quantity: Quantity) -> str:
     value = quantity.change
     if quantity.kind == "stage":
         how = f"{magnitude(value or 0.0)} {'more' if quantity.outcome == 'slower' else 'less'}"
+        if value is not None and value > 1:
+            return f"{quantity.name} takes {ratio(1 + value)} the {_per_call(quantity)}"
         return f"{quantity.name} takes {how} {_per_call(quantity)}"
     verb = "rose" if quantity.outcome == "more" else "fell"
     by = f"by {magnitude(value)}" if value is not None and value <= 1 else f"from {_from_to(quantity)}"

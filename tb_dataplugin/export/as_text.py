@@ -12,7 +12,7 @@ from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
 from tb_dataplugin.export.paragraphs import fit, heading, wrap
 from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
-from tb_dataplugin.export.summary_text import summary_lines
+from tb_dataplugin.export.summary_text import rank_words, summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns, missing_columns
 from tb_dataplugin.report import report_pb2 as pb
@@ -41,6 +41,7 @@ def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = Fal
 def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     facts = (
         label_of(MODES, capture.mode),
+        rank_words(capture),
         f"torch {capture.torch_version}" if capture.torch_version else "",
         capture.host,
     )

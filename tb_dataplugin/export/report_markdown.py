@@ -26,7 +26,8 @@ def report_markdown(report: pb.Report) -> str:
 
 def _whole_run(run: pb.WholeRun) -> Iterator[str]:
     rank = f", rank {run.rank}" if run.HasField("rank") else ""
-    yield f"### Whole run {literal(run.run)}{rank}: {literal(run.sentence)}"
+    name = "" if run.run in ("", ".") else f" {literal(run.run)}"
+    yield f"### Whole run{name}{rank}: {literal(run.sentence)}"
     yield ""
     for mark in run.marks[:MOST_FINDINGS]:
         yield f"- {literal(mark.sentence)}"

@@ -22,7 +22,7 @@ _WHAT: Final = (
 def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     """A table with its heading; below each sample its files, below all of them the command that replays them."""
     samples = capture.slow_samples[:MOST]
-    if not samples:
+    if not samples or (samples[0].index >= 0 and not capture.replay_command):  # nobody waits for them
         return
     unit = unit_for(sample.duration_us for sample in samples)
     yield f"Slowest samples ({unit.name})"

@@ -43,6 +43,8 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     yield "  data wait, idle: shares of the window; idle: the mean over the devices"
+    if sum(capture.world_size > 1 for capture in captures) > 1:
+        yield "  which rank holds up the others: tb-dataplugin ranks FOLDER"
 
 
 def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
@@ -63,8 +65,16 @@ def _short(time: re.Match[str]) -> str:
     return f"..{time[0][-6:]}"
 
 
+def rank_words(capture: pb.Capture) -> str:
+    """``rank 0 of 2``; "" for a capture of no rank, or of a run that has only one."""
+    if not capture.HasField("rank") or capture.world_size < 2:
+        return ""
+    return f"rank {capture.rank} of {capture.world_size}"
+
+
 def _verdict(capture: pb.Capture, modes_differ: bool) -> str:
     kind = f"{label_of(MODES, capture.mode)}: " if modes_differ and capture.mode != "train" else ""
+    kind += f"{rank_words(capture)}: " if rank_words(capture) else ""
     leading = next((finding.title for finding in capture.findings), "")
     return f"{kind}{leading or capture.verdict.sentence}"
 

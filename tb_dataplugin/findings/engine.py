@@ -50,6 +50,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             continue
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(_no_higher(_estimated(found)), signals)
+            known = _of_one_rank(known, signals) if rule.is_about_wait else known
             gain = gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait)
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
@@ -84,3 +85,14 @@ def _doubted(finding: Finding, signals: Signals) -> Finding:
     if finding.confidence == "measured":
         return replace(finding, confidence="likely", confidence_reason=doubtful)
     return replace(finding, confidence_reason=f"{doubtful} {finding.confidence_reason}")
+
+
+def _of_one_rank(finding: Finding, signals: Signals) -> Finding:
+    """A rank that waits for another one at each collective gains nothing by a shorter data wait."""
+    if signals.ranks < 2 or finding.gain_us_per_step is None:
+        return finding
+    who = f"This is one of {signals.ranks} ranks"
+    reason = f"{who}: it gains only if the others do not hold it up (see `tb-dataplugin ranks`)."
+    if finding.confidence == "measured":
+        return replace(finding, confidence="likely", confidence_reason=reason)
+    return replace(finding, confidence_reason=f"{finding.confidence_reason} {reason}")

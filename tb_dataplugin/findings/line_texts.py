@@ -132,9 +132,9 @@ def _cost(lines: HotLines, window: Window) -> str:
 def _check(lines: HotLines) -> str:
     check = lines.check
     if check is None:
+        if not any(part.rows for part in lines.stages.values()):
+            return ""  # it would be about no line
         unchecked = " Whether stages have the same shares by stack samples as by spans could not be checked"
-        if not lines.stage_samples:
-            return f"{unchecked}: no stack sample lies in a stage."
         return f"{unchecked}: {LEAST_TO_CHECK} stack samples in stages are needed, it has {count(lines.stage_samples)}."
     points = f"{abs(check.difference) * 100:.1f} points"
     if check.agrees:
@@ -150,7 +150,8 @@ def part_sentence(hottest: Sequence[Together]) -> str:
     share, error = share_of(lines), error_of(lines)
     low, high = percent(max(0.0, share - error)), percent(min(1.0, share + error))
     what = "line" if len(lines) == 1 else "lines"
-    return f"The hottest {what}, {percent(share)} of the time (95% interval: {low} to {high}): {lines_text(lines)}."
+    between = f" (95% interval: {low} to {high})" if low != high else ""
+    return f"The hottest {what}, {percent(share)} of the time{between}: {lines_text(lines)}."
 
 
 def part_text(part: PartLines) -> str:

@@ -38,8 +38,7 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 
 def read_signals(results: Results) -> Signals:
-    info, loader, flow = results.trace.info, results.loader, results.flow
-    pipeline = info.pipeline
+    info, loader, flow, pipeline = results.trace.info, results.loader, results.flow, results.trace.info.pipeline
     device = results.attribution.devices[0] if results.attribution.devices else None
     causes = _causes(device)
     wait = None if loader is None else _us(loader.waits.total_ns)
@@ -47,7 +46,6 @@ def read_signals(results: Results) -> Signals:
     steady = results.steady if results.steady and results.steady.state in ("draining", "filling") else None
     hidden = _hidden_us(results) if steady else 0.0
     steady_cost = None if cost is None else max(0.0, cost + hidden)
-    repeated = (start.wait for start in flow.epoch_starts if start.repeated)
     return Signals(
         mode=info.mode,
         window_us=_us(results.window.duration_ns),
@@ -68,13 +66,14 @@ def read_signals(results: Results) -> Signals:
         wait_may_exceed=_may_exceed(results.steady),
         wait_count=0 if loader is None else len(loader.duration_ns),
         epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
-        repeated_epoch_starts_us=_cost(device, repeated),
+        repeated_epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts if start.repeated)),
         head_of_line_us=_cost(device, (flow.workers.head_of_line,) if flow.workers else ()),
         on_way_us=_cost(device, (flow.workers.on_way,) if flow.workers else ()),
         waits_by_stage=_waits_by_stage(results, device, steady_cost / cost if cost and steady_cost else 1.0),
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),
         loader=results.settings,
+        ranks=info.world_size or 1,
         has_several_loaders=count_loaders(results.trace) > 1,
         waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),

@@ -107,8 +107,8 @@ def _rest_us(signals: Signals, building_us: float) -> float:
     if workers is None:
         return 0.0
     delay = (signals.costs.run_delay if signals.costs else None) or 0.0
-    busy = workers.busy * workers.alive / workers.workers * _in_the_long_run(signals) * signals.loop_us
-    return max(0.0, busy - building_us) * (1 - delay)
+    busy = min(1.0, workers.busy * workers.alive / workers.workers * _in_the_long_run(signals))
+    return max(0.0, busy * signals.loop_us - building_us) * (1 - delay)
 
 
 def _in_the_long_run(signals: Signals) -> float:

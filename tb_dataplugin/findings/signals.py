@@ -258,6 +258,8 @@ class Signals:
     """Copies to the device; None when nothing was copied."""
     syncs: SyncSignals | None
     """Synchronising calls; None without any."""
+    ranks: int = 1
+    """Of the run that the capture is one rank of."""
     has_several_loaders: bool = False
     """The capture's record has more than one DataLoader."""
     loop_us: float = 0.0

@@ -69,15 +69,15 @@ OUTLIER_ADVICE: Final = (
 
 LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
-    "no_cpu": " For part of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
-    "blocked": " For part of its time it is blocked by storage, a lock or another process; more DataLoader workers can "
-    "wait for those at the same time.",
+    "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
+    "blocked": " For {part} of its time it is blocked: storage, a lock, another process, sleep. More DataLoader "
+    "workers can wait for those at the same time.",
 }
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "cpu": "running on a CPU",
     "no_cpu": "waiting for a CPU",
-    "blocked": "blocked by storage, a lock or another process",
+    "blocked": "blocked (storage, a lock, another process, sleep)",
 }
 
 
@@ -164,7 +164,7 @@ def _hint(row: StageCalls) -> str:
     """What it means that the stage does not only compute."""
     parts = _parts_of_time(row)
     limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
-    return "" if limit is None else LIMIT_ADVICE[limit]
+    return "" if limit is None else LIMIT_ADVICE[limit].format(part=percent(parts[limit]))
 
 
 def _advice(signals: Signals, stage: Stage) -> str:
@@ -298,5 +298,5 @@ def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
     words = [f"{LIMIT_WORDS[limit]} for {percent(part)}" for limit, part in parts.items() if part >= LIMIT_WORTH_A_WORD]
     words[0] += " of its self time"
     text = f"{', '.join(words)}{f' ({DELAY_SHARED_OUT})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
-    limit = next((part for part in parts if part == use.limited_by), next(iter(parts)))
+    limit = next(iter(parts)) if use.limited_by is None else use.limited_by
     return (share(f"limited_by_{limit}", parts[limit], "self time", text, row.stage.name),)

@@ -39,6 +39,9 @@ NOT_DATA: Final = "the DataLoader is not the bottleneck"
 SHOWN: Final = 3
 """Stages that the evidence names."""
 
+NAMED_SHARE: Final = 0.02
+"""Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -217,6 +220,8 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     if leader is not None and leader not in largest:  # the sentence names it: the transfer as a whole
         largest = tuple(_with_parts(leader, largest))
     for stage in largest:
+        if stage != leader and stage.share < NAMED_SHARE:
+            continue
         part = "of it " if stage != leader and is_part_of(leader, stage) else ""
         text = f"{part}{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))

@@ -56,7 +56,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         gains_sentence=sentences.gains,
         abstained=map(abstention_report, judgement.abstained),
         diagnostics=map(diagnostic_report, results.diagnostics),
-        environment=_environment(pipeline) if pipeline else None,
+        environment=_environment(pipeline, whole=results.selection is None) if pipeline else None,
         operators=results.operators,
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
@@ -197,7 +197,8 @@ def _throughput(rates: Throughput) -> pb.Throughput:
     )
 
 
-def _environment(pipeline: PipelineInfo) -> pb.Environment:
+def _environment(pipeline: PipelineInfo, *, whole: bool) -> pb.Environment:
+    """`whole`: of all steps that were recorded; of some of them what recording cost is not known."""
     host = pipeline.host
     return pb.Environment(
         cores=host.cores,
@@ -207,8 +208,8 @@ def _environment(pipeline: PipelineInfo) -> pb.Environment:
         torch_threads=host.torch_threads,
         versions=dict(pipeline.versions),
         dropped_spans=pipeline.dropped_spans,
-        recorder_overhead_us=pipeline.recorder_overhead_us,
-        marker_count=pipeline.marker_count,
-        worker_overhead_us=pipeline.worker_overhead_us,
-        worker_span_count=pipeline.worker_span_count,
+        recorder_overhead_us=pipeline.recorder_overhead_us if whole else None,
+        marker_count=pipeline.marker_count if whole else None,
+        worker_overhead_us=pipeline.worker_overhead_us if whole else None,
+        worker_span_count=pipeline.worker_span_count if whole else None,
     )

@@ -2245,6 +2245,7 @@ class SlowSample(_message.Message):
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
     worker: _builtins.int
+    """-1: the training process itself; batch and epoch are then -1 too"""
     batch: _builtins.int
     epoch: _builtins.int
     stage: _builtins.str

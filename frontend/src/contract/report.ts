@@ -878,6 +878,7 @@ export interface SlowSample {
   /** dataset index; -1 for iterable datasets */
   index: number;
   duration_us: number;
+  /** -1: the training process itself; batch and epoch are then -1 too */
   worker: number;
   batch: number;
   epoch: number;

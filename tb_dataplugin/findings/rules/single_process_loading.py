@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
@@ -12,6 +13,7 @@ from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural
 
@@ -38,7 +40,7 @@ def check(signals: Signals) -> Finding | None:
     start = f"one less than the {plural(cpus, 'CPU')}" if cpus else "or one less than the machine has CPUs"
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
     busy = judge_cpus(signals)
-    full = FULL if busy.saturated else ""
+    full = FULL if busy.saturated and not _is_blocked(signals) else ""
     how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
@@ -57,6 +59,13 @@ def check(signals: Signals) -> Finding | None:
         confidence="possible" if full else "measured",
         confidence_reason="No CPU was free for them." if full else "",
     )
+
+
+def _is_blocked(signals: Signals) -> bool:
+    """Stages that mostly wait for something else need no CPU of their own."""
+    uses = [row.cpu_use for row in signals.stages if row.stage.kind in BUILDING and row.cpu_use is not None]
+    blocked = sum(use.blocked_us for use in uses)
+    return blocked >= MOSTLY_BLOCKED * sum(use.cpu_us + use.run_delay_us + use.blocked_us for use in uses) > 0
 
 
 def _whose(signals: Signals) -> str:

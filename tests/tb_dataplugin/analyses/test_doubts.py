@@ -105,7 +105,7 @@ def crowded(own_cpu_us: float, busy: float = 99.0) -> TraceBuilder:
 def test_other_programs_on_all_cpus_make_it_doubtful() -> None:
     [doubt] = capture_of(crowded(own_cpu_us=700)).doubts
     assert doubt.code == "busy_machine"
-    assert "kept 1.10 of the 2 CPUs busy" in doubt.sentence or "kept 1.11 of the 2 CPUs busy" in doubt.sentence
+    assert "used 1.10 CPUs of 2" in doubt.sentence or "used 1.11 CPUs of 2" in doubt.sentence
 
 
 def test_a_program_that_uses_all_cpus_itself_is_not_doubtful_for_it() -> None:

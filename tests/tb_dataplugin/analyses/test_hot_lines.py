@@ -74,8 +74,9 @@ def test_too_few_samples_are_no_guess() -> None:
     few = LEAST_SAMPLES - 1
     part = lines_of(results_of(step().stacks(every(80, few), [HOT] * few))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
-    fewer = capture_of(step().stacks(every(160, 50), [HOT] * 50)).lines.stages[0]
-    assert fewer.text == "too few stack samples, 50 of 100: record about 3 steps (active=3; under run: --active 3)"
+    fewer = capture_of(step().stacks(every(160, 50), [HOT] * 50)).lines
+    assert fewer.stages[0].text == "too few stack samples, 50 of 100"
+    assert f"To see lines of {MASKING.name}, record about 3 steps (active=3; under run: --active 3)." in fewer.sentence
     assert (
         capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few stack samples, 5 of 100"
     )
@@ -177,7 +178,7 @@ def test_library_code_is_shown_with_the_line_that_calls_it() -> None:
 def test_the_training_threads_lines_do_not_vanish_below_a_hundred_samples() -> None:
     capture = capture_of(step().stacks(every(200, 10, 8000), [(MAIN, LOG)] * 10))
     text = as_text(Report(captures=[capture]))
-    assert "training thread outside the data wait: too few stack samples, 10 of 100: record about 13 steps" in text
+    assert "training thread outside the data wait: too few stack samples, 10 of 100" in text
 
 
 def test_the_report_has_what_the_step_is_spent_on() -> None:
@@ -244,12 +245,12 @@ def test_a_check_that_fails_is_a_diagnostic() -> None:
     assert any(note.code == "lines_disagree" for note in results.diagnostics)
 
 
-def test_what_too_few_samples_leave_unchecked_is_said_with_what_to_do() -> None:
+def test_what_too_few_samples_leave_unchecked_is_said_where_stages_have_lines() -> None:
     sentence = capture_of(step().stacks(every(40, 200), [HOT] * 200)).lines.sentence
     said = "Whether stages have the same shares by stack samples as by spans could not be checked"
     assert f"{said}: 500 stack samples in stages are needed, it has 200." in sentence
     outside = capture_of(step().stacks(every(10, 20, 8000), [(MAIN,)] * 20)).lines.sentence
-    assert f"{said}: no stack sample lies in a stage." in outside
+    assert said not in outside
 
 
 def test_the_report_says_who_sampled_and_which_lines_are_hot() -> None:

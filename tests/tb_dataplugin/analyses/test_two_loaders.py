@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tb_dataplugin.findings.cases import capture_of
+from tests.tb_dataplugin.findings.cases import capture_of, input_bound
 from tests.trace_builder import TraceBuilder
 
 
@@ -41,3 +41,20 @@ def test_it_may_be_the_one_without_workers() -> None:
     capture = capture_of(zipped(large=40))
     assert capture.loader.dataset == "Labelled"
     assert capture.throughput.samples == 400
+
+
+def test_a_sentence_about_workers_counts_the_waits_for_their_batches() -> None:
+    """Each step waits 100 us for theirs and 200 us for the other loader's."""
+    capture = capture_of(zipped(large=40))
+    (summary,) = capture.worker_summaries
+    assert summary.sentence.startswith(
+        "2 DataLoader workers of the DataLoader of Unlabelled (batches of 16, num_workers=2) are busy"
+    )
+    assert "waits 10.0% of it for its batches" in summary.sentence
+    single = next(finding for finding in capture.findings if finding.rule == "single_process_loading")
+    assert single.title.startswith("The DataLoader of Labelled (batches of 40) has no workers")
+
+
+def test_one_loader_needs_no_name() -> None:
+    capture = capture_of(input_bound())
+    assert capture.worker_summaries[0].sentence.startswith("2 DataLoader workers are busy")

@@ -21,7 +21,7 @@ def test_a_folder_of_ranks_with_its_run_is_three_kinds_of_sections(
     write_run(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(6)), event(1, "stall", 30))
     assert main(["report", str(tmp_path), "--format", "markdown", "--no-cache"]) == 0
     text = capsys.readouterr().out
-    assert "### Whole run .: 600 steps in 60.0 s" in text
+    assert "### Whole run: 600 steps in 60.0 s" in text
     assert "- Epoch 2, batch 9: data wait 25.0 s, usually 20.0 ms." in text
     assert "### Ranks of .: Rank 1 holds up the others" in text
     assert "| 1 | " in text and "decode::jpeg |" in text

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tb_dataplugin.findings import rules
-from tb_dataplugin.findings.engine import all_rules
+from tb_dataplugin.findings.engine import all_rules, run_rules
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tests.tb_dataplugin.findings.cases import (
@@ -20,6 +21,7 @@ from tests.tb_dataplugin.findings.cases import (
     held_up,
     input_bound,
     launching,
+    signals_of,
 )
 
 FOLDER = Path(rules.__path__[0])
@@ -97,3 +99,14 @@ def test_gains_agree_in_every_form() -> None:
             assert finding.speedup == pytest.approx(1 / (1 - finding.gain_step_share))
         else:
             assert finding.gain_text == "gain unknown"
+
+
+def test_a_gain_of_one_of_several_ranks_is_not_measured() -> None:
+    """At a collective it may wait for the others: then a shorter data wait gains nothing."""
+    alone, one_of_two = signals_of(input_bound(steps=8)), replace(signals_of(input_bound(steps=8)), ranks=2)
+    measured = [named for named in run_rules(alone)[0] if named.finding.confidence == "measured" and named.gain.of_wait]
+    assert measured
+    for named in run_rules(one_of_two)[0]:
+        if named.gain.of_wait and named.gain.us_per_step:
+            assert named.finding.confidence != "measured"
+            assert "one of 2 ranks" in named.finding.confidence_reason

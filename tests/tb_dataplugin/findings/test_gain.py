@@ -21,7 +21,7 @@ def test_a_bound_on_data_wait_is_as_uncertain_as_the_windows_data_wait(signals: 
     gain = gain_of(2000.0, signals, of_wait=True)
     assert gain.high_us_per_step == 2500.0
     assert gain.text.startswith("saves up to 2.00 ms per step (")
-    assert gain.text.endswith("; 2.50 ms at the upper end of its 95% interval")
+    assert "2.50" not in gain.text, "one number is said"
 
 
 def test_an_interval_that_takes_in_the_whole_step_says_nothing(signals: Signals) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from annotate.trace_format import Stage, StageKind
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.saving import saved_without, until_workers_limit
 from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.worker_signals import WorkerSignals
@@ -77,6 +78,19 @@ def test_a_window_that_lived_on_batches_from_before_says_what_each_step_needs_in
     transform = [calls("transform", 0.8 * LOOP, 0.1 * LOOP)]
     assert saved_without(on_stock(signals, 1.25), transform).us == pytest.approx(1.25 * 0.4 * LOOP)
     assert saved_without(on_stock(signals, 0.8), transform).us == pytest.approx(0.4 * LOOP)
+
+
+def test_the_loop_gets_no_shorter_than_what_a_worker_still_needs(signals: Signals) -> None:
+    """Workers are busy for nine tenths of the loop. Without a stage that takes them half of it, 0.4 of the loop
+    remain, unless they only waited for a CPU there.
+    """
+    transform = [calls("transform", 1.0 * LOOP, 0.75 * LOOP)]  # of two workers
+    assert (signals.wait_cost_us or 0.0) == pytest.approx(0.8 * LOOP)
+    light, heavy = (replace(busy(signals, 0.9), waits_by_stage=None), busy(signals, 0.9, run_delay=0.5))
+    assert saved_without(light, transform).us == pytest.approx(0.5 * LOOP)  # what it takes of a worker is less
+    most = replace(busy(signals, 0.9), taken=TakenCpus(6e6, 0.5, 2.0, 1e3, 1.0))
+    assert saved_without(most, transform).us == pytest.approx(0.6 * LOOP)
+    assert saved_without(replace(heavy, taken=most.taken), transform).us > 0.6 * LOOP
 
 
 def on_stock(signals: Signals, taken_per_built: float) -> Signals:

@@ -8,7 +8,7 @@ from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, finding_in, f
 
 def test_a_crop_after_slow_transforms_should_come_first() -> None:
     said = finding_in(input_bound(stages=CHAIN), "shrink_first")
-    assert said.title.startswith("RandomCrop keeps 16.7% of each sample, after Blur")
+    assert said.title.startswith("RandomCrop keeps 16.7% of a typical sample, after Blur")
     # A batch takes one of two workers 20 ms; 16 of them lie before the crop, and a sixth of those remains. The wait
     # itself, 8 ms, holds only the blur; a batch without the rest would be ready earlier all the same.
     assert said.gain_us_per_step == pytest.approx(16_000 * 5 / 6 / 2, rel=0.1)
@@ -44,7 +44,7 @@ def test_a_crop_right_after_decoding_asks_for_a_decoder_that_crops() -> None:
         "transform::RandomCrop": (0.8, 0.1, 0.1, 200_000),
     }
     said = finding_in(input_bound(stages=chain), "shrink_first")
-    assert said.title == "RandomCrop keeps 16.7% of each decoded sample"
+    assert said.title == "RandomCrop keeps 16.7% of a typical decoded sample"
     assert said.advice.startswith("Decode only what RandomCrop keeps")
 
 
@@ -73,7 +73,7 @@ def test_the_share_is_that_of_the_crop_and_not_of_the_compose_around_it() -> Non
         "transform::ToTensor": (0.9, 0.1, 0.1, 288_000),
     }
     said = finding_in(input_bound(stages=chain), "shrink_first")
-    assert said.title == "RandomResizedCrop keeps 6.00% of each decoded sample"
+    assert said.title == "RandomResizedCrop keeps 6.00% of a typical decoded sample"
     assert said.stage == "decode::PIL.Image"  # where the time is spent that a smaller input would save
 
 

@@ -32,3 +32,22 @@ def test_what_stays_in_the_training_thread_is_no_gain_of_workers() -> None:
     assert said.gain_us_per_step == pytest.approx(10)
     assert any("50.0 µs of it is drawing indices" in fact.text for fact in said.evidence)
     assert finding_of(alone(0).stage("sampler::ByLoss", 0, 60), "single_process_loading") is None
+
+
+def crowded(blocked: float) -> TraceBuilder:
+    """Both CPUs are busy all the time; of the 60 us that a batch takes, its thread is blocked for that share."""
+    builder = alone(0, cores=2).counter("host::cpu", 5, **{"core 0": 99.0, "core 1": 98.0})
+    builder.top_level["dataPipeline"]["training_thread"] = {"cpu_us": 40, "run_delay_us": 0}
+    return builder.add("user_annotation", "transform::Remote", 0, 60, cpu_us=60 * (1 - blocked))
+
+
+def test_where_no_cpu_is_free_that_is_said_first() -> None:
+    said = finding_in(crowded(blocked=0.1), "single_process_loading")
+    assert said.advice.startswith("No CPU was free in this capture") and said.severity == "medium"
+    assert any("CPUs are 98.5% busy" in fact.text for fact in said.evidence)
+    assert said.confidence == "possible"
+
+
+def test_what_is_mostly_blocked_needs_no_free_cpu() -> None:
+    said = finding_in(crowded(blocked=0.9), "single_process_loading")
+    assert said.advice.startswith("Start with num_workers=1") and said.severity == "high"

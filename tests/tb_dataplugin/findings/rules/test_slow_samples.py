@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import as_report
 from tests.tb_dataplugin.findings.cases import abstentions, capture_of, evidence_of, finding_in
 from tests.trace_builder import TraceBuilder
 
@@ -34,3 +36,18 @@ def test_slow_samples_that_nobody_waited_for_are_no_finding() -> None:
     capture = capture_of(builder)
     assert next(sample.index for sample in capture.slow_samples) == 8
     assert "slow_samples" not in [finding.rule for finding in capture.findings]
+
+
+def test_slow_samples_of_the_training_thread_are_named_too() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}])
+    for number in range(10):
+        took = 9000 if number == 7 else 500
+        builder.step(10_000 * number, 10_000).wait(10_000 * number, took + 50, "wait::DataLoader")
+        builder.stage("sample::Pets", 10_000 * number + 10, took)
+        builder.events[-1]["args"] = {"index": 40 + number}
+    capture = capture_of(builder)
+    assert (capture.slow_samples[0].index, capture.slow_samples[0].worker) == (47, -1)
+    said = finding_in(builder, "slow_samples")
+    assert said.title == "1 of 10 samples take 5x the median or more" and "handed over" not in said.advice
+    text = as_text(as_report([capture]))
+    assert "Slowest samples" in text and "DataLoader worker  batch" not in text
