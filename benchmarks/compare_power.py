@@ -1,6 +1,7 @@
 """How often `compare` raises a false alarm, and how often it finds a transform that became 10 % slower.
 
-    python benchmarks/compare_power.py [--pipeline photos|arrays] [--same 20] [--changed 10] [--runs 5] [--times 1.1] [--keep FOLDER]
+    python benchmarks/compare_power.py [--pipeline photos|arrays] [--same 20] [--changed 10] [--runs 5] [--times 1.1]
+        [--keep FOLDER]
 
 Real captures of a pipeline with 2 DataLoader workers on the CPU; every capture is a process of its own. A comparison
 has `--runs` captures on each side, taken in turns (before, after, before, ...), as one should. The planted change:
