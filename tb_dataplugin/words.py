@@ -79,8 +79,8 @@ NO_STAGES: Final = (
 
 LIMITS: Final = (
     Term("cpu", "CPU-bound", "Most of the self time was spent running on a CPU."),
-    Term("no_cpu", "waiting for a CPU", "Most of the rest was spent ready to run, waiting for a CPU (estimated)."),
-    Term("blocked", "blocked", "Most of the rest was spent waiting for storage, a lock or another process."),
+    Term("no_cpu", "waiting for a CPU", "Most of the self time was spent ready to run, waiting for a CPU (estimated)."),
+    Term("blocked", "blocked", "Most of the self time was spent waiting for storage, a lock or another process."),
 )
 """`Stage.limited_by`."""
 
@@ -96,7 +96,7 @@ MODES: Final = (
 
 CONFIDENCES: Final = (
     Term("measured", "measured", "Measured directly."),
-    Term("likely", "likely", "The numbers point to it."),
+    Term("likely", "likely", "It rests on an estimate or an assumption, which is named."),
     Term("possible", "possible", "A different cause could give the same numbers: check before changing anything."),
 )
 

@@ -176,9 +176,11 @@ class TraceBuilder:
         pid: int = 1,
         states: Sequence[int] = (),
         sources: Mapping[tuple[str, int], str] | None = None,
+        tid: int | None = None,
         **more: Any,
     ) -> TraceBuilder:
-        """Sampled stacks of a thread: the training thread's (pid 1), or a DataLoader worker's. `annotated` comes first.
+        """Sampled stacks of a thread: the training thread's (pid 1), or a DataLoader worker's; with `tid` another one's
+        of that process. `annotated` comes first.
 
         Args:
             sources: the text of lines, by file and line.
@@ -217,8 +219,8 @@ class TraceBuilder:
         since = [0, *(after - before for before, after in itertools.pairwise(rounded))]
         lines["threads"].append(
             {
-                "pid": pid, "tid": pid, "training": pid == 1, "start_us": rounded[0], "since_us": since,
-                "stack": ends, "state": list(states) or [0] * len(ends),
+                "pid": pid, "tid": tid or pid, "training": pid == 1 and not tid, "start_us": rounded[0],
+                "since_us": since, "stack": ends, "state": list(states) or [0] * len(ends),
             }
         )  # fmt: skip
         lines |= more

@@ -10,7 +10,7 @@ from typing import Final
 
 from annotate.capture import verdict
 from annotate.capture.steadiness import LONG_PAUSE_S, Shortened
-from annotate.options import LEAST_STEPS, CaptureOptions
+from annotate.options import LEAST_STEPS, CaptureOptions, has_other_ranks
 from annotate.saying import in_short, one_line, say
 
 OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
@@ -86,15 +86,21 @@ def say_written(paths: Sequence[str], logdir: Path, window: Shortened | None, *,
 def written(paths: Sequence[str], logdir: Path, window: Shortened | None = None, found: str = "") -> str:
     """What was written, the verdict that was found on the last of them, and how to look at it."""
     what = "1 capture" if len(paths) == 1 else f"{len(paths)} captures"
-    shown = Path(paths[0]) if len(paths) == 1 else logdir
+    why = f" {shorter_window(window)}" if window else ""
+    of_which = [name for name, holds in (("rank 0", has_other_ranks()), ("the last one", len(paths) > 1)) if holds]
+    sentence = found.rstrip(". ")
+    said = f" {', '.join(of_which).capitalize()}: {sentence}." if of_which else f" {sentence}."
+    return f"wrote {what}.{said if sentence else ''}{why} {_look(paths, logdir)}"
+
+
+def _look(paths: Sequence[str], logdir: Path) -> str:
+    """Where there are other ranks, the rank that the others wait for need not be this one."""
+    ranks = has_other_ranks()
+    shown = Path(paths[0]) if len(paths) == 1 and not ranks else logdir
     with suppress(ValueError, OSError):
         shown = shown.relative_to(Path.cwd())
-    why = f" {shorter_window(window)}" if window else ""
-    sentence = found.rstrip(". ")
-    said = f" {sentence}." if sentence else ""
-    if said and len(paths) > 1:
-        said = f" The last one: {sentence}."
-    return f"wrote {what}.{said}{why} Look at it: tb-dataplugin report {shlex.quote(str(shown))}"
+    folder = shlex.quote(str(shown))
+    return f"Look at all ranks: tb-dataplugin ranks {folder}" if ranks else f"Look at it: tb-dataplugin report {folder}"
 
 
 def not_written(logdir: Path, error: Exception) -> str:

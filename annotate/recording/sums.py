@@ -84,18 +84,26 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 
 def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any) -> Any:
-    """``function(...)``: what no stage inside it takes is of no kind."""
+    """``function(...)``: what no stage inside it takes is the sample's own time, which is of no kind."""
+    global _inner
     if get_ident() != _thread:
         return function(*args)
     _failed.clear()
+    outer, _inner = _inner, 0
     start = clock()
+    took = 0
     try:
         value = function(*args)
+        took = clock() - start
+        _samples.append((took, index))
+        return value
     except Exception as error:
         _note_failure(name, error)
         raise
-    _samples.append((clock() - start, index))
-    return value
+    finally:
+        took = took or clock() - start
+        _sums[name] += took - _inner
+        _inner = outer + took
 
 
 def _note_failure(name: str, error: BaseException) -> None:

@@ -116,7 +116,7 @@ def _crowd(results: Results) -> Iterator[Doubt]:
 
 def _more(results: Results) -> str:
     if results.selection is not None and results.selection.recorded_count >= FEW_STEPS:
-        return f"Choose at least {FEW_STEPS} steps."
+        return f"With {FEW_STEPS} steps or more it would not."
     return f"Record at least {FEW_STEPS}: annotate.profile(..., active={FEW_STEPS})."
 
 

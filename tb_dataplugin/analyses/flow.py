@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
-from tb_dataplugin.model.trace import BatchTable, Trace
+from tb_dataplugin.model.trace import BatchTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,11 @@ class Flow:
     epoch_starts: tuple[EpochStart, ...]
 
 
-def find_flow(trace: Trace, window: Window, loader: LoaderWait | None, workers: Workers | None) -> Flow:
+def find_flow(window: Window, loader: LoaderWait | None, workers: Workers | None) -> Flow:
     if workers is None:
-        return Flow(None, _epoch_starts(trace, window, None))
+        return Flow(None, _epoch_starts(loader, window, None))
     waits = EMPTY if loader is None else loader.waits
-    return Flow(_worker_flow(workers, window, waits), _epoch_starts(trace, window, workers.batches))
+    return Flow(_worker_flow(workers, window, waits), _epoch_starts(loader, window, workers.batches))
 
 
 def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFlow | None:
@@ -117,18 +116,13 @@ def _taken_per_built(table: BatchTable, window: Window, loader: int) -> float | 
     return taken / built if built else None
 
 
-def _epoch_starts(trace: Trace, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:
+def _epoch_starts(loader: LoaderWait | None, window: Window, batches: BatchTimes | None) -> tuple[EpochStart, ...]:
     """In a capture of workers the epoch of the batch received decides; else all but the first count as repeated."""
-    spans, events = trace.stage_spans, trace.events
-    is_first = [stage.kind == "wait" and stage.label.endswith(FIRST_BATCH) for stage in spans.stages]
-    first = np.array(is_first, dtype=np.bool_)
-    if not first.any():
+    if loader is None or loader.first_batches is None:
         return ()
-    rows = spans.row[first[spans.stage] & (events.track[spans.row] == trace.training_track)]
-    rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
-    start, end = events.start_ns[rows], events.end_ns[rows]
-    epoch = np.full(len(rows), -1) if batches is None else _epochs_received(batches, start, end)
-    repeated = np.where(epoch < 0, np.arange(len(rows)) > 0, epoch > 0)
+    start, end = loader.first_batches.start, loader.first_batches.end
+    epoch = np.full(len(start), -1) if batches is None else _epochs_received(batches, start, end)
+    repeated = np.where(epoch < 0, np.arange(len(start)) > 0, epoch > 0)
     first_ns, last_ns = np.maximum(start, window.start_ns), np.minimum(end, window.end_ns)
     return tuple(
         EpochStart(Intervals(int64([begin]), int64([end])), again)

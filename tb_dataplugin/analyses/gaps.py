@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.chains import Chain, ChainFinder
-from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import CAUSES, Cause
 from tb_dataplugin.analyses.steps import Steps
-from tb_dataplugin.model.intervals import Intervals
+from tb_dataplugin.limits import ALL_GAPS
+from tb_dataplugin.model.intervals import EMPTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +31,16 @@ class Gap:
     chain: Chain
 
 
-def list_gaps(
-    device: DeviceIdle,
-    attributed: DeviceAttribution,
-    finder: ChainFinder,
-    waits: Intervals,
-    steps: Steps | None,
-    most: int,
-) -> tuple[Gap, ...]:
-    """The largest first, at most `most` of them."""
+def list_all_gaps(chains: Sequence[ChainFinder], steps: Steps | None, most: int) -> tuple[tuple[Gap, ...], ...]:
+    """Per device, at most `most`; of all together no more than `ALL_GAPS`."""
+    most = min(most, max(1, ALL_GAPS // max(1, len(chains))))
+    return tuple(list_gaps(chain, steps, most) for chain in chains)
+
+
+def list_gaps(finder: ChainFinder, steps: Steps | None, most: int) -> tuple[Gap, ...]:
+    """Of its device: the largest first, at most `most` of them."""
+    device, attributed = finder.device, finder.attributed
+    waits = EMPTY if finder.loader is None else finder.loader.waits
     gaps, causes = device.gaps, attributed.gap_causes_ns
     waited = waits.overlap(gaps.start, gaps.end)
     listed = []

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import RECORDERS_OWN, THREAD_WAITS_FOR_LOCK, Stage
+from annotate.trace_format import RECORDERS_OWN, THREAD_STATES, THREAD_WAITS_FOR_LOCK, Stage
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.code_places import (
     Home,
@@ -63,6 +63,8 @@ MOST_ROWS: Final = 20
 
 ALMOST_ALL: Final = 0.9
 """Part of a line's time in a single step, from which the line is a first call, or another event, and no habit."""
+
+_BLOCKED: Final = THREAD_STATES.index("blocked")
 
 TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
 """Causes of idle time in which the training thread's own lines are what takes the time."""
@@ -134,6 +136,8 @@ class HotLines:
     native: NativeFacts | None = None
     pipeline: PartLines | None = None
     training_thread: PartLines | None = None
+    feeder: PartLines | None = None
+    """What other threads of the training process run outside all stages, where they take the batches."""
 
 
 def find_hot_lines(
@@ -176,6 +180,7 @@ def find_hot_lines(
         native=samples.native,
         pipeline=finder.pipeline(hits, tree),
         training_thread=finder.training_thread(hits, loader, window),
+        feeder=finder.feeder(hits, trace, frozenset(thread.pid for thread in samples if thread.is_training)),
     )
 
 
@@ -255,6 +260,14 @@ class _Finder:
     def training_thread(self, hits: Hits, loader: LoaderWait | None, window: Window) -> PartLines | None:
         outside = (loader.waits if loader else EMPTY).complement(window)
         part = hits.where(hits.is_training & outside.contains(hits.time_ns))
+        return self.part(part, whole_stack=True) if len(part) else None
+
+    def feeder(self, hits: Hits, trace: Trace, pids: frozenset[int]) -> PartLines | None:
+        """What blocks it (a full queue) is no work of it. `pids`: of the training process."""
+        theirs = [number for number, track in enumerate(trace.tracks) if track.pid in map(str, pids)]
+        part = hits.where(
+            ~hits.is_training & np.isin(hits.track, theirs) & (hits.node == OUTSIDE) & (hits.state < _BLOCKED)
+        )
         return self.part(part, whole_stack=True) if len(part) else None
 
     def part(self, hits: Hits, *, whole_stack: bool, above: Sequence[tuple[Frame, ...]] | None = None) -> PartLines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeVar
 
@@ -101,7 +101,40 @@ def line_rows(
         caller = max(callers, key=lambda each: callers[each], default=None)
         row = _row(hits, mine, place_of, is_user, _ranked(callees, hits, mine), caller, has_device)
         rows.append(_with_native(row, _time_by([home.native if home else None for home in homes], hits, place, mine)))
-    return tuple(sorted(rows, key=lambda row: (-row.time_ns, row.place)))
+    return tuple(map(_without_strays(rows), sorted(rows, key=lambda row: (-row.time_ns, row.place))))
+
+
+def is_written(name: str, source: str) -> bool:
+    """Whether a line itself calls it by this name."""
+    return f"{_last(name)}(" in source.replace(" (", "(")
+
+
+def _last(name: str) -> str:
+    """What is left where lines say ``np.median`` and others ``numpy.lib.median``."""
+    return name.rpartition(".")[2]
+
+
+def _without_strays(rows: Sequence[LineRow]) -> Callable[[LineRow], LineRow]:
+    """Takes from a row what another line of its function calls. Samplers read a program that runs on: the line of a
+    frame may be the one after that which made the call.
+    """
+    written: dict[tuple[str, str, str], Place] = {}
+    for row in sorted(rows, key=lambda row: row.time_ns):
+        for callee in row.callees:
+            if is_written(callee.name, row.place.source):
+                written[row.place.file, row.place.function, _last(callee.name)] = row.place
+
+    def is_stray(row: LineRow, name: str) -> bool:
+        place = row.place
+        writer = written.get((place.file, place.function, _last(name)), place)
+        return writer != place and bool(place.source) and not is_written(name, place.source)
+
+    def cleaned(row: LineRow) -> LineRow:
+        callees = tuple(callee for callee in row.callees if not is_stray(row, callee.name))
+        first = callees[0] if callees else Callee("", 0.0)
+        return replace(row, callees=callees, calls=first.name, calls_share=first.share)
+
+    return cleaned
 
 
 def _time_by(what: Sequence[K | None], hits: Hits, place: npt.NDArray[np.intp], mine: Mask) -> dict[K, float]:

@@ -13,7 +13,7 @@ from tb_dataplugin.analyses.profiler_weight import HEAVY, NOTICED, weight_senten
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
-from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
+from tb_dataplugin.analyses.taken_cpus import TakenCpus, find_taken_cpus
 from tb_dataplugin.analyses.throughput import LEAST_BATCHES
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
@@ -82,7 +82,7 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
         f"{name} for {percent(share)} of {whole}"
         for name, share, whole in (
             ("DataLoader workers", delayed, "the build time"),
-            ("the training thread", step_delayed, "the time outside the data wait"),
+            ("the training thread", step_delayed, f"the time outside the data wait{_of_all(taken)}"),
         )
         if share >= CONTENDED
     ]
@@ -94,13 +94,17 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
         yield Diagnostic("throughput", "contended_rates", 1, message)
 
 
+def _of_all(taken: TakenCpus | None) -> str:
+    return " of all recorded steps" if taken is not None and taken.of_all else ""
+
+
 def _line_notes(lines: HotLines | None) -> Iterator[Diagnostic]:
     check = lines.check if lines else None
     if check is not None and not check.agrees:
         message = (
-            f"Sampled lines: the share of {check.stage} by samples differs by {abs(check.difference) * 100:.1f} points "
-            "from its share by spans, so take the shares of lines as rough. The sampler was kept from its CPU, or some "
-            "code hides from it"
+            f"Sampled lines: the share of {check.stage} by stack samples differs by {abs(check.difference) * 100:.1f} "
+            "points from its share by spans, so take the shares of lines as rough. The sampler was kept from its CPU, "
+            "or some code hides from it"
         )
         yield Diagnostic("capture", "lines_disagree", 1, message)
 

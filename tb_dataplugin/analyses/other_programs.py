@@ -11,7 +11,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.taken_cpus import building_cpus, training_costs
-from tb_dataplugin.units import plural, significant
+from tb_dataplugin.units import significant
 
 BUSY: Final = 0.9
 """Share of the time that the CPUs are busy, from which a program that wants one has to wait."""
@@ -51,7 +51,7 @@ def find_other_programs(results: Results) -> OtherPrograms | None:
 
 def crowd_sentence(found: OtherPrograms) -> str:
     return (
-        f"Other programs kept {significant(found.others)} of the {plural(found.cores, 'CPU')} busy, and none was free. "
+        f"Other programs used {significant(found.others)} CPUs of {found.cores}, and none was free. "
         "Times and gains are those of a crowded machine: record again when it is not. (Processes that this program "
         "starts itself, other than DataLoader workers, count as others.)"
     )

@@ -16,7 +16,7 @@ from tb_dataplugin.analyses.device_idle import find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
 from tb_dataplugin.analyses.flow import find_flow
-from tb_dataplugin.analyses.gaps import list_gaps
+from tb_dataplugin.analyses.gaps import list_all_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
@@ -40,14 +40,13 @@ from tb_dataplugin.analyses.step_table import tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
-from tb_dataplugin.analyses.throughput import Throughput, find_throughput, main_loader, with_code_around
+from tb_dataplugin.analyses.throughput import Throughput, count_loaders, find_throughput, main_loader, with_code_around
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.limits import ALL_GAPS
-from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
+from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import AnalysisOptions
 
@@ -87,26 +86,21 @@ def run_analyses(
     stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, window, attribution.wait_by_span_ns)) or ()
     stages = with_wrappers(stages, trace, window, attribution.wrapped)
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
-    load = reasons.known("load", find_host_load(trace, window))
-    rates = find_throughput(trace, tree, window, loader, devices, attribution, workers)
-    flow = find_flow(trace, window, loader, workers)
+    flow = find_flow(window, loader, workers)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution)
     fed, ends = find_fed_queue(trace, window, workers), _ends_of_epochs(loader, attribution)
-    waits = EMPTY if loader is None else loader.waits
-    most_gaps = min(options.max_gaps, max(1, ALL_GAPS // max(1, len(devices))))
-    gaps = tuple(
-        list_gaps(device, part, ChainFinder(trace, tree, loader, workers, device, part), waits, steps, most_gaps)
-        for device, part in zip(devices, attribution.devices, strict=True)
+    pairs = zip(devices, attribution.devices, strict=True)
+    chains = [ChainFinder(trace, tree, loader, workers, *pair) for pair in pairs]
+    lines = find_hot_lines(
+        trace, with_wrapper_paths(tree, attribution.wrapped), window, loader, devices, attribution, options.whole_stacks
     )
-    limits = find_thread_limits(trace, window, loader, attribution, workers, costs)
-    whole_tree = with_wrapper_paths(tree, attribution.wrapped)
     results = Results(
         trace=trace,
         window=window,
         steps=table,
         sawtooth=None if table is None else find_sawtooth(table, settings.num_workers if settings else None),
         devices=devices,
-        gaps=gaps,
+        gaps=list_all_gaps(chains, steps, options.max_gaps),
         copies=find_copies(trace, window, devices),
         syncs=find_syncs(trace, window, devices, attribution.devices),
         settings=settings,
@@ -118,25 +112,24 @@ def run_analyses(
         stage_summary=summarise_stages(stages),
         occupancy=find_occupancies(trace, tree, stages, costs),
         workers=workers,
-        worker_summaries=summarise_workers(workers, loader) if workers else (),
+        worker_summaries=summarise_workers(workers, loader, count_loaders(trace)) if workers else (),
         worker_costs=costs,
         flow=flow,
         steady=find_steady_state(table, workers, flow, window, fed, ends),
         slow_samples=find_slow_samples(trace, tree, window),
-        throughput=reasons.known("throughput", rates),
-        load=load,
+        throughput=reasons.known(
+            "throughput", find_throughput(trace, tree, window, loader, devices, attribution, workers)
+        ),
+        load=reasons.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),
-        limits=reasons.known("limits", limits),
+        limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
         profiler_weight=find_profiler_weight(trace, window, table, loader),
         headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
-        lines=reasons.known(
-            "lines",
-            find_hot_lines(trace, whole_tree, window, loader, devices, attribution, options.whole_stacks),
-        ),
+        lines=reasons.known("lines", lines),
     )
     return _completed(results, reasons.missing)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.throughput import BATCHED_FETCH
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
@@ -15,7 +16,8 @@ MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class SlowSample:
-    """`index` is -1 for iterable datasets. `stage` has the most self time in the sample, `stage_ns` of it.
+    """`index` is -1 for iterable datasets, `worker` without DataLoader workers; `batch` and `epoch` where they are not
+    known. `stage` has the most self time in the sample, `stage_ns` of it.
 
     `files`: paths that it was read from, where the recorder saw them. `storage_share`: of the bytes that reads returned
     to its batch, what came from storage; None: not measured.
@@ -35,21 +37,28 @@ class SlowSample:
 
 
 def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
-    """The slowest samples of DataLoader workers that start in the window, slowest first; none without their records."""
+    """The slowest samples that start in the window, slowest first: those of DataLoader workers; without their records
+    those that the training process loaded itself. A replay has a table of its own for what it loaded.
+    """
     tracks = trace.worker_tracks()
-    is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
-    if not tracks or not is_sample.any():
+    is_sample = np.array(
+        [path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH) for path in tree.paths],
+        dtype=np.bool_,
+    )
+    if not is_sample.any() or trace.info.mode == "replay":
         return ()
-    rows = is_sample[tree.node] & np.isin(tree.track, list(tracks))
-    rows &= (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
+    rows = is_sample[tree.node] & (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
+    if tracks:
+        rows &= np.isin(tree.track, list(tracks))
     chosen = np.flatnonzero(rows)
-    process = np.array([tracks[track].pid for track in tree.track[chosen].tolist()])
+    process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[chosen].tolist()])
     order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))
     slowest = chosen[order[:MOST]]
-    return tuple(_describe(trace, tree, row, tracks[int(tree.track[row])]) for row in slowest.tolist())
+    return tuple(_describe(trace, tree, row, tracks.get(int(tree.track[row]))) for row in slowest.tolist())
 
 
-def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess) -> SlowSample:
+def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None) -> SlowSample:
+    """`process`: None for the training process."""
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
     mine = tree.pieces_of_track(int(tree.track[row]))
     pieces = (tree.piece_start[mine] >= start) & (tree.piece_end[mine] <= end)
@@ -64,14 +73,16 @@ def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess) -
         index=int(facts.index[row]),
         start_ns=start,
         duration_ns=end - start,
-        loader=process.loader,
-        worker=process.worker,
+        loader=process.loader if process else 0,
+        worker=process.worker if process else -1,
         batch=int(facts.batch[row]),
         epoch=int(facts.epoch[row]),
         stage=stage,
         stage_ns=spent.get(stage, 0),
         files=facts.files.get(row, ()),
-        storage_share=_storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
+        storage_share=None
+        if process is None
+        else _storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
     )
 
 

@@ -113,9 +113,9 @@ class StageRow:
     the data wait that it caused.
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
-    extrapolated from the calls of which it was measured. `place` is the mean place of the calls
-    among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top. `has_index`: its
-    calls are for samples of a known index.
+    extrapolated from the calls of which it was measured, `typical_bytes` their median. `place` is the mean place of the
+    calls among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top.
+    `has_index`: its calls are for samples of a known index.
     """
 
     path: Path
@@ -131,6 +131,7 @@ class StageRow:
     bytes: float | None
     place: float | None = None
     has_index: bool = True
+    typical_bytes: float | None = None
 
     @property
     def stage(self) -> Stage:
@@ -206,11 +207,17 @@ def _row(
         bytes=_extrapolated(facts.bytes[here]),
         place=_mean_place(place[here]),
         has_index=bool((facts.index[here] >= 0).any()),
+        typical_bytes=_median_if_known(facts.bytes[here]),
     )
 
 
 def _sum_if_known(values: Int64Array) -> int | None:
     return int(values.sum()) if (values >= 0).all() else None
+
+
+def _median_if_known(values: Int64Array) -> float | None:
+    known = values[values >= 0]
+    return float(np.median(known)) if len(known) else None
 
 
 def cpu_of_children(tree: StageTree, facts: SpanFacts) -> Int64Array:

@@ -10,7 +10,7 @@ worker while it built the batch that this wait received.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -46,6 +46,7 @@ class Limits:
 
     `gil_error_ns`: half of the 95% interval of `gil_ns`. `samples` are those that it is estimated from.
     `in_workers_ns`: the part of `gil_ns` in which a DataLoader worker waited for the lock of its own process.
+    `with_workers`: while the training thread waits, what counts is what the DataLoader workers did.
     """
 
     whole_ns: int
@@ -56,11 +57,13 @@ class Limits:
     gil_error_ns: int
     samples: int
     in_workers_ns: int = 0
+    with_workers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadLimits:
-    """`devices`: by cause, per device. `data_wait`: of the loader's data wait. `outside`: of the rest of the window.
+    """`devices`: by cause, per device. `data_wait`: of the loader's data wait. `outside`: of the rest of the window,
+    or of all of it where the data wait is not known.
 
     None, or missing: too few samples fall into that part. `holders_ns`: the training thread's time of waiting for the
     lock by who held it, the longest first; without what is not known.
@@ -108,11 +111,10 @@ def find_thread_limits(
         return _unknown("gil_unknown", f"What threads wait for was not recorded: {samples.why_not or 'no samples'}")
     finder = _Finder(training, samples, pipeline.collections or EMPTY, _beside(trace), workers, costs)
     waits = EMPTY if loader is None else loader.waits
-    outside = finder.own(waits.complement(window)) if loader else None
     return ThreadLimits(
         devices=tuple(dict(finder.causes(device.causes)) for device in attribution.devices),
         data_wait=finder.waiting(waits),
-        outside=outside,
+        outside=finder.own(waits.complement(window)),
         holders_ns=_holders(training, samples, window),
         samples=len(training.time_ns),
         interval_ns=float(np.diff(training.time_ns).mean()) if len(training.time_ns) > 1 else 0.0,
@@ -192,7 +194,7 @@ class _Finder:
             in_workers=shares.blocked * theirs.gil,
         )
         gc += shares.blocked * min(collecting, theirs.running) * part.total_ns
-        return self._limits(part, both, gc, both.no_cpu, both.blocked)
+        return replace(self._limits(part, both, gc, both.no_cpu, both.blocked), with_workers=True)
 
     @property
     def _has_workers(self) -> bool:

@@ -152,6 +152,11 @@ def main_loader(trace: Trace) -> LoaderInfo | None:
     return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
 
 
+def count_loaders(trace: Trace) -> int:
+    """Those that the record has; one where there is no record."""
+    return len(trace.info.pipeline.loaders) if trace.info.pipeline else 1
+
+
 def _main_number(trace: Trace, pipeline: PipelineInfo) -> int:
     given = _given(trace, pipeline) if len(pipeline.loaders) > 1 else [0] * len(pipeline.loaders)
     ranks = [

@@ -42,10 +42,10 @@ class WorkerSummary:
     quiet: bool = False
 
 
-def summarise_workers(workers: Workers, loader: LoaderWait | None) -> tuple[WorkerSummary, ...]:
-    """By loader."""
+def summarise_workers(workers: Workers, loader: LoaderWait | None, loaders: int) -> tuple[WorkerSummary, ...]:
+    """By loader. `loaders`: how many there are, with those that have no workers: the training thread waits for all."""
     numbers = sorted({row.loader for row in workers.rows})
-    only = loader if len(numbers) == 1 else None
+    only = loader if loaders < 2 and len(numbers) == 1 else None
     summaries = [_summarise(workers, number, only) for number in numbers]
     worked = any(one.batches for one in summaries)
     return tuple(replace(one, quiet=worked and not one.batches and not one.busy_ns) for one in summaries)

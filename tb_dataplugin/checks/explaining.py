@@ -36,5 +36,5 @@ def _line_of(capture: Capture, stage: str) -> str:
     for part in capture.lines.stages:
         if part.name == stage and part.hottest:
             hottest = part.hottest[0]
-            return f"{hottest.place} in {hottest.function}, {percent(hottest.share)} of the stage by samples"
+            return f"{hottest.place} in {hottest.function}, {percent(hottest.share)} of the stage by stack samples"
     return next((row.defined_at for row in capture.stages if f"{row.kind}::{row.label}" == stage), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import expm1
+from math import exp
 from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
@@ -30,7 +30,7 @@ from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
 from tb_dataplugin.report.build_findings import evidence_report
-from tb_dataplugin.units import magnitude
+from tb_dataplugin.units import ratio
 from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
@@ -43,7 +43,8 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     """Compare two sides of one or more captures each; several on a side are repeated runs."""
     (first, left), (second, right) = group_runs(before), group_runs(after)
     unit = common_unit((*first, *second))
-    shared = max(sharing(stages_of(run)) for run in (*first, *second))
+    each = [max(sharing(stages_of(run)) for run in side) for side in (first, second)]
+    shared = max(each)
     compared = Compared(
         unit=unit,
         runs=max(len(first), len(second)),
@@ -69,14 +70,18 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         stages=map(_quantity, compared.stages),
         settings=map(_setting, compared.settings),
         lines=map(_lines, compare_lines(first, second)),
-        diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, shared, verdict.outcome))),
+        diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, each, verdict.outcome))),
         flames=map(flame_report, compare_flames(first, second, unit)),
     )
 
 
-def _notes(before: Sequence[Run], after: Sequence[Run], shared: float, outcome: Outcome) -> Iterator[Diagnostic]:
+def _notes(
+    before: Sequence[Run], after: Sequence[Run], sides: Sequence[float], outcome: Outcome
+) -> Iterator[Diagnostic]:
+    """`sides`: how much other programs shared the machine (`sharing`), before and after."""
     if outcome == "identical":
         return
+    shared = max(sides)
     if min(len(before), len(after)) < 3:
         message = (
             "How much equal runs of this pipeline differ is mostly assumed (3% of the time per sample, 4% "
@@ -84,9 +89,14 @@ def _notes(before: Sequence[Run], after: Sequence[Run], shared: float, outcome: 
         )
         yield Diagnostic("capture", "few_runs", 1, message)
     if _is_shared(shared):
+        times = ", ".join(
+            f"{side} they took {ratio(exp(share))} their CPU time"
+            for side, share in zip(("before", "after"), sides, strict=True)
+            if _is_shared(share)
+        )
         message = (
-            f"On one side other programs used the CPUs, which made stages {magnitude(expm1(shared))} slower. "
-            "Wall times are compared with a wider interval for that; CPU times are not affected"
+            f"Other programs used the CPUs while stages ran: {times}. Wall times are compared with a wider interval "
+            "for that; CPU times are not affected"
         )
         yield Diagnostic("capture", "shared_machine", 1, message)
     if shared == UNKNOWN_SHARING:

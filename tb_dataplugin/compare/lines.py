@@ -118,7 +118,7 @@ def _parts_of_run(run: Run) -> dict[str, list[pb.PartLines]]:
 
 def _compare(name: str, before: _Side, after: _Side) -> LinesChange:
     if not before.is_known or not after.is_known:
-        text = f"too few samples, {before.samples} before and {after.samples} after"
+        text = f"too few stack samples, {before.samples} before and {after.samples} after"
         return LinesChange(name, before.samples, after.samples, (), (), text)
     functions, lines = (tuple(_changes(before, after, key)) for key in (_function, _line))
     return LinesChange(name, before.samples, after.samples, functions, lines, "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines
+from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines, stage_notes
 from tb_dataplugin.export.findings_text import finding_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
@@ -49,12 +49,12 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield style.rule * columns()
     if capture.HasField("selection"):
         yield from wrap(capture.selection.sentence, "", "  ")
-    for doubt in capture.doubts:
-        yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield from map(style.bold, wrap(capture.verdict.sentence, ""))
     for fact in capture.verdict.evidence:
         if not fact.in_sentence:
             yield from wrap(fact.text, "  ")
+    for doubt in capture.doubts:
+        yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield ""
     yield from _numbers(capture)
     for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, finding_lines):
@@ -133,6 +133,8 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         note = "of the replayed loader; the replay used none" if replayed else ""
         yield line("DataLoader workers", count(loader.num_workers), note, size, loader.dataset)
 
+
+NO_DEVICE: Final = "no_device_activity"
 
 SLOWEST: Final = {
     "read": "reading",
@@ -268,6 +270,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
         yield from wrap("wait: share of the data wait that this stage caused, without the stages inside it", "  ")
+    yield from stage_notes(rows)
     yield from limit_lines(rows)
     if replayed:
         yield from _contention(rows)
@@ -364,10 +367,12 @@ def _gap_origin(gap: pb.Gap) -> Iterator[str]:
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
-    if not capture.diagnostics and not capture.abstained:
+    has_none = capture.torch_version.endswith("+cpu")  # nothing of a device is missing then
+    notes = [note for note in capture.diagnostics if note.code != NO_DEVICE or not has_none]
+    if not notes and not capture.abstained:
         return
     yield from heading("Missing data and warnings", style)
-    for note in capture.diagnostics:
+    for note in notes:
         times = f" ({count(note.count)} times)" if note.count > 1 else ""
         yield from wrap(f"{note.message}{times}", "  - ", "    ")
     for check in capture.abstained:

@@ -12,7 +12,7 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
-from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, plural, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, change, in_unit, plural, unit_for
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
@@ -58,8 +58,9 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     yield ""
     name = "95% interval " if time.HasField("high") else ""
     changed = time.interval_text if time.outcome == "identical" else f"{change_text(time)}, {name}{time.interval_text}"
+    unit = unit_for((time.before_us, time.after_us))
     for side, value, note in (("before", time.before_us, ""), ("after", time.after_us, changed)):
-        yield f"  {f'{time.title}, {side}':<28}{duration(value):>10}   {note}"
+        yield f"  {f'{time.title}, {side}':<28}{f'{in_unit(value, unit)} {unit.name}':>10}   {note}"
     if time.HasField("detectable") and time.outcome not in SIGNIFICANT:
         yield f"  {'smallest detectable change':<28}{change(time.detectable):>10}"
 
@@ -109,21 +110,25 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account; an interval is for its row alone"
     if any(row.outcome == "too_short" for row in rows):
-        yield "  too short to compare: the interval is wider than ±100%; record more steps, or several runs"
+        yield "  too short to compare: the interval is wider than ±100%"
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     """The functions that changed most of each stage, and their lines where those say more."""
     if not comparison.lines:
         return
-    yield from heading("Functions and lines   share of the time inside the stage, by samples; 95% interval", style)
+    yield from heading(
+        "Functions and lines   share of the time inside the stage, by stack samples; 95% interval", style
+    )
     for part in comparison.lines[:MAX_PARTS]:
         if part.text and max(part.samples_before, part.samples_after) < WORTH_A_LINE:
             continue
         if part.text:
             yield from wrap(f"{part.name}: {part.text}", "  ", "    ")
             continue
-        yield from wrap(f"{part.name}   {part.samples_before} samples before, {part.samples_after} after", "  ", "    ")
+        yield from wrap(
+            f"{part.name}   {part.samples_before} stack samples before, {part.samples_after} after", "  ", "    "
+        )
         for row in (*part.functions[:MAX_LINES], *part.lines[:MAX_LINES]):
             yield from wrap(f"{row.name}: {row.text}", "    ", "      ")
     if any(row.text.endswith("*") for part in comparison.lines for row in (*part.functions, *part.lines)):

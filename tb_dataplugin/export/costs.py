@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
+from tb_dataplugin.export.paragraphs import wrap
 from tb_dataplugin.export.width import columns
+from tb_dataplugin.findings.thresholds import LIMIT_WORTH_A_WORD
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import count, data_size, duration, percent, plural, ratio, significant
 from tb_dataplugin.words import LIMITS
 
 MOST_NAMED = 5
+
+CUT: Final = (
+    "A stage may take longer than the one around it: calls count where they begin, and a call that began before the "
+    "first of these steps is missing, but not those inside it"
+)
+
+SERIALISED: Final = frozenset(("json.loads", "orjson.loads", "pickle.loads"))
+"""Labels of stages that the recorder marks from 4 KiB on (docs/readers.md)."""
 
 
 class Line(Protocol):
@@ -43,10 +53,20 @@ def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
             yield from textwrap.wrap(text, columns(), initial_indent="  ", subsequent_indent="    ")
 
 
+def stage_notes(rows: Sequence[pb.Stage]) -> Iterator[str]:
+    """Why a stage may have fewer calls, or less time, than what is around it or inside it."""
+    totals = {tuple(row.path): row.total_us for row in rows}
+    if any(row.total_us > totals.get(tuple(row.path[:-1]), row.total_us) for row in rows):
+        yield from wrap(CUT, "  ")
+    small = [row.path[-1] for row in rows if row.label in SERIALISED]
+    if small:
+        yield from wrap(f"{', '.join(dict.fromkeys(small))}: calls on less than 4 KiB are not recorded", "  ")
+
+
 def _limited_share(row: pb.Stage) -> str:
-    """Where most of the time goes to what limits nothing, how much of it does."""
-    waited = {"no_cpu": row.run_delay_us, "blocked": row.blocked_us}.get(row.limited_by)
-    return "" if waited is None or not row.self_us else f" {percent(waited / row.self_us)}"
+    """How much of its self time that is."""
+    part = {"cpu": row.cpu_self_us, "no_cpu": row.run_delay_us, "blocked": row.blocked_us}.get(row.limited_by)
+    return "" if part is None or not row.self_us else f" {percent(min(1.0, part / row.self_us))}"
 
 
 def limited_lines(limits: pb.LimitedBy) -> Iterator[str]:
@@ -62,13 +82,13 @@ def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
     limits = samples.host_limited_by_us
     if limits.text and not capture.devices:
         outside = capture.window_us - capture.loader.wait_us
-        yield line("outside data wait", duration(outside), f"from {plural(limits.samples, 'sample')} of the thread")
+        yield line("outside data wait" if capture.HasField("loader") else "training thread", duration(outside))
         yield from limited_lines(limits)
-    if samples.lock_holders_us:
+    if sum(samples.lock_holders_us.values()) >= LIMIT_WORTH_A_WORD * capture.window_us:
         held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])
         names = ", ".join(f"{name} {duration(time)}" for name, time in held[:MOST_NAMED])
         yield from textwrap.wrap(
-            f"held Python's lock: {names}", columns(), initial_indent="    ", subsequent_indent="      "
+            f"who held Python's lock meanwhile: {names}", columns(), initial_indent="    ", subsequent_indent="      "
         )
 
 
@@ -93,7 +113,7 @@ def _workers(costs: pb.WorkerCosts, line: Line) -> Iterator[str]:
         yield line(
             "DataLoader workers run",
             percent(costs.cpu_share),
-            f"of the build time of {plural(costs.batches, 'batch')}",
+            f"of the build time of {plural(costs.batches, 'batch')} built within the window",
             delayed,
             f"blocked {percent(costs.blocked_share)}" if costs.HasField("blocked_share") else "",
             threads,

@@ -13,11 +13,11 @@ from tb_dataplugin.words import GAIN_BOUND, as_sentence
 def finding_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     if not capture.findings:
         return
-    yield from heading("What to change", style)
+    yield from heading("What to change   (by what they save; low severity last)", style)
     if capture.gains_sentence:
         yield from wrap(capture.gains_sentence, " ")
     for number, finding in enumerate(capture.findings, 1):
-        yield from map(style.bold, wrap(f"{finding.title}  [{finding.severity}]", f" {number}. ", "    "))
+        yield from map(style.bold, wrap(f"{finding.title}  [severity: {finding.severity}]", f" {number}. ", "    "))
         yield from wrap(finding.advice, "    ")
         yield from (f"      {line}" for line in finding.code.splitlines())
         gains = finding.HasField("gain_us_per_step")

@@ -47,7 +47,7 @@ def _lines(run: RunOfRanks, style: Style) -> Iterator[str]:
 def _ranks(run: RunOfRanks) -> Iterator[str]:
     steps = unit_for(value for row in run.rows for value in (row.step_us, row.data_wait_us))
     lost = unit_for(row.inherited_us for row in run.rows)
-    columns = f"{f'step, {steps.name}':>12}{f'data wait, {steps.name}':>16}{f'inherited, {lost.name}':>16}"
+    columns = f"{f'step, {steps.name}':>12}{f'data wait, {steps.name}':>16}{f'inherited in all, {lost.name}':>23}"
     yield f"  {'rank':>5}  {'host':<20}{columns}  capture"
     shown_rows = run.rows if len(run.rows) <= MOST_RANKS else _worst(run)
     for row in shown_rows:
@@ -67,7 +67,7 @@ def _worst(run: RunOfRanks) -> tuple[RankRow, ...]:
 
 def _rank(row: RankRow, steps: TimeUnit, lost: TimeUnit) -> str:
     numbers = f"{in_unit(row.step_us, steps):>12}{in_unit(row.data_wait_us, steps):>16}"
-    inherited = f"{in_unit(row.inherited_us, lost):>16}"
+    inherited = f"{in_unit(row.inherited_us, lost):>23}"
     return f"  {row.rank:>5}  {fit(shown(row.host), 19):<20}{numbers}{inherited}  {shown(row.capture)}"
 
 

@@ -12,7 +12,7 @@ from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import count, duration, percent, plural, significant
 from tb_dataplugin.watchfile.reading import Run
-from tb_dataplugin.watchfile.sentences import growth_text, slow_text, trouble_text
+from tb_dataplugin.watchfile.sentences import growth_text, slow_text, times_text, trouble_text
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
 
 _STAGES: Final = 4
@@ -102,7 +102,7 @@ def _happening(happening: Happening) -> str:
     event = happening.event
     when = datetime.fromtimestamp(happening.time, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
     place = f"epoch {event.epoch}, batch {event.batch}"
-    usual = f"{shown(event.what)} {duration(event.took_us)}, usually {duration(event.usual_us)}"
+    usual = shown(times_text(happening))
     if event.change == "slow":
         lasted = "" if happening.until is None else f" for {duration(1e6 * max(0.0, happening.until - happening.time))}"
         usual = f"slow{lasted}: {usual}"

@@ -26,11 +26,14 @@ def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
         return
     unit = unit_for(sample.duration_us for sample in samples)
     yield f"Slowest samples ({unit.name})"
-    yield f"  {'index':>12}{'duration':>10}{'DataLoader worker':>19}{'batch':>7}  highest self time"
+    built = [sample.worker >= 0 for sample in samples]
+    where = f"{'DataLoader worker':>19}{'batch':>7}" if any(built) else ""
+    yield f"  {'index':>12}{'duration':>10}{where}  highest self time"
     for sample in samples:
         index = str(sample.index) if sample.index >= 0 else UNKNOWN
         most = f"{sample.stage} {in_unit(sample.stage_us, unit)}"
-        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{sample.worker:>19}{sample.batch:>7}  {most}"
+        where = f"{sample.worker:>19}{sample.batch:>7}" if any(built) else ""
+        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{where}  {most}"
         yield from _files(sample.files, " " * 16, width)
     if capture.replay_command:
         yield "  To see whether they are slow in themselves, load them again, alone:"

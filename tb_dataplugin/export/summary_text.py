@@ -26,7 +26,7 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     names, modes = _names(captures), {capture.mode for capture in captures}
     wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
     yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait"
-    yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  verdict"
+    yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  first finding"
     replays = False
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None

@@ -11,7 +11,7 @@ from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, significant, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.whatif import Change, Prediction, Range
 from tb_dataplugin.whatif.loop import Loop
 
@@ -35,7 +35,7 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     unit = unit_for(prediction.step_us.value for prediction in predictions)
     yield style.bold(fit(f"what if   {shown(name)}", WIDEST))
     yield style.rule * WIDEST
-    yield from wrap(_as_captured(loop, unit), "")
+    yield from wrap(_steady(loop, unit), "")
     yield ""
     numbers = f"{f'step, {unit.name}':>11}  {'90% interval':<17}{'samples/s':>10}{'data wait':>10}"
     has_device = loop.device_ns is not None
@@ -58,12 +58,13 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         yield from wrap(note, "  ")
 
 
-def _as_captured(loop: Loop, unit: TimeUnit) -> str:
+def _steady(loop: Loop, unit: TimeUnit) -> str:
     step = in_unit(loop.measured_step_ns / 1e3, unit)
     rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
-    settings = f"{loop.settings.workers} DataLoader workers, prefetch_factor={loop.settings.prefetch}"
-    return f"As captured: {step} {unit.name} per step{rate}, data wait {share}; {settings}."
+    settings = plural(loop.settings.workers, "DataLoader worker")
+    settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
+    return f"In its steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}."
 
 
 def _name(prediction: Prediction) -> str:
@@ -88,7 +89,10 @@ def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) ->
     idle = "" if prediction.device_idle is None else f"{percent(prediction.device_idle.value):>{IDLE}}"
     memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
     ahead = f"{memory:>{AHEAD}}" if has_memory else ""
-    numbers = f"{in_unit(step.value, unit):>11}  {between:<17}{samples:>10}{wait:>10}{idle}{ahead}"
+    value = in_unit(step.value, unit)
+    if prediction.crowded:  # what runs there already would have to give way
+        between, value, samples, wait = f"no less than {value}", UNKNOWN, UNKNOWN, UNKNOWN
+    numbers = f"{value:>11}  {between:<17}{samples:>10}{wait:>10}{idle}{ahead}"
     return f"  {_fit_inside(_name(prediction), wide - 1):<{wide}}{numbers}"
 
 
@@ -98,11 +102,11 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
     for prediction in predictions:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     for limit, changes in limits.items():
-        whose = "In every row" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
+        whose = "In each of them" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
         if limit in LIMITS:
             yield f"{whose}, {LIMITS[limit]} limits."
         else:
-            yield f"{whose}, {shown(limit)} would then bring most if it took half as long."
+            yield f"{whose}, {shown(limit)} would be the next stage to make faster."
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
@@ -112,7 +116,7 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     settings = asdict(loop.settings)
     rows = [_as_dict(prediction) for prediction in predictions]
     unit = unit_for(prediction.step_us.value for prediction in predictions)
-    words = {"sentence": _as_captured(loop, unit), "limit_texts": list(_limits(predictions)), "basis_text": BASIS}
+    words = {"sentence": _steady(loop, unit), "limit_texts": list(_limits(predictions)), "basis_text": BASIS}
     head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}
     return json.dumps({**head, **words, "predictions": rows}, indent=2)
 

@@ -23,13 +23,17 @@ class Capacity:
 
 def judge_cpus(signals: Signals) -> Capacity:
     """By the load of the CPUs; without it by how long workers waited for one; without that by their own CPU time. Who
-    is blocked most of the time has CPUs enough, whatever other programs use.
+    is blocked most of the time has CPUs enough, whatever other programs use. CPUs that are free on average, but not
+    when a worker wants one, decide nothing.
     """
     blocked = by_blocking(signals)
     if blocked is not None:
         return Capacity(False, (blocked,))
-    votes = [vote for vote in (_by_load(signals), _by_run_delay(signals), _by_demand(signals)) if vote is not None]
+    load = _by_load(signals)
+    votes = [vote for vote in (load, _by_run_delay(signals), _by_demand(signals)) if vote is not None]
     answers = [saturated for saturated, _ in votes if saturated is not None]
+    if load is not None and load[0] is False and True in answers:
+        return Capacity(None, tuple(fact for _, fact in votes))
     saturated = True if any(answers) else answers[0] if answers else None
     return Capacity(saturated, tuple(fact for vote, fact in votes if saturated is None or vote == saturated))
 

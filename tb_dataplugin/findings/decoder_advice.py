@@ -54,6 +54,11 @@ def decoder_advice(label: str) -> str:
     return _most_specific(_ADVICE, label)
 
 
+def decodes_pictures(label: str) -> bool:
+    """Images, or frames of a video: of those a decoder may leave out parts."""
+    return decoder_advice(label) in (_IMAGE, _VIDEO)
+
+
 def decoder_code(label: str) -> str:
     return _most_specific(_CODE, label)
 

@@ -18,7 +18,17 @@ from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.words import GAIN_BOUND
 
-DOUBTFUL: Final = "This capture is doubtful: the reason stands at its top."
+WHY: Final[dict[str, str]] = {
+    "cut_off": "its file ends early",
+    "late_workers": "DataLoader workers left no data",
+    "data_loss": "data were lost",
+    "dropped_spans": "spans were dropped",
+    "clock_violation": "clocks disagree",
+    "short_window": "it has few steps",
+    "profiler_weight": "torch's profiler takes much of a step",
+    "busy_machine": "other programs used the CPUs",
+}
+"""Reasons to doubt a capture, in a few words: the sentence stands above the report."""
 
 
 @cache
@@ -66,9 +76,11 @@ def _no_higher(finding: Finding) -> Finding:
 
 
 def _doubted(finding: Finding, signals: Signals) -> Finding:
-    """Nothing is measured directly in a capture that is doubtful; why it is stands above the report, once."""
+    """Nothing is measured directly in a capture that is doubtful."""
     if not signals.doubts:
         return finding
+    why = WHY.get(signals.doubts[0].code, "see above")
+    doubtful = f"This capture is doubtful: {why}."
     if finding.confidence == "measured":
-        return replace(finding, confidence="likely", confidence_reason=DOUBTFUL)
-    return replace(finding, confidence_reason=f"{DOUBTFUL} {finding.confidence_reason}")
+        return replace(finding, confidence="likely", confidence_reason=doubtful)
+    return replace(finding, confidence_reason=f"{doubtful} {finding.confidence_reason}")

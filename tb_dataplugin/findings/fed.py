@@ -31,7 +31,7 @@ def fed_sentence(signals: Signals) -> str:
     rows = filling_stages(signals)
     stage = f"; {rows[0].stage.name} has the highest self time in it" if rows and waits_for_queue(signals) else ""
     return (
-        "Another thread takes the batches from the DataLoader, so the data wait is unknown. By samples, the training "
-        f"thread waits for that thread's queue at {queue.place.short} for {percent(queue.part.share)} of the window "
-        f"({interval(queue.part)}){stage}."
+        "Another thread takes the batches from the DataLoader, so the data wait is unknown. By stack samples, the "
+        f"training thread waits for that thread's queue at {queue.place.short} for {percent(queue.part.share)} of the "
+        f"window ({interval(queue.part)}){stage}."
     )

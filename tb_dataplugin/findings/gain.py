@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.units import duration, percent, ratio
 
@@ -23,7 +24,7 @@ class Gain:
     """None: not known. Shares are of the mean step and of the window; `speedup` is how many times as fast (Amdahl).
 
     `high_us_per_step`: the upper end of the bound's 95% interval, where it is about data wait of which one is known,
-    and ends below the whole step.
+    and ends below the whole step. It is no more than all of the window's data wait, and what the step itself may get.
     """
 
     us_per_step: float | None
@@ -45,20 +46,17 @@ def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = Fals
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
     if step_us and us_per_step + more >= step_us:  # all of the step may go: that is no interval
         more = 0.0
+    more = min(more, (signals.per_step(most_saved_us(signals)) or us_per_step) - us_per_step)
     high = us_per_step + more if more > us_per_step * SAME else None
     bound = duration(us_per_step)
     if not signals.step_count or not step_us:
-        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step{_up_to(high)}", of_wait)
+        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step", of_wait)
     step_share = us_per_step / step_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster}){_up_to(high)}"
+    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster})"
     return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_wait)
-
-
-def _up_to(high_us: float | None) -> str:
-    return "" if high_us is None else f"; {duration(high_us)} at the upper end of its 95% interval"
 
 
 def _step_us(signals: Signals) -> float | None:

@@ -6,7 +6,7 @@ from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine
-from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.signals import FEEDER, Signals
 from tb_dataplugin.findings.thresholds import HOT_LINE
 from tb_dataplugin.units import percent
 from tb_dataplugin.words import cause_label
@@ -60,6 +60,13 @@ def _of_idle(signals: Signals, cause: str, line: HotLine | None) -> str:
 def lock_line(signals: Signals) -> tuple[Evidence, ...]:
     """Where the training thread waits for Python's lock."""
     return _evidence(signals.training_lines.get("gil"), "its waiting for the lock")
+
+
+def feeder_line(signals: Signals) -> tuple[Evidence, ...]:
+    """What the thread that takes the batches runs besides, or why that is not named."""
+    found = _evidence(signals.training_lines.get(FEEDER), "what the thread that takes the batches runs besides loading")
+    why = signals.stages_without_lines.get(FEEDER, "")
+    return found or ((Evidence("no_line", f"what that thread runs is not named: {why}"),) if why else ())
 
 
 def _evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "") -> tuple[Evidence, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP, STARVED, TRANSFER
@@ -57,13 +58,15 @@ BLOCKED: Final = "blocked"
 
 
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
-    """The largest gain first; those without a gain last, by severity.
+    """The largest gain first, of those that are not of low severity; behind them those without a gain, by severity, and
+    those of low severity. Gains that are alike (several may end all of the data wait) do not rank: of these the
+    finding comes first whose stage caused more of the data wait.
 
     The order bends in one case: a finding about another stage never stands before the first one about the leading
     place, which the verdict names; nor does one about no stage that gains about as much, or about a setting
     that only hides that place.
     """
-    ordered = sorted(findings, key=_urgency)
+    ordered = _ranked(sorted(findings, key=_urgency), signals)
     leader = leading_place(signals)
     names = [named.finding.stage for named in ordered]
     if leader is not None and leader.name in names:
@@ -80,7 +83,30 @@ def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedF
     return tuple(ordered)
 
 
-def _urgency(named: NamedFinding) -> tuple[bool, float, int, bool]:
+def _urgency(named: NamedFinding) -> tuple[bool, bool, float, int, bool]:
     finding = named.finding
     gain = finding.gain_us_per_step
-    return gain is None, -(gain or 0.0), _RANK[finding.severity], finding.confidence == "possible"
+    low = finding.severity == "low"
+    return low, gain is None, -(gain or 0.0), _RANK[finding.severity], finding.confidence == "possible"
+
+
+def _ranked(findings: Sequence[NamedFinding], signals: Signals) -> list[NamedFinding]:
+    """Neighbours whose gains are alike, by the data wait that their stages caused; the others as they stand."""
+    if not findings:
+        return []
+    most = findings[0]
+    alike = list(takewhile(lambda named: _are_alike(most, named), findings))
+    ranked = sorted(alike, key=lambda named: -_caused_us(named, signals))
+    return [*ranked, *_ranked(findings[len(alike) :], signals)]
+
+
+def _are_alike(most: NamedFinding, named: NamedFinding) -> bool:
+    gain, other = most.finding.gain_us_per_step, named.finding.gain_us_per_step
+    if gain is None or other is None:
+        return most is named
+    return (most.finding.severity == "low") == (named.finding.severity == "low") and other * ALIKE >= gain
+
+
+def _caused_us(named: NamedFinding, signals: Signals) -> float:
+    """0 for a finding about no stage: what it is about has no part of the data wait."""
+    return next((place.data_wait_us for place in _places(signals) if place.name == named.finding.stage), 0.0)

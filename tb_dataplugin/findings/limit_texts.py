@@ -31,4 +31,5 @@ def limit_text(limits: Limits) -> str:
         f"{NAMES[name]} {duration(time / 1e3)} ({percent(time / whole)})"
         for name, time in sorted(parts, key=lambda part: -part[1])
     )
-    return f"{words}; by {plural(limits.samples, 'sample')} of the threads"
+    whose = ", of the DataLoader workers that it waits for" if limits.with_workers else ""
+    return f"{words}{whose}; by {plural(limits.samples, 'thread sample')}"

@@ -9,8 +9,9 @@ from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
-from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.analyses.line_rows import LineRow, is_written
 from tb_dataplugin.analyses.spread_lines import Together, error_of, first_and_last, share_of
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import count, duration, percent, plural
 
@@ -40,7 +41,7 @@ def line_text(row: LineRow) -> str:
     where = f"{row.place.function} at {row.place.short}"
     source = row.place.source
     several = [callee for callee in row.callees if callee.share >= SEVERAL and not _is_internal(callee.name, source)]
-    if source and (len(several) > 1 or any(not _is_written(callee.name, source) for callee in several)):
+    if source and (len(several) > 1 or any(not is_written(callee.name, source) for callee in several)):
         parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
         text = f"`{source}` in {where} ({parts})"
     elif source and not several:
@@ -76,14 +77,9 @@ def lines_place(lines: Together) -> str:
     return lines[0].place.short if len(lines) == 1 else f"{replace(lines[0].place, line=first).short} to {last}"
 
 
-def _is_written(name: str, source: str) -> bool:
-    """Whether the line itself calls it by this name."""
-    return f"{name.rpartition('.')[2]}(" in source.replace(" (", "(")
-
-
 def _is_internal(name: str, source: str) -> bool:
     """Torch's own way to what the line calls: the line says more."""
-    return bool(source) and name.startswith("torch.") and not _is_written(name, source)
+    return bool(source) and name.startswith("torch.") and not is_written(name, source)
 
 
 def _caller(place: Place) -> str:
@@ -107,8 +103,9 @@ def lines_sentence(lines: HotLines, window: Window, steps: int | None) -> str:
         return "No stack was sampled in the window."
     who = "a separate process" if lines.is_outside else "a thread in each process"
     rate = f"every {duration(lines.interval_ns / 1e3)}" if lines.interval_ns else "once"
+    more = _more_steps(lines, window, steps)
     sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}"
-    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines, steps)}{BLIND}{_native(lines)}"
+    return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines)}{more}{BLIND}{_native(lines)}"
 
 
 def _native(lines: HotLines) -> str:
@@ -132,18 +129,17 @@ def _cost(lines: HotLines, window: Window) -> str:
     return f", {duration(lines.cost_ns / 1e3)} of CPU time{share}"
 
 
-def _check(lines: HotLines, steps: int | None) -> str:
+def _check(lines: HotLines) -> str:
     check = lines.check
     if check is None:
-        unchecked = " Whether stages have the same shares by samples as by spans could not be checked"
+        unchecked = " Whether stages have the same shares by stack samples as by spans could not be checked"
         if not lines.stage_samples:
-            return f"{unchecked}: no sample lies in a stage."
-        few = f"{count(lines.stage_samples)} samples in stages, {LEAST_TO_CHECK} are needed"
-        return f"{unchecked} ({few}){_enough(lines.stage_samples, LEAST_TO_CHECK, steps)}."
+            return f"{unchecked}: no stack sample lies in a stage."
+        return f"{unchecked}: {LEAST_TO_CHECK} stack samples in stages are needed, it has {count(lines.stage_samples)}."
     points = f"{abs(check.difference) * 100:.1f} points"
     if check.agrees:
-        return f" Shares of stages by samples and by spans agree to within {points}."
-    return f" Shares of stages by samples and by spans differ by up to {points} ({check.stage})."
+        return f" Shares of stages by stack samples and by spans agree to within {points}."
+    return f" Shares of stages by stack samples and by spans differ by up to {points} ({check.stage})."
 
 
 def part_sentence(hottest: Sequence[Together]) -> str:
@@ -157,21 +153,21 @@ def part_sentence(hottest: Sequence[Together]) -> str:
     return f"The hottest {what}, {percent(share)} of the time (95% interval: {low} to {high}): {lines_text(lines)}."
 
 
-def part_text(part: PartLines, steps: int | None) -> str:
-    """Why no line is named, and what to do; "" where lines are.
+def part_text(part: PartLines) -> str:
+    """Why no line is named; "" where lines are."""
+    return "" if part.rows else f"too few stack samples, {count(part.samples)} of {LEAST_SAMPLES}"
 
-    Args:
-        steps: in the window.
+
+def _more_steps(lines: HotLines, window: Window, steps: int | None) -> str:
+    """How many would show lines of the stage with most time, where data are worth working on, else of the training
+    thread; "" where there are lines, or too few samples to say. Said once: other parts would ask for other numbers.
     """
-    if part.rows:
+    if float(lines.hits.waited_ns.sum()) >= INPUT_BOUND * window.duration_ns:
+        name, part = next(((stage.name, part) for stage, part in lines.stages.items()), ("", None))
+    else:
+        name, part = "the training thread", lines.training_thread
+    if part is None or part.rows or part.samples < SOME or not steps:
         return ""
-    text = f"too few samples, {count(part.samples)} of {LEAST_SAMPLES}"
-    return f"{text}{_enough(part.samples, LEAST_SAMPLES, steps)}"
-
-
-def _enough(samples: int, wanted: int, steps: int | None) -> str:
-    """What to do about too few samples; "" where they do not say how many steps would be enough."""
-    if samples < SOME or not steps:
-        return ""
-    enough = ceil(SPARE * steps * wanted / samples)
-    return f": record about {count(enough)} steps (active={enough}; under run: --active {enough})"
+    enough = ceil(SPARE * steps * LEAST_SAMPLES / part.samples)
+    how = f"active={enough}; under run: --active {enough}"
+    return f" To see lines of {name}, record about {count(enough)} steps ({how})."

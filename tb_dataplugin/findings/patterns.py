@@ -55,5 +55,5 @@ def _label(stage: str) -> str:
 
 def _evidence(found: PatternSignal) -> Evidence:
     part, whole = found.part, _label(found.stage)
-    text = f"{found.text}: {percent(part.share)} of {whole}, {interval(part)}, {plural(part.samples, 'sample')}"
+    text = f"{found.text}: {percent(part.share)} of {whole}, {interval(part)}, {plural(part.samples, 'stack sample')}"
     return share("hot_line", part.share, whole, text, found.stage)

@@ -16,10 +16,12 @@ from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
+from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
+    FEEDER,
     CopySignals,
     CpuUse,
     Signals,
@@ -73,6 +75,7 @@ def read_signals(results: Results) -> Signals:
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),
         loader=results.settings,
+        has_several_loaders=count_loaders(results.trace) > 1,
         waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),
         worker_processes=pipeline.workers if pipeline else (),
@@ -102,13 +105,20 @@ def _stage_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
 
 
 def _without_lines(results: Results) -> Iterable[tuple[str, str]]:
-    parts = results.lines.stages.items() if results.lines else ()
-    steps = len(results.steps.rows) if results.steps else None
-    return ((stage.name, text) for stage, part in parts if (text := part_text(part, steps)))
+    lines = results.lines
+    if lines is None:
+        return ()
+    feeder = () if lines.feeder is None else ((FEEDER, lines.feeder),)
+    parts = (*((stage.name, part) for stage, part in lines.stages.items()), *feeder)
+    return ((name, text) for name, part in parts if (text := part_text(part)))
 
 
 def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
-    return hottest(results.lines.training.items(), in_step=True) if results.lines else ()
+    lines = results.lines
+    if lines is None:
+        return ()
+    feeder = () if lines.feeder is None else ((FEEDER, lines.feeder),)
+    return hottest((*lines.training.items(), *feeder), in_step=True)
 
 
 def _causes(device: DeviceAttribution | None) -> dict[Cause, float]:
@@ -188,6 +198,7 @@ def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
         max_us=_us(row.max_ns),
         data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
         bytes=row.bytes,
+        typical_bytes=row.typical_bytes,
         place=row.place,
         cpu_use=_cpu_use(spent) if spent else None,
         has_index=row.has_index,

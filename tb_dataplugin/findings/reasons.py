@@ -14,28 +14,23 @@ ReasonName = Literal["data_wait", "h2d", "sync", "launch", "host", "comm", "queu
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`share` is of the window. `words` follow the share in a sentence, `short` names it in a list."""
+    """`share` is of the window. `words` follow it in a sentence."""
 
     name: ReasonName
     share: float
     bound: Bound
     words: str
-    short: str
 
 
-_WORDS: Final[dict[ReasonName, tuple[Bound, str, str]]] = {
-    "data_wait": ("cpu", "because it waits for data", "data wait"),
-    "h2d": ("transfer", "because the host is copying to the device", "host-to-device copies"),
-    "sync": ("host", "because the host is blocked in synchronising calls", "synchronising calls"),
-    "launch": (
-        "host",
-        "because the host launches operators more slowly than the device finishes them",
-        "late launches",
-    ),
-    "host": ("host", "because the training thread is in Python outside all operators", "host code"),
-    "comm": ("comm", "because the host is blocked in collectives", "collectives"),
-    "queued": ("unknown", "because work that was already launched had not started", "launched but not started"),
-    "unknown": ("unknown", "with no recorded cause", "not recorded"),
+_WORDS: Final[dict[ReasonName, tuple[Bound, str]]] = {
+    "data_wait": ("cpu", "because it waits for data"),
+    "h2d": ("transfer", "because the host is copying to the device"),
+    "sync": ("host", "because the host is blocked in synchronising calls"),
+    "launch": ("host", "because the host launches operators more slowly than the device finishes them"),
+    "host": ("host", "because the training thread is in Python outside all operators"),
+    "comm": ("comm", "because the host is blocked in collectives"),
+    "queued": ("unknown", "because work that was already launched had not started"),
+    "unknown": ("unknown", "with no recorded cause"),
 }
 
 

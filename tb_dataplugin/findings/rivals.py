@@ -9,6 +9,7 @@ from typing import Final
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.leading import leading_place
+from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
 
 STARVED: Final = ("uneven_workers", "head_of_line", "prefetch_too_shallow")
@@ -54,7 +55,18 @@ def _lowered(title: str) -> str:
 
 
 def overlap_us(findings: Iterable[NamedFinding], signals: Signals) -> float | None:
-    """Per step, what findings save together that claim the same data wait: all of it. None where their gains add up."""
-    gains = [named.gain.us_per_step for named in findings if named.gain.of_wait and named.gain.us_per_step]
-    whole = signals.per_step(signals.wait_cost_us or 0.0)
-    return whole if whole and len(gains) > 1 and sum(gains) > whole else None
+    """Per step, what findings save together, at most, that claim the same data wait: all of it, and of the step itself
+    what each of them gives back, which is no more than DataLoader workers take. None where their gains add up.
+    """
+    claiming = [named for named in findings if named.gain.of_wait and named.gain.us_per_step]
+    of_step_us = sum(_of_step_us(named) for named in claiming)
+    if signals.taken is not None:
+        of_step_us = min(of_step_us, signals.taken.saved_us(1.0))
+    whole = signals.per_step((signals.wait_cost_us or 0.0) + of_step_us)
+    gains = sum(named.gain.us_per_step or 0.0 for named in claiming)
+    return whole if whole and len(claiming) > 1 and gains > whole else None
+
+
+def _of_step_us(named: NamedFinding) -> float:
+    """Of the window, the part of its gain that is not data wait."""
+    return sum(fact.value or 0.0 for fact in named.finding.evidence if fact.kind == OF_STEP)

@@ -8,7 +8,7 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import INPUT_BOUND, MOSTLY_WORKERS
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.findings.worker_cpus import delayed_text
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND
@@ -40,7 +40,8 @@ class Saving:
 
 def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0, part: float = 1.0) -> Saving:
     """Without these calls. The wait that they caused would go. Workers build batches also while nobody waits: without
-    these calls every batch is finished earlier by what they take of one worker's time. No more than all can go. Where
+    these calls every batch is finished earlier by what they take of one worker's time. No more than all can go, and
+    the loop gets no shorter than what a worker still needs for its batches. Where
     the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`). Calls in the
     training thread make no worker faster (`until_workers_limit`).
 
@@ -56,6 +57,9 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         return _with_way(signals, until_workers_limit(signals, caused))
     building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
+    most = max(caused, signals.loop_us - _rest_us(signals, building))
+    given_back = max(0.0, min(given_back, most - saved))
+    saved = min(saved, most)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
@@ -86,11 +90,25 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
         return saving
     if duration(saving.us + more) == duration(saving.us):
         return saving
+    steps, starved = signals.step_count or 0, percent(signals.workers.starved)
+    caused, waits = (duration(part / (steps or 1)) for part in (saving.us, more))
     text = (
-        f"{duration(more)} of it are waits for finished batches on their way: DataLoader workers that are starved for "
-        f"{percent(signals.workers.starved)} {signals.workers.of_whole} would be ahead"
+        f"that is {caused} of data wait{' per step' if steps else ''} that it caused, and {waits} for finished batches "
+        f"on their way: DataLoader workers that are starved for {starved} {signals.workers.of_whole} would be ahead"
     )
     return Saving(saving.us + more, (time(GAIN_BOUND, more, text),))
+
+
+def _rest_us(signals: Signals, building_us: float) -> float:
+    """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`: the loop
+    gets no shorter. What it waits for a CPU does not count, since one may be free then.
+    """
+    workers = signals.workers
+    if workers is None:
+        return 0.0
+    delay = (signals.costs.run_delay if signals.costs else None) or 0.0
+    busy = workers.busy * workers.alive / workers.workers * _in_the_long_run(signals) * signals.loop_us
+    return max(0.0, busy - building_us) * (1 - delay)
 
 
 def _in_the_long_run(signals: Signals) -> float:
@@ -100,29 +118,38 @@ def _in_the_long_run(signals: Signals) -> float:
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     """By how much the training step itself would be shorter, at most, had it the CPU time of these calls in DataLoader
-    workers: by no more than that time. 0 where too little of the step waits for a CPU to be sure of it, and where it
-    mostly waits for other programs, which would take what is set free as well.
+    workers: by no more than that time. Other programs would take their part of what is set free. 0 where too little of
+    the step waits for a CPU to be sure of it.
     """
     taken = signals.taken
-    if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us or taken.by_workers < MOSTLY_WORKERS:
+    if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us:
         return 0.0
     used = sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows)
     return min(taken.saved_us(used / taken.workers_us), used * taken.by_workers)
 
 
+def most_saved_us(signals: Signals) -> float:
+    """What all changes together save of the window, at most: the data wait, and what the step itself would get of the
+    DataLoader workers' CPU time.
+    """
+    of_step = 0.0 if signals.taken is None else signals.taken.saved_us(1.0)
+    return (signals.wait_cost_us or 0.0) + of_step
+
+
 def _derivation(signals: Signals, saved: float, caused: float, building: float, given_back: float) -> Evidence:
     """How the gain comes about, in microseconds of the window, where it is not the data wait that was caused."""
     steps = signals.step_count or 0
-    wait, more = (duration(part / (steps or 1)) for part in (saved, given_back))
+    wait, more, left = (duration(part / (steps or 1)) for part in (saved, given_back, building))
     per = " per step" if steps else ""
-    worker = f"each DataLoader worker spends {duration(building / (steps or 1))}{per} on it, waited for or not"
+    is_all = wait == duration((signals.wait_cost_us or 0.0) / (steps or 1))
+    goes = f"all of the data wait can go ({wait}{per})" if is_all else f"up to {wait} of data wait{per} can go"
+    if duration(saved) != duration(caused):
+        goes = f"this leaves each DataLoader worker {left}{per}, so that {goes}"
     if not given_back:
-        text = f"up to {wait} of data wait{per} can go, more than it caused: {worker}"
-        return time(GAIN_BOUND, building, text, whole="DataLoader worker")
+        return time(GAIN_BOUND, building, goes, whole="DataLoader worker")
     assert signals.taken is not None
-    freed = f"{delayed_text(signals, signals.taken)}, and gets the CPU time that this leaves free"
-    why = f"{worker}; {freed}" if duration(saved) != duration(caused) else freed
-    return time(OF_STEP, given_back, f"the gain is {wait} of data wait + {more} of the step itself{per}: {why}")
+    freed = f"the step itself gets CPU time that this leaves free, up to {more}{per}"
+    return time(OF_STEP, given_back, f"{goes}; {freed}: {delayed_text(signals, signals.taken)}")
 
 
 def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
@@ -135,8 +162,10 @@ def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
     saved = min(cost, max(transfer.cost_us, min(on_way, (1 - busy) * signals.loop_us)))
     if workers is None or duration(saved) == duration(transfer.cost_us):
         return Saving(min(cost, transfer.cost_us))
+    steps = signals.step_count or 0
+    waited, goes = (duration(part / (steps or 1)) for part in (signals.on_way_us, saved))
     text = (
-        f"the training thread waited {duration(signals.on_way_us)} for finished batches on their way; of that "
-        f"{duration(saved)} can go: the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
+        f"the training thread waits {waited}{' per step' if steps else ''} for finished batches on their way, of which "
+        f"{goes} can go: the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     )
     return Saving(saved, (time(GAIN_BOUND, saved, text),))

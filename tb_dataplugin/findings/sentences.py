@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
+from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
@@ -21,6 +22,7 @@ from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import quiet_sentence, worker_sentence
 from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent, plural
 from tb_dataplugin.words import NO_STAGES, cause_label, label_of
 
@@ -64,12 +66,20 @@ def say(
         sawtooth=_sawtooth(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
-            worker_sentence(summary, results.window, _built_share(results)) for summary in results.worker_summaries
+            worker_sentence(summary, results.window, _built_share(results), _which(results, summary))
+            for summary in results.worker_summaries
         ),
         quiet_workers=quiet_sentence(results.worker_summaries),
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
     )
+
+
+def _which(results: Results, summary: WorkerSummary) -> LoaderInfo | None:
+    """None where there is only one."""
+    pipeline = results.trace.info.pipeline
+    several = pipeline is not None and 1 < len(pipeline.loaders) > summary.loader
+    return pipeline.loaders[summary.loader] if pipeline is not None and several else None
 
 
 def _selection(selection: StepSelection, window: Window) -> str:
@@ -92,7 +102,8 @@ def _gains(overlap_us: float | None) -> str:
     if overlap_us is None:
         return ""
     return (
-        f"Several findings save the same data wait, {duration(overlap_us)} per step in all: their gains do not add up."
+        f"Several findings save the same data wait: together at most {duration(overlap_us)} per step, not the sum of "
+        "their gains."
     )
 
 
@@ -108,13 +119,11 @@ def _nothing(results: Results, verdict: Verdict) -> str:
 
 
 def _wait(results: Results) -> str:
-    """How the three nearly equal numbers relate."""
+    """How the three nearly equal numbers relate; "" without a device, where there is only one."""
     loader, devices = results.loader, results.attribution.devices
-    if loader is None:
+    if loader is None or loader.exposed_ns is None or loader.hidden_ns is None or not devices:
         return ""
     whole = f"Data wait is {_us(loader.waits.total_ns)}"
-    if loader.exposed_ns is None or loader.hidden_ns is None or not devices:
-        return f"{whole}; without a device it is neither exposed nor hidden."
     caused = devices[0].by_cause_ns.get("data_wait")
     parts = f"{whole}: {_us(loader.exposed_ns)} exposed (device idle) and {_us(loader.hidden_ns)} hidden (device busy)"
     if caused is None:

@@ -58,7 +58,7 @@ def _flat(parent: Path, children: dict[Path, list[StageCalls]], held: frozenset[
 
 
 def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
-    sizes = [None if row.bytes is None else row.bytes / row.count for row in rows]
+    sizes = [row.typical_bytes for row in rows]
     steps: list[Step] = []
     whole = 0  # the first that worked on as much data as the next stage gets
     for place, row in enumerate(rows):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
@@ -27,6 +28,9 @@ from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
 from tb_dataplugin.units import percent
+
+FEEDER: Final = "feeder"
+"""Among lines of the code: the thread that takes the batches where that is not the one that trains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class CpuUse:
     blocked_us: float
     """Waiting for storage, a lock or another process; 0 where that is not known."""
     limited_by: StageLimit | None
-    """What takes most of it; None when mixed or unknown."""
+    """What takes more than half of it; None when mixed or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,8 @@ class StageCalls:
     """None when their CPU time was not recorded."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
+    typical_bytes: float | None = None
+    """Size of a typical result: the median of those that were measured. One large file decides a mean."""
 
     @property
     def stage(self) -> Stage:
@@ -252,6 +258,8 @@ class Signals:
     """Copies to the device; None when nothing was copied."""
     syncs: SyncSignals | None
     """Synchronising calls; None without any."""
+    has_several_loaders: bool = False
+    """The capture's record has more than one DataLoader."""
     loop_us: float = 0.0
     """Length of the window, had it been steady: `wait_cost_us` and gains are shares of it."""
     on_way_us: float = 0.0
@@ -268,11 +276,12 @@ class Signals:
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """By the stage's name; without those of which too few samples were taken."""
     stages_without_lines: Mapping[str, str] = field(default_factory=dict)
-    """Those of which too few samples were taken: what to do about it, as a clause."""
+    """Those of which too few samples were taken, and `FEEDER`: how many there are, as a clause."""
     stage_places: Mapping[str, str] = field(default_factory=dict)
     """Where a stage is defined, by its name: ``file:line``."""
     training_lines: Mapping[str, HotLine] = field(default_factory=dict)
-    """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock."""
+    """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock. `FEEDER`: of
+    another thread of its process that takes the batches, outside all stages."""
     step: StepSignals | None = None
     """What the training thread does outside the data wait; None where that was not sampled."""
     patterns: tuple[PatternSignal, ...] = ()

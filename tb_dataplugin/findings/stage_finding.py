@@ -8,7 +8,7 @@ from typing import Final
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.findings.callee_advice import callee_advice
-from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code
+from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
@@ -18,8 +18,8 @@ from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import CpuUse, Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, ONE_CALL
+from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU, ONE_CALL
 from tb_dataplugin.units import duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
@@ -48,6 +48,14 @@ FEW_SAMPLES: Final = 3
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
 """Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
 
+ONE_LINE: Final = 0.5
+"""Share of a transform that its hottest line has, from which advice begins with that line."""
+
+OF_PYTHON: Final = (
+    "Do that less often, keep what does not change between calls, use array operations, or apply the transform once "
+    "per batch, after collate or on the device."
+)
+
 OFTEN: Final = 1.9
 """Calls of a stage per sample, from which some of them may be made for nothing."""
 
@@ -59,12 +67,11 @@ OUTLIER_ADVICE: Final = (
     "steps before changing anything."
 )
 
-LIMIT_ADVICE: Final[dict[StageLimit | None, str]] = {
+LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
     "no_cpu": " For part of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
     "blocked": " For part of its time it is blocked by storage, a lock or another process; more DataLoader workers can "
     "wait for those at the same time.",
-    None: "",
 }
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
@@ -86,9 +93,8 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     stage = place.stage
     assert stage is not None
     rows = [calls for calls in signals.stages if calls.stage == stage]
-    calls, cpu_use = _AllCalls.of(rows), _cpu_use(rows)
-    limit = None if cpu_use is None else cpu_use.limited_by
-    hint = "" if signals.lock_limits_wait else LIMIT_ADVICE[limit]
+    calls, most = _AllCalls.of(rows), _most_known(rows)
+    hint = "" if signals.lock_limits_wait or most is None else _hint(most)
     outlier = calls is not None and calls.longest_us >= ONE_CALL * calls.total_us and calls.count > 1
     saving = saved_without(signals, rows, place.cost_us)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
@@ -105,7 +111,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_calls_evidence(signals, calls, place),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
-            *_limit_evidence(cpu_use, place),
+            *(_use_of_time(most) if most is not None else ()),
             *(() if gain is None else saving.why),
         ),
         code="" if outlier else _code(signals, stage),
@@ -139,11 +145,26 @@ class _AllCalls:
         )
 
 
-def _cpu_use(rows: list[StageCalls]) -> CpuUse | None:
-    """Of the row with most self time."""
+def _most_known(rows: list[StageCalls]) -> StageCalls | None:
+    """Of those whose CPU time is known, the row with most self time."""
     known = [calls for calls in rows if calls.cpu_use is not None]
-    most = max(known, key=lambda calls: calls.self_us, default=None)
-    return None if most is None else most.cpu_use
+    return max(known, key=lambda calls: calls.self_us, default=None)
+
+
+def _parts_of_time(row: StageCalls) -> dict[StageLimit, float]:
+    """Shares of the row's self time, the largest first; without those that are 0 or not known."""
+    use = row.cpu_use
+    assert use is not None
+    parts: dict[StageLimit, float] = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
+    shares = {limit: time / row.self_us for limit, time in parts.items() if time and row.self_us}
+    return dict(sorted(shares.items(), key=lambda part: -part[1]))
+
+
+def _hint(row: StageCalls) -> str:
+    """What it means that the stage does not only compute."""
+    parts = _parts_of_time(row)
+    limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
+    return "" if limit is None else LIMIT_ADVICE[limit]
 
 
 def _advice(signals: Signals, stage: Stage) -> str:
@@ -164,13 +185,11 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if any(path[-1] == stage for path in containers(signals.stages)):
         return f"This is time in {stage.label} itself, outside the transforms inside it{_where(signals, stage)}"
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
-    line = signals.stage_lines.get(stage.name)
-    if line is not None and line.share >= HOT_LINE:
-        advice = callee_advice(line.calls) or advice
+    advice = _line_advice(signals, stage) or advice
     own = next((step for step in steps if step.calls.stage == stage), None)
     if own is None:
         return advice
-    if own.shrinks:
+    if own.shrinks and has_pictures(signals):
         return (
             f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
             "while it decodes, or use a faster implementation."
@@ -179,6 +198,22 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if later is None:
         return advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input. {advice}"
+
+
+def _line_advice(signals: Signals, stage: Stage) -> str:
+    """What to do about its hottest line; "" where none has much of it."""
+    line = signals.stage_lines.get(stage.name)
+    if line is None or line.share < HOT_LINE:
+        return ""
+    known = callee_advice(line.calls)
+    if line.share < ONE_LINE:
+        return known
+    return f"{percent(line.share)} of it is {line.text}: begin there. {known or OF_PYTHON}"
+
+
+def has_pictures(signals: Signals) -> bool:
+    """Only of those can a decoder leave out parts."""
+    return any(row.stage.kind == "decode" and decodes_pictures(row.stage.label) for row in signals.stages)
 
 
 def read_advice(signals: Signals) -> str:
@@ -255,11 +290,13 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
 
 
-def _limit_evidence(use: CpuUse | None, place: StageWait) -> tuple[Evidence, ...]:
-    if use is None or use.limited_by is None:
+def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
+    """How its self time divides, where the calls are long enough to know."""
+    parts, use = _parts_of_time(row), row.cpu_use
+    if use is None or not parts or (use.limited_by is None and "no_cpu" not in parts and "blocked" not in parts):
         return ()
-    parts = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
-    part = parts[use.limited_by] / sum(parts.values())
-    source = f" ({DELAY_SHARED_OUT})" if use.limited_by == "no_cpu" else ""
-    text = f"{LIMIT_WORDS[use.limited_by]} for {percent(part)} of its self time{source}"
-    return (share(f"limited_by_{use.limited_by}", part, "self time", text, place.name),)
+    words = [f"{LIMIT_WORDS[limit]} for {percent(part)}" for limit, part in parts.items() if part >= LIMIT_WORTH_A_WORD]
+    words[0] += " of its self time"
+    text = f"{', '.join(words)}{f' ({DELAY_SHARED_OUT})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
+    limit = next((part for part in parts if part == use.limited_by), next(iter(parts)))
+    return (share(f"limited_by_{limit}", parts[limit], "self time", text, row.stage.name),)

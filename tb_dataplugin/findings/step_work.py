@@ -48,7 +48,7 @@ def of_step(signals: Signals, share: float) -> str:
 
 def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
     """The verdict's, where code around the DataLoader takes more than waiting for it."""
-    part = f"{percent(around.part.share)} of the window ({interval(around.part)}, by samples)"
+    part = f"{percent(around.part.share)} of the window ({interval(around.part)}, by stack samples)"
     if signals.has_device:
         who = f"The device is idle for {part} while the training thread is in {around.words}"
         return f"{who}; it waits for data for {percent(cost)}."
@@ -71,4 +71,4 @@ def _sentences(signals: Signals) -> Iterator[str]:
     if step and not signals.has_device and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
         own = 1 - (signals.share(signals.data_wait_us) or 0.0)  # samples may say a little more than there is
         share = percent(min(step.compute.share, own))
-        yield f" The model's own work (forward, backward, optimizer) takes {share} of the window, by samples."
+        yield f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples."

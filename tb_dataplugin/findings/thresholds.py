@@ -181,3 +181,6 @@ LEFT_OUT: Final = 0.05
 THROWN_AWAY: Final = 0.25
 """Share of the bytes that a transform keeps, up to which that is said where the data are fast enough: a random crop of
 224 pixels keeps more of an ordinary photograph."""
+
+ALL_FOR_EACH: Final = 0.1
+"""By how much calls per sample may differ from the number of DataLoader workers: a window cuts some samples."""

@@ -25,6 +25,7 @@ from tb_dataplugin.findings.thresholds import (
 )
 from tb_dataplugin.findings.worker_cpus import not_data
 from tb_dataplugin.units import duration, percent
+from tb_dataplugin.words import cause_label
 
 BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
     "read": "read",
@@ -89,9 +90,7 @@ def _judge_device_run(signals: Signals) -> Verdict:
         sentence = f"{opening}{because}; how much of that is data wait is unknown.{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if cost < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
-        sentence = (
-            f"{opening}, for no single reason: the largest is {leader.short}, {percent(leader.share)}; {NOT_DATA}."
-        )
+        sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {NOT_DATA}."
         return Verdict("balanced", sentence, evidence)
     if cost < INPUT_BOUND:
         sentence = f"{opening}{because}; it waits for data for only {percent(cost)} of the window: {NOT_DATA}."
@@ -120,10 +119,20 @@ def _judge_unsteady(
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
     """Why the device was idle, in one line; causes below a thousandth of the window are left out."""
-    causes = ", ".join(
-        f"{reason.short} {percent(reason.share)}" for reason in signals.idle_reasons if reason.share >= WORTH_A_WORD
-    )
+    causes = ", ".join(_causes(signals))
     return (Evidence("idle_by_cause", f"idle time by cause, of the window: {causes}"),) if causes else ()
+
+
+def _causes(signals: Signals) -> list[str]:
+    """As the table of causes has them, the largest first; of `launch`, what had been launched before is no fault."""
+    shares = {cause: signals.share(time) or 0.0 for cause, time in signals.idle_by_cause_us.items()}
+    early = signals.share(signals.launched_early_us) or 0.0
+    parts = {"launch": f" ({percent(early)} launched but not started)"} if early >= WORTH_A_WORD else {}
+    return [
+        f"{cause_label(cause)} {percent(share)}{parts.get(cause, '')}"
+        for cause, share in sorted(shares.items(), key=lambda part: -part[1])
+        if share >= WORTH_A_WORD
+    ]
 
 
 def _judge_host_run(signals: Signals) -> Verdict:
@@ -153,9 +162,9 @@ def _judge_replay(signals: Signals) -> Verdict:
         return Verdict("unknown", "The replay has no stage data, so what the loader spends its time on is unknown.")
     leader = leading_place(signals)
     if leader is None:
-        sentence = f"In the replay, no stage takes as much as {percent(LEADING_STAGE)} of the time to build a batch."
+        sentence = f"In the replay, no stage takes as much as {percent(LEADING_STAGE)} of the loading time."
         return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
-    sentence = f"In the replay, {percent(leader.share)} of the time to build a batch is spent in {leader.name}."
+    sentence = f"In the replay, {percent(leader.share)} of the loading time is spent in {leader.name}."
     return Verdict(_input_bound(signals), sentence, _wait_evidence(signals))
 
 

@@ -17,19 +17,33 @@ from tb_dataplugin.findings.thresholds import (
 )
 from tb_dataplugin.findings.worker_signals import LIVED_THROUGH
 from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import percent, plural, ratio
 
 
-def worker_sentence(summary: WorkerSummary, window: Window, built_share: float | None = None) -> str:
-    """`built_share`: of the data wait, what the stages that build batches caused; None where that is not known."""
+def worker_sentence(
+    summary: WorkerSummary, window: Window, built_share: float | None = None, loader: LoaderInfo | None = None
+) -> str:
+    """`built_share`: of the data wait, what the stages that build batches caused; None where that is not known.
+    `loader`: whose workers they are, where there are several DataLoaders.
+    """
     busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
-    who = plural(summary.workers, "DataLoader worker")
+    who = f"{plural(summary.workers, 'DataLoader worker')}{'' if loader is None else f' of {name_of(loader)}'}"
     lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
     whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"
-    balance = _balance(summary, busy, wait, "it" if lived_through else "the window", built_share)
+    span = "it" if lived_through else "the window"
+    balance = _balance(summary, busy, wait, span if loader is None else f"{span} for its batches", built_share)
     return f"{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
+
+
+def name_of(loader: LoaderInfo) -> str:
+    """Which of several DataLoaders: by what tells them apart, as far as that is known."""
+    known = [f"batches of {loader.batch_size}"] if loader.batch_size else []
+    known += [f"num_workers={loader.num_workers}"] if loader.num_workers is not None else []
+    settings = f" ({', '.join(known)})" if known else ""
+    return f"the DataLoader of {loader.dataset or 'a dataset'}{settings}"
 
 
 def quiet_sentence(summaries: Sequence[WorkerSummary]) -> str:

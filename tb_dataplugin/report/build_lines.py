@@ -27,8 +27,8 @@ from tb_dataplugin.report.build_units import maybe_us, us
 def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines:
     """`steps`: in the window."""
     return pb.Lines(
-        stages=(_part(stage.name, part, steps) for stage, part in lines.stages.items()),
-        training=(_part(cause, part, steps, spread_in_step) for cause, part in lines.training.items()),
+        stages=(_part(stage.name, part) for stage, part in lines.stages.items()),
+        training=(_part(cause, part, spread_in_step) for cause, part in lines.training.items()),
         step=_step(lines.step) if lines.step else None,
         check=_check(lines.check) if lines.check else None,
         samples=lines.samples,
@@ -40,8 +40,8 @@ def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines
         unread=lines.unread,
         unseen=lines.unseen,
         sentence=lines_sentence(lines, window, steps),
-        pipeline=_part("pipeline", lines.pipeline, steps) if lines.pipeline else None,
-        training_thread=_part("training thread", lines.training_thread, steps, spread_in_step)
+        pipeline=_part("pipeline", lines.pipeline) if lines.pipeline else None,
+        training_thread=_part("training thread", lines.training_thread, spread_in_step)
         if lines.training_thread
         else None,
     )
@@ -83,7 +83,6 @@ def _step_line(line: StepLine) -> pb.StepLine:
 def _part(
     name: str,
     part: PartLines,
-    steps: int | None,
     joined: Callable[[Iterable[LineRow]], tuple[Together, ...]] = spread,
 ) -> pb.PartLines:
     hottest = joined(part.rows)
@@ -93,7 +92,7 @@ def _part(
         time_us=us(part.time_ns),
         lines=map(_line, part.rows),
         others=part.others,
-        text=part_text(part, steps),
+        text=part_text(part),
         recorder_us=us(part.recorder_ns),
         sentence=part_sentence(hottest),
         hottest=map(hot_place, hottest),

@@ -22,7 +22,7 @@ MAX_BATCHES = 5000
 
 
 class WorkerFields(TypedDict, total=False):
-    """Fields of `Capture`; empty without records of DataLoader workers."""
+    """Fields of `Capture`; without records of DataLoader workers only what the training process loaded itself."""
 
     workers: Iterator[pb.Worker]
     batches: Iterator[pb.Batch]
@@ -36,7 +36,7 @@ class WorkerFields(TypedDict, total=False):
 def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     workers = results.workers
     if workers is None:
-        return {}
+        return {"slow_samples": map(_slow_sample, results.slow_samples)}
     return {
         "workers": map(_worker, workers.rows),
         "batches": _batches(workers.batches),

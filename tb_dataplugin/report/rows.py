@@ -54,26 +54,23 @@ def _rank(row: pb.CaptureRow) -> tuple[bool, bool, float]:
 
 
 def _sentence(rows: list[pb.CaptureRow]) -> str:
-    """Of captures with a device, else of those without: the idle time of one is no measure beside another's wait."""
+    """Of the rows that train, in the order of the table, each with the number that it is ranked by."""
     known = [row for row in rows if row.state == "ready" and row.HasField("lost_share") and row.mode != "replay"]
-    with_device = [row for row in known if row.HasField("idle_share")]
-    known = with_device if len(with_device) > 1 else [row for row in known if not row.HasField("idle_share")]
     if len(known) < 2:
         return ""
     worst, best = known[0], known[-1]
-    what = "device idle" if worst.HasField("idle_share") else "data wait"
-    others = _others(len(rows) - len(known), what)
+    left = len(rows) - len(known)
+    others = f" ({left} not counted: replays, or without such a number)" if left else ""
     names = _names(known)
+    what = "" if _measure(worst) == _measure(best) else f"{_measure(best)} "
     return (
-        f"Worst of {len(known)} captures{others}: {names[0]}, {what} {percent(worst.lost_share)} of the window; "
-        f"best: {names[-1]}, {percent(best.lost_share)}."
+        f"Worst of {len(known)} captures{others}: {names[0]}, {_measure(worst)} {percent(worst.lost_share)} of the "
+        f"window; best: {names[-1]}, {what}{percent(best.lost_share)}."
     )
 
 
-def _others(count: int, what: str) -> str:
-    """Why the table has more rows; "" where it has not."""
-    why = "replays, or without a device" if what == "device idle" else "replays, with a device, or without that number"
-    return f" ({count} not counted: {why})" if count else ""
+def _measure(row: pb.CaptureRow) -> str:
+    return "device idle" if row.HasField("idle_share") else "data wait"
 
 
 def _names(rows: list[pb.CaptureRow]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 from typing import Final
@@ -38,6 +38,8 @@ class Happening:
     until: float | None
     """When a slow time was over; None: it was not, or the event is a single step."""
     capture: CaptureLine | None
+    also: tuple[EventLine, ...] = ()
+    """Other numbers of the same loader that left their usual range while this one was out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ def percentile(histogram: dict[int, int], share: float) -> float:
 
 
 def happenings(part: Part, begin: float) -> list[Happening]:
-    """In the order in which they began."""
+    """In the order in which they began; what is slow at a time, in step time and in data wait, is one."""
     captures = {line.event: line for line in part.captures}
     found: list[Happening] = []
     for number, event in enumerate(part.events):
@@ -198,8 +200,28 @@ def happenings(part: Part, begin: float) -> list[Happening]:
         until = None
         if event.change == "slow":
             until = next((later.t for later in part.events[number:] if _ends(event, later)), None)
-        found.append(Happening(event.t, max(0.0, event.t - begin), event, until, captures.get(event.number)))
+        one = Happening(event.t, max(0.0, event.t - begin), event, until, captures.get(event.number))
+        same = next((place for place, earlier in enumerate(found) if _is_of(one, earlier)), None)
+        if same is None:
+            found.append(one)
+        else:
+            found[same] = _together(found[same], one)
     return found
+
+
+def _is_of(later: Happening, earlier: Happening) -> bool:
+    """Both are times in which the same loop was slow, and they overlap."""
+    pair = (earlier.event, later.event)
+    if any(event.change != "slow" for event in pair) or earlier.event.loader != later.event.loader:
+        return False
+    return earlier.until is None or later.time < earlier.until
+
+
+def _together(earlier: Happening, later: Happening) -> Happening:
+    ends = (earlier.until, later.until)
+    until = None if None in ends else max(end for end in ends if end is not None)
+    capture = next((one for one in (earlier.capture, later.capture) if one and one.capture), earlier.capture)
+    return replace(earlier, until=until, capture=capture, also=(*earlier.also, later.event))
 
 
 def _ends(event: EventLine, later: EventLine) -> bool:

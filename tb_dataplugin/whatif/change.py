@@ -94,7 +94,9 @@ def check(change: Change, loop: Loop) -> None:
         raise BadRequest("the transfer cannot be moved to the device; name a stage")
     for name in (*(name for name, _ in change.stages), *change.moved):
         if name not in names and name not in kinds:
-            raise BadRequest(f"the capture has no stage {name}; it has {', '.join(names) or 'none'}")
+            meant = [known for known in names if known.partition("::")[2].casefold() == name.casefold()]
+            hint = f"did you mean {' or '.join(meant)}?" if meant else f"it has {', '.join(names) or 'none'}"
+            raise BadRequest(f"the capture has no stage {name}; {hint}")
     if change.workers is not None and not 0 <= change.workers <= MOST_WORKERS:
         raise BadRequest(f"workers={change.workers} cannot be predicted; choose 0 to {MOST_WORKERS}")
     if change.prefetch is not None and not 1 <= change.prefetch <= MOST_PREFETCH:

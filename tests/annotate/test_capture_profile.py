@@ -18,6 +18,7 @@ from capture_helpers import load, names, record, spans_of, trees
 from torch.utils.data import DataLoader, default_collate
 
 import annotate
+from annotate.capture.sentences import written
 from annotate.recording import switch
 from annotate.trace import writer
 from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX, PipelineMetadata
@@ -512,8 +513,20 @@ def test_a_capture_that_succeeds_says_in_one_line_how_to_look_at_it(
     name = "annotate: wrote 1 capture. Look at it: tb-dataplugin report 'runs/exp 1/"
     assert re.fullmatch(re.escape(name) + r"[^/]*\.pt\.trace\.json\.gz'", said())
     assert said(repeat=2) == "annotate: wrote 2 captures. Look at it: tb-dataplugin report 'runs/exp 1'"
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    assert said() == "annotate: wrote 1 capture. Look at all ranks: tb-dataplugin ranks 'runs/exp 1'"
     monkeypatch.setenv("RANK", "1")
     assert said() == ""
+
+
+def test_a_verdict_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = [str(tmp_path / "a.gz")], [str(tmp_path / "a.gz"), str(tmp_path / "b.gz")]
+    assert written(one, tmp_path, None, "It waits.").startswith("wrote 1 capture. It waits. Look at it:")
+    assert written(two, tmp_path, None, "It waits.").startswith("wrote 2 captures. The last one: It waits. Look at it:")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert written(one, tmp_path, None, "It waits.").startswith("wrote 1 capture. Rank 0: It waits. Look at all ranks:")
+    assert "Rank 0, the last one: It waits." in written(two, tmp_path, None, "It waits.")
 
 
 def test_a_capture_is_written_where_nothing_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

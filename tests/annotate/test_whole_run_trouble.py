@@ -134,6 +134,26 @@ def test_a_call_for_the_next_sample_is_no_retry_and_each_stage_that_is_left_has_
     assert sums.samples() == sums.Samples(0, ())
 
 
+def test_a_sample_has_the_time_that_no_stage_in_it_takes() -> None:
+    def of(took: float) -> None:
+        sums.call("read::a", time.sleep, (0.002,), {})
+        time.sleep(took)
+
+    before = switch.recorder
+    switch.install(sums.RECORDER)
+    try:
+        sums.start()
+        sums.sample("sample::a", 0, of, 0.02)
+        with pytest.raises(ValueError):
+            sums.sample("sample::a", 1, of, -1)
+        *_, rest = sums.stop(1000 * MS)
+    finally:
+        switch.install(before)
+    found = sums.stages()
+    assert found["sample::a"] >= 20 * MS and found["read::a"] >= 4 * MS
+    assert rest == 1000 * MS - found["read::a"]
+
+
 def test_a_batch_that_raised_hands_its_failures_to_the_next() -> None:
     patches, before = Patches(), switch.recorder
     content = SumsContent(patches)

@@ -110,6 +110,19 @@ def test_events_know_how_long_they_lasted_and_what_was_recorded(tmp_path: Path) 
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_step_time_and_data_wait_that_are_slow_at_once_are_one_event(tmp_path: Path) -> None:
+    waits, steps = event(1, "slow", 4), event(2, "slow", 5, "step time")
+    ends = event(1, "usual", 30), event(2, "usual", 34, "step time")
+    later = event(3, "slow", 40, "step time")
+    capture = {"kind": "capture", "t": BEGIN + 5, "event": 2, "capture": "x.pt.trace.json.gz"}
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0), waits, steps, *ends, later, capture)
+    both, alone = summary(path).happenings
+    assert both.until == BEGIN + 34 and both.capture is not None and [one.number for one in both.also] == [2]
+    assert alone.until is None and not alone.also
+    text = " ".join(runs_text(runs_of([read_part(path)])).split())
+    assert "slow for 30.0 s: data wait 25.0 s, usually 20.0 ms; step time 25.0 s, usually 20.0 ms; recorded in" in text
+
+
 def test_memory_that_grows_is_named_and_memory_that_does_not_is_not(tmp_path: Path) -> None:
     lines = [
         interval(number, rss_bytes=2e9 + 5e7 * number, workers_rss_bytes=1e9 + 4e8 * (number % 2), shm_bytes=1e8)

@@ -35,8 +35,8 @@ export const NO_STAGES = [
 
 export const LIMITS = [
   {"id": "cpu", "label": "CPU-bound", "meaning": "Most of the self time was spent running on a CPU."},
-  {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "Most of the rest was spent ready to run, waiting for a CPU (estimated)."},
-  {"id": "blocked", "label": "blocked", "meaning": "Most of the rest was spent waiting for storage, a lock or another process."},
+  {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "Most of the self time was spent ready to run, waiting for a CPU (estimated)."},
+  {"id": "blocked", "label": "blocked", "meaning": "Most of the self time was spent waiting for storage, a lock or another process."},
 ] as const;
 
 export const MODES = [
@@ -47,7 +47,7 @@ export const MODES = [
 
 export const CONFIDENCES = [
   {"id": "measured", "label": "measured", "meaning": "Measured directly."},
-  {"id": "likely", "label": "likely", "meaning": "The numbers point to it."},
+  {"id": "likely", "label": "likely", "meaning": "It rests on an estimate or an assumption, which is named."},
   {"id": "possible", "label": "possible", "meaning": "A different cause could give the same numbers: check before changing anything."},
 ] as const;
 

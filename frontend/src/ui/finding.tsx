@@ -81,19 +81,11 @@ function StageLink({ name, show }: { name: string; show: (() => void) | null }) 
   );
 }
 
-const BOUND =
-  "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed; its 95% interval is by the window's steps";
+const BOUND = "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed";
 
 /** The bound, and as a bar how much of a step it is. */
 function Gain({ finding }: { finding: Finding }) {
-  const {
-    gain_us_per_step: perStepUs,
-    gain_high_us_per_step: highUs,
-    gain_step_share: ofStep,
-    gain_us: windowUs,
-    gain_text: text,
-    speedup,
-  } = finding;
+  const { gain_us_per_step: perStepUs, gain_step_share: ofStep, gain_us: windowUs, gain_text: text, speedup } = finding;
   if (perStepUs === undefined) return <p class="gain muted">{text}</p>;
   const times = speedup === undefined ? "" : formatRatio(speedup);
   return (
@@ -110,7 +102,6 @@ function Gain({ finding }: { finding: Finding }) {
         </div>
       )}
       <p class="muted">per step{ofStep !== undefined && `, ${formatPercent(ofStep)} of it`}</p>
-      {highUs !== undefined && <p class="muted tabular">95% interval to {formatDuration(highUs)}</p>}
       {times !== "" && times !== "1.0x" && <p class="muted">{times} as fast</p>}
       {windowUs !== undefined && (
         <p class="muted">

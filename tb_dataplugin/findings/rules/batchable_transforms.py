@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.leading import most_waited_for
@@ -10,14 +12,12 @@ from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import containers
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.stage_finding import has_pictures
 from tb_dataplugin.findings.thresholds import TINY_CALL_US, TINY_TOGETHER
 from tb_dataplugin.units import duration, percent, plural
 
-CODE = """def collate(samples):
-    images, labels = torch.utils.data.default_collate(samples)
-    return scale(convert_color(images)), labels  # once for the whole batch
-
-DataLoader(..., collate_fn=annotate.collate(collate))"""
+SHOWN: Final = 3
+"""Transforms that the code names."""
 
 
 @rule(title="Small transforms that could run once per batch", about="samples", replay=True, input_bound=True)
@@ -54,10 +54,25 @@ def check(signals: Signals) -> Finding | None:
             *(saving.why if gain else ()),
         ),
         gain_us_per_step=gain,
-        code=CODE,
+        code=_code(signals, tiny),
         confidence="possible",
         confidence_reason="A trace does not show whether a transform treats all samples alike, nor how much of its "
         "time is the overhead of the call.",
+    )
+
+
+def _code(signals: Signals, tiny: list[StageCalls]) -> str:
+    """With the transforms' own names. Only pictures are known to be arrays of one shape, once they are cropped."""
+    names = list(dict.fromkeys(calls.stage.label for calls in tiny))
+    if not has_pictures(signals) or not all(name.isidentifier() for name in names):
+        return ""
+    made = "".join(f"    images = {name}(...)(images)\n" for name in names[:SHOWN])
+    return (
+        "def collate(samples):\n"
+        "    images, labels = torch.utils.data.default_collate(samples)\n"
+        f"{made}"
+        "    return images, labels  # those that treat every sample alike, once for the whole batch\n\n"
+        "DataLoader(..., collate_fn=annotate.collate(collate))"
     )
 
 

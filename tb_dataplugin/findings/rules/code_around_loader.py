@@ -41,7 +41,7 @@ def check(signals: Signals) -> Finding | None:
 
 
 def _evidence(around: AroundSignal) -> Iterator[Evidence]:
-    samples = plural(around.part.samples, "sample")
+    samples = plural(around.part.samples, "stack sample")
     yield share(
         "around_loader",
         around.part.share,

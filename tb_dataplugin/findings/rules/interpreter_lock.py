@@ -7,7 +7,7 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.hot import lock_line
+from tb_dataplugin.findings.hot import feeder_line, lock_line
 from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -48,7 +48,7 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
     if each is not None:
         error = signals.per_step(lock.error_us) or 0.0
         yield time("gil_per_step", each, f"{duration(each)} per step, give or take {duration(error)} (95%)", "step")
-    where = "idle time in host and launch" if signals.has_device else "time outside the data wait"
+    where = _where(signals)
     if lock.outside_us:
         text = f"{duration(lock.outside_us)} of the {where}, {percent(lock.host_share)} of it"
         yield share("gil_host", lock.host_share, where, text)
@@ -58,6 +58,14 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
     if lock.is_of_workers:
         return
     yield from lock_line(signals)
+    yield from feeder_line(signals)
     known = sum(lock.holders_us.values())
     for name, held in list(lock.holders_us.items())[:3]:
         yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")
+
+
+def _where(signals: Signals) -> str:
+    """What it is a part of, besides the data wait."""
+    if signals.has_device:
+        return "idle time in host and launch"
+    return "window" if signals.data_wait_us is None else "time outside the data wait"

@@ -33,10 +33,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
     label, kept = step.calls.stage.label, percent(step.ratio)
     before = ", ".join(calls.stage.label for calls in step.before if calls.stage.kind == "transform")
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
-    after = f"sample, after {before} worked on all of it" if before else "decoded sample"
+    after = f"typical sample, after {before} worked on all of it" if before else "typical decoded sample"
     return Finding(
         severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
-        title=f"{label} keeps {kept} of each {after}",
+        title=f"{label} keeps {kept} of a {after}",
         advice=_advice(label, before, kept, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         evidence=(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
+from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural
+
+FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
 
 STAYS: Final = ("sampler", "wrapper")
 """Kinds of stages that are in the training thread also with DataLoader workers."""
@@ -32,15 +37,33 @@ def check(signals: Signals) -> Finding | None:
     gain = _gain(signals, cost, workers if cpus else None)
     start = f"one less than the {plural(cpus, 'CPU')}" if cpus else "or one less than the machine has CPUs"
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
+    busy = judge_cpus(signals)
+    full = FULL if busy.saturated else ""
+    how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=cost),
-        title="The DataLoader has no workers: the training thread builds every batch itself",
-        advice=f"Start with num_workers={workers} ({start}) and measure again. Throughput is then limited by those "
-        "processes.",
+        severity="medium" if full and how_severe == "high" else how_severe,
+        title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
+        advice=f"{full}Start with num_workers={workers} ({start}) and measure again. Throughput is then limited by "
+        "those processes.",
         gain_us_per_step=gain,
-        evidence=(Evidence("settings", "num_workers=0"), *signals.wait_cost_evidence(), *total, *_what_stays(stays)),
+        evidence=(
+            Evidence("settings", "num_workers=0"),
+            *signals.wait_cost_evidence(),
+            *total,
+            *_what_stays(stays),
+            *(busy.evidence if full else ()),
+        ),
         code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
+        confidence="possible" if full else "measured",
+        confidence_reason="No CPU was free for them." if full else "",
     )
+
+
+def _whose(signals: Signals) -> str:
+    if not signals.has_several_loaders or signals.loader is None:
+        return "The DataLoader"
+    name = name_of(replace(signals.loader, num_workers=None))  # the title says it
+    return f"{name[0].upper()}{name[1:]}"
 
 
 def _what_stays(stays_us: float) -> tuple[Evidence, ...]:

@@ -39,7 +39,7 @@ def check(signals: Signals) -> Finding | None:
 def _evidence(signals: Signals) -> Iterator[Evidence]:
     queue, rows = signals.queue_wait, filling_stages(signals)
     assert queue is not None
-    samples = plural(queue.part.samples, "sample")
+    samples = plural(queue.part.samples, "stack sample")
     text = f"in queue.get, called at {queue.place.short}: {percent(queue.part.share)} of the window"
     yield share("queue_wait", queue.part.share, "window", f"{text}, {interval(queue.part)}, {samples}")
     own = sum(row.self_us for row in rows)

@@ -27,7 +27,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=repeated),
         title=f"Epochs begin with a wait for new DataLoader workers: {percent(share)} of the window",
-        advice="Keep the workers alive between epochs: they then also prefetch the next epoch's first batches at once.",
+        advice="Keep the workers alive between epochs: they then also prefetch the next epoch's first batches at once, "
+        "and keep what they hold in memory, such as caches and open files.",
         evidence=(
             time(
                 "repeated_epoch_starts",

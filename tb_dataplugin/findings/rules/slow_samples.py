@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.analyses.throughput import BUILDING
+from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
@@ -20,24 +22,44 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     slow = [sample for sample in signals.slow_samples if sample.duration_us >= SLOW_SAMPLE * calls.p50_us]
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
-    cost = min(wait_cost, excess)
+    cost = min(wait_cost, excess, _built_cost(signals, wait_cost))
     if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
         return None
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
         return Abstention("DataLoader workers often waited for a CPU, so a slow sample may only have waited for one.")
+    if any(doubt.code == "busy_machine" for doubt in signals.doubts):
+        return Abstention("Other programs used the CPUs, so a slow sample may only have waited for one.")
     gain = signals.per_step(cost)
     text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"{count(len(slow))} of {count(calls.count)} samples take {SLOW_SAMPLE:g}x the median or more",
-        advice="Look at these samples: huge or damaged files, long sequences, retries. Batches are handed over in "
-        "order, so one slow sample holds back all that follow.",
+        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples take {SLOW_SAMPLE:g}x the median or more",
+        advice=f"Look at these samples: huge or damaged files, long sequences, retries.{_order(signals)}",
         stage=slow[0].stage,
         evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
         gain_us_per_step=gain,
         confidence="likely",
         confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
     )
+
+
+def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+    """Only the slowest ones are known."""
+    return count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
+
+
+def _order(signals: Signals) -> str:
+    if not signals.builds_batches_in_workers:
+        return ""
+    return " Batches are handed over in order, so one slow sample holds back all that follow."
+
+
+def _built_cost(signals: Signals, wait_cost: float) -> float:
+    """The data wait that building batches caused: samples that nobody waited for cost nothing."""
+    if signals.waits_by_stage is None:
+        return wait_cost
+    unknown = sum(one.cost_us for one in signals.waits_by_stage if one.stage is None and one.name != TRANSFER)
+    return unknown + sum(one.cost_us for one in signals.waits_by_stage if one.stage and one.stage.kind in BUILDING)
 
 
 def _evidence(sample: SlowSampleSignal) -> Evidence:

@@ -67,6 +67,6 @@ def check(signals: Signals) -> Finding | None:
 
 def _evidence(signals: Signals, line: StepLineSignal) -> Evidence:
     part = in_step(signals, line.part)
-    samples = plural(part.samples, "sample")
+    samples = plural(part.samples, "stack sample")
     text = f"{line.text}: {of_step(signals, line.part.share)}, {interval(part)}, {samples}"
     return share("step_line", part.share, "step", text)

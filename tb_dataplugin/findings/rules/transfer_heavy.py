@@ -8,6 +8,8 @@ from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
+from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_on_the_way
 from tb_dataplugin.findings.severity import severity
@@ -18,6 +20,12 @@ from tb_dataplugin.units import data_size, duration, percent, plural
 SMALLER: Final = (
     "Send fewer and smaller objects: one tensor per field rather than lists of objects, uint8 rather than float, and "
     "convert on the device. Anything that is not a tensor is pickled."
+)
+
+HANDED: Final = (
+    "{} If it holds other objects than tensors, such as lists of numbers, which are pickled one by one, make them one "
+    "tensor per field. If it does not, this is mostly the price of handing over a batch, which larger batches pay less "
+    "often."
 )
 
 LOCKED: Final = (
@@ -53,7 +61,8 @@ def check(signals: Signals) -> Finding | None:
 
 def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     size = _batch_bytes(signals)
-    light = size is not None and size / WAY_BYTES_PER_S * 1e6 < each - HAND_OVER_US
+    by_size = 0.0 if size is None else size / WAY_BYTES_PER_S * 1e6
+    light = size is not None and by_size < each - HAND_OVER_US
     saving = saved_on_the_way(signals, wait)
     gain = signals.per_step(saving.us)
     no_cpu = judge_cpus(signals).saturated
@@ -62,15 +71,27 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
         f"{percent(wait.share)} of the data wait",
-        advice=_why_light(signals, no_cpu) if light else SMALLER,
+        advice=_advice(signals, size, no_cpu, light=light, heavy=by_size >= each),
         stage=TRANSFER,
         evidence=(*_evidence(signals, wait, size), *saving.why),
         gain_us_per_step=gain,
+        code=code_for(signals) if is_in_memory(signals) else "",
         confidence="possible" if no_cpu else "likely",
         confidence_reason="No CPU is free, so part of it may be waiting for one."
         if no_cpu
         else "About a millisecond per batch may remain: the price of next() itself.",
     )
+
+
+def _advice(signals: Signals, size: float | None, no_cpu: bool | None, *, light: bool, heavy: bool) -> str:
+    """`light`: its size does not explain what it takes; `heavy`: its size may explain all of it."""
+    if is_in_memory(signals):
+        return ADVICE_IN_MEMORY
+    if light:
+        return _why_light(signals, no_cpu)
+    if heavy:
+        return SMALLER
+    return HANDED.format("What a batch holds was not recorded." if size is None else "A batch is small.")
 
 
 def _why_light(signals: Signals, no_cpu: bool | None) -> str:

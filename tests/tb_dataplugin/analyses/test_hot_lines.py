@@ -75,8 +75,10 @@ def test_too_few_samples_are_no_guess() -> None:
     part = lines_of(results_of(step().stacks(every(80, few), [HOT] * few))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
     fewer = capture_of(step().stacks(every(160, 50), [HOT] * 50)).lines.stages[0]
-    assert fewer.text == "too few samples, 50 of 100: record about 3 steps (active=3; under run: --active 3)"
-    assert capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few samples, 5 of 100"
+    assert fewer.text == "too few stack samples, 50 of 100: record about 3 steps (active=3; under run: --active 3)"
+    assert (
+        capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few stack samples, 5 of 100"
+    )
 
 
 def test_the_deepest_stage_has_the_sample() -> None:
@@ -143,6 +145,17 @@ def test_calls_of_one_line_are_told_apart() -> None:
     assert line.text.endswith("(np.percentile 60.1%, np.median 39.9%)")
 
 
+def test_what_the_line_before_calls_is_not_said_of_the_next_one() -> None:
+    """A sampler may read a frame's line a moment after the stack above it."""
+    later: Frame = (CROP[0], CROP[1], CROP[2] + 1)
+    stacks = [(*INSIDE, CROP, PERCENTILE)] * 190 + [(*INSIDE, later, PERCENTILE)] * 7 + [(*INSIDE, later)] * 3
+    texts = {(CROP[1], CROP[2]): "top = np.percentile(row, 95)", (later[1], later[2]): "out.append(hash(top))"}
+    hot, next_line = capture_of(step().stacks(every(40, 200), stacks, sources=texts)).lines.stages[0].lines
+    assert hot.calls == "np.percentile"
+    assert next_line.text == "`out.append(hash(top))` in RandomMask.crop at train.py:53"
+    assert not next_line.callees
+
+
 def test_a_line_that_calls_private_code_only_speaks_for_itself() -> None:
     private = ("_strptime_datetime", "/lib/python3.11/_strptime.py", 560)
     line = called("day = datetime.strptime(text, '%Y')", (private, 100))
@@ -164,7 +177,7 @@ def test_library_code_is_shown_with_the_line_that_calls_it() -> None:
 def test_the_training_threads_lines_do_not_vanish_below_a_hundred_samples() -> None:
     capture = capture_of(step().stacks(every(200, 10, 8000), [(MAIN, LOG)] * 10))
     text = as_text(Report(captures=[capture]))
-    assert "training thread outside the data wait: too few samples, 10 of 100: record about 13 steps" in text
+    assert "training thread outside the data wait: too few stack samples, 10 of 100: record about 13 steps" in text
 
 
 def test_the_report_has_what_the_step_is_spent_on() -> None:
@@ -233,10 +246,10 @@ def test_a_check_that_fails_is_a_diagnostic() -> None:
 
 def test_what_too_few_samples_leave_unchecked_is_said_with_what_to_do() -> None:
     sentence = capture_of(step().stacks(every(40, 200), [HOT] * 200)).lines.sentence
-    said = "Whether stages have the same shares by samples as by spans could not be checked"
-    assert f"{said} (200 samples in stages, 500 are needed): record about 4 steps (active=4;" in sentence
+    said = "Whether stages have the same shares by stack samples as by spans could not be checked"
+    assert f"{said}: 500 stack samples in stages are needed, it has 200." in sentence
     outside = capture_of(step().stacks(every(10, 20, 8000), [(MAIN,)] * 20)).lines.sentence
-    assert f"{said}: no sample lies in a stage." in outside
+    assert f"{said}: no stack sample lies in a stage." in outside
 
 
 def test_the_report_says_who_sampled_and_which_lines_are_hot() -> None:

@@ -43,9 +43,9 @@ def test_json_has_the_words_of_the_text(capture: Path, capsys: pytest.CaptureFix
 def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["whatif", str(capture)]) == 0
     shown = capsys.readouterr().out
-    for words in ("As captured:", "workers=1", "transform::Blur=0.5x", "90% interval", "nothing was run"):
+    for words in ("In its steady state:", "workers=1", "transform::Blur=0.5x", "90% interval", "nothing was run"):
         assert words in shown
-    assert "would then bring most if it took half as long" in shown or " limits." in shown
+    assert "would be the next stage to make faster" in shown or " limits." in shown
     assert max(map(len, shown.splitlines())) <= WIDEST
 
 
@@ -62,6 +62,11 @@ def test_with_a_device_its_idle_time_is_shown(tmp_path: Path, capsys: pytest.Cap
     assert main(["whatif", trace, "--stage", "sample=0x", "--format", "json"]) == 0
     (made,) = json.loads(capsys.readouterr().out)["predictions"]
     assert 0 < made["device_idle_share"]["value"] < 0.9
+
+
+def test_a_stage_without_its_kind_is_guessed(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture), "--stage", "blur=0.1x"]) == 2
+    assert "the capture has no stage blur; did you mean transform::Blur?" in capsys.readouterr().err
 
 
 def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:

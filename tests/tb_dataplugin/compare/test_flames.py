@@ -78,7 +78,7 @@ def test_runs_of_a_side_are_added_up_per_step() -> None:
 def test_too_few_samples_are_said_and_not_drawn() -> None:
     few = capture_of(lines_run(steps=2))
     flame = flames([few], [QUICK])["decode::PIL.Image"]
-    assert flame.text.startswith("Before: too few samples")
+    assert flame.text.startswith("Before: too few stack samples")
     assert not flame.depth
 
 

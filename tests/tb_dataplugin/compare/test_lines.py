@@ -66,9 +66,9 @@ def test_lines_that_came_and_went_are_said() -> None:
 def test_too_few_samples_are_said_and_not_compared() -> None:
     comparison = compare([capture([(HOT, 160), (WARM, 40)])], [capture([(HOT, 30), (WARM, 30)], "run_2.1")])
     part = masking(comparison)
-    assert part.text == "too few samples, 200 before and 60 after"
+    assert part.text == "too few stack samples, 200 before and 60 after"
     assert not part.lines
-    assert f"{MASKING}: too few samples, 200 before and 60 after" in compare_text(comparison)
+    assert f"{MASKING}: too few stack samples, 200 before and 60 after" in compare_text(comparison)
 
 
 def test_the_difference_of_equal_runs_is_not_significant() -> None:

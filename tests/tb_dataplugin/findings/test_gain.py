@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.signals import Signals
 from tests.tb_dataplugin.findings.cases import input_bound, signals_of
@@ -28,6 +29,14 @@ def test_an_interval_that_takes_in_the_whole_step_says_nothing(signals: Signals)
     gain = gain_of(0.9 * signals.mean_step_us, signals, of_wait=True)
     assert gain.high_us_per_step is None
     assert "95%" not in gain.text
+
+
+def test_an_interval_ends_at_all_of_the_data_wait_and_what_the_step_may_get(signals: Signals) -> None:
+    assert signals.taken is None and signals.per_step(signals.wait_cost_us or 0.0) == 8000.0
+    assert gain_of(7000.0, signals, of_wait=True).high_us_per_step == 8000.0
+    assert gain_of(8000.0, signals, of_wait=True).high_us_per_step is None
+    taken = TakenCpus(own_ns=8e6, delayed=0.25, threads=1.0, workers_ns=8e6, by_workers=1.0)  # 500 us a step
+    assert gain_of(7000.0, replace(signals, taken=taken), of_wait=True).high_us_per_step == pytest.approx(8500.0)
 
 
 def test_what_is_no_data_wait_has_no_interval(signals: Signals) -> None:

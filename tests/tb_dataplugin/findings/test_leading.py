@@ -72,8 +72,23 @@ def titles(*findings: NamedFinding) -> str:
 
 
 def test_the_largest_gain_comes_first_and_no_gain_last_by_severity() -> None:
-    unknown = finding("e", "", None), finding("d", "", None, "high")
-    assert titles(*unknown, finding("c", "", 1.0, "high"), finding("a", "", 3.0), finding("b", "", 2.0)) == "a b c d e"
+    unknown = finding("e", "", None, "medium"), finding("d", "", None, "high")
+    known = finding("c", "", 1.0, "high"), finding("a", "", 3.0, "medium"), finding("b", "", 2.0, "medium")
+    assert titles(*unknown, *known) == "a b c d e"
+
+
+def test_what_is_not_worth_much_stands_last_though_its_gain_is_known() -> None:
+    assert titles(finding("c", "", 9.0), finding("d", "", None), finding("b", "", None, "medium")) == "b c d"
+    assert titles(finding("b", "", 9.0), finding("a", "", 1.0, "high")) == "a b"
+
+
+def test_of_gains_that_are_alike_the_stage_that_caused_most_comes_first() -> None:
+    signals = signals_of(input_bound(stages=CHAIN))
+    gains = {"decode::PIL.Image": 5000.0, "transform::RandomCrop": 5100.0, "transform::Blur": 4990.0}
+    findings = [finding(stage, stage, gain, "high") for stage, gain in gains.items()]
+    findings += [finding("whole", "", 5050.0, "high"), finding("more", "", 6000.0, "high")]
+    order = [named.rule for named in in_order(findings, signals)]
+    assert order == ["more", "transform::Blur", "decode::PIL.Image", "transform::RandomCrop", "whole"]
 
 
 def test_nothing_about_another_stage_stands_before_the_leading_one() -> None:

@@ -34,7 +34,7 @@ def test_the_worst_is_first_and_what_is_not_analysed_last() -> None:
     assert [one.id for one in listed.rows] == ["a", "c", "b", "new", "bad"]
     assert listed.waiting == 1
     assert listed.sentence == (
-        "Worst of 3 captures (2 not counted: replays, or without a device): "
+        "Worst of 3 captures (2 not counted: replays, or without such a number): "
         "a, device idle 90.0% of the window; best: b, 20.0%."
     )
 
@@ -54,3 +54,10 @@ def test_a_time_of_capture_is_named_only_where_it_tells_captures_apart() -> None
     sentence = as_rows([row(stamps[0], 0.9), row("other.1700000000000000009", 0.2)]).sentence
     assert "vm_7, device idle 90.0%" in sentence and "best: other, 20.0%" in sentence
     assert stamps[0] in as_rows([row(stamps[0], 0.9), row(stamps[1], 0.2)]).sentence
+
+
+def test_the_sentence_ranks_as_the_table_does_with_or_without_a_device() -> None:
+    waits = pb.CaptureRow(id="w", name="w", state="ready", mode="train", lost_share=0.957)
+    listed = as_rows([row("gpu", 0.44), waits, row("other", 0.276)])
+    assert [one.id for one in listed.rows] == ["w", "gpu", "other"]
+    assert listed.sentence == "Worst of 3 captures: w, data wait 95.7% of the window; best: other, device idle 27.6%."

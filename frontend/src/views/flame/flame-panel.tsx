@@ -179,10 +179,10 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       </p>
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
-          Time here is that of sampled stacks
+          Time here is that of sampled stacks; the time in Stages is that of spans.
           {recorderUs > 0 &&
-            `, without ${formatDuration(recorderUs)} in the recorder's own code (on a busy machine mostly waiting for a CPU: others get it where the recorder asks the system for the CPU time)`}
-          ; the time in Stages is that of spans, including it. The frame of a stage shows both.
+            ` ${formatDuration(recorderUs)} belongs to no line and is only in Stages: it is time without a CPU, which the system took away while the recorder read a clock, as it would have done a moment later. What recording costs is in Overview.`}{" "}
+          The frame of a stage shows both.
         </p>
       )}
       {order === "time" && (

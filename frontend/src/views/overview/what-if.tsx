@@ -187,7 +187,7 @@ function orderOf(text: string): Asked["order"] {
 
 type FieldProps = {
   readonly label: string;
-  /** As captured. */
+  /** Of the capture itself. */
   readonly now: number | undefined;
   readonly text: string;
   readonly set: (text: string) => void;

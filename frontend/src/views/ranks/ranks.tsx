@@ -86,7 +86,11 @@ function Shown({ ranks }: { ranks: Ranks }) {
 }
 
 function Numbers({ ranks }: { ranks: Ranks }) {
-  const pattern = ranks.owners[0]?.pattern;
+  const [first] = ranks.owners;
+  const pattern = first?.pattern;
+  const share = ranks.owners
+    .filter(({ rank }) => rank === first?.rank)
+    .reduce((sum, owner) => sum + (owner.share ?? 0), 0);
   return (
     <NumberRow>
       <BigNumber
@@ -104,7 +108,7 @@ function Numbers({ ranks }: { ranks: Ranks }) {
         note={
           pattern === "roaming"
             ? "roaming: it changes from step to step"
-            : `fixed; ${formatPercent(ranks.owners[0]?.share ?? 0)} of all rank time`
+            : `fixed; ${formatPercent(share)} of all rank time`
         }
         reason={{ title: "none", message: "No rank holds up the others." }}
       />

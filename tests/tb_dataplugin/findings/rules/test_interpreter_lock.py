@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
+from tests.tb_dataplugin.findings.step_cases import MODEL
 from tests.trace_builder import TraceBuilder
 
 
@@ -67,3 +68,34 @@ def test_a_lock_of_the_workers_is_theirs() -> None:
     finding = finding_in(builder, "interpreter_lock")
     assert "DataLoader workers wait for Python's lock (GIL)" in finding.title
     assert finding.gain_us_per_step == pytest.approx(4000, rel=0.1)
+
+
+def fed(*, lock: int = 45) -> TraceBuilder:
+    """Ten steps of 20 ms by the optimizer; another thread takes the batches, and computes features in between.
+
+    `lock`: of 100 samples of the training thread, those that wait for the lock which that thread has.
+    """
+    steps = {"source": "optimizer", "boundaries_us": [20_000.0 * step for step in range(11)]}
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 4}], steps=steps)
+    for step in range(10):
+        builder.operator(20_000 * step + 19_000, 900).stage("sample::Rows", 20_000 * step, 2000, tid=7)
+    times = [500.0 + 1000 * number for number in range(200)]
+    builder.sampled(times, [3 if 37 * number % 100 < lock else 0 for number in range(200)], holders=["feeder"])
+    run, hashing = ("Feeder.run", "/home/me/train.py", 30), ("buckets", "/home/me/train.py", 12)
+    builder.stacks(times, [MODEL] * len(times))
+    return builder.stacks(times, [(run, hashing) if number % 5 else (run,) for number in range(200)], tid=7)
+
+
+def test_a_thread_that_takes_the_batches_and_has_the_lock_is_named_with_what_it_runs() -> None:
+    finding = finding_in(fed(), "interpreter_lock")
+    assert finding.title == (
+        "For 45.0% of the window the training thread waits for Python's lock (GIL), which the thread 'feeder' holds"
+    )
+    assert finding.gain_us_per_step == pytest.approx(9000, rel=0.05)
+    said = evidence_of(finding)
+    assert "89.9 ms of the window, 45.0% of it" in said
+    assert any(line.startswith("buckets at train.py:12: ") and "runs besides loading" in line for line in said)
+
+
+def test_a_thread_that_takes_the_batches_without_the_lock_is_no_trouble() -> None:
+    assert finding_of(fed(lock=2), "interpreter_lock") is None

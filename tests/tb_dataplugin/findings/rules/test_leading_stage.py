@@ -238,7 +238,7 @@ def test_a_stage_without_a_line_says_why_and_what_to_do() -> None:
     line = ("Pets.__getitem__", "/home/me/train.py", 41)
     said = finding_in(builder.stacks([200.0 * n for n in range(1, 41)], [[line]] * 40), "leading_stage")
     (text,) = (one.text for one in said.evidence if one.kind == "no_line")
-    assert text.startswith("no line is named: too few samples, 40 of 100: record about 4 steps (active=4")
+    assert text.startswith("no line is named: too few stack samples, 40 of 100: record about 4 steps (active=4")
 
 
 def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:

@@ -23,3 +23,13 @@ def test_persistent_workers_are_not_recommended_twice_nor_for_the_only_start() -
     assert finding_of(epochs(persistent_workers=True), "slow_first_batch") is None
     only = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 1000)
     assert "first epoch" in abstentions(only.wait(0, 200, "wait::DataLoader (first batch)"))["slow_first_batch"]
+
+
+def test_an_epoch_that_no_mark_shows_begins_with_its_batch_0() -> None:
+    """As under a profiler that follows DataLoader's own next()."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "persistent_workers": False}])
+    builder.worker(0).step(0, 1000).wait(100, 100, "wait::DataLoader").batch(5, 0, 0, 0, 190, 199)
+    builder.next_epoch().step(1000, 1000).wait(1000, 300, "wait::DataLoader").batch(0, 0, 1000, 1050, 1290, 1299)
+    said = finding_in(builder, "slow_first_batch")
+    assert said.gain_us_per_step == 150
+    assert "caches" in said.advice

@@ -103,7 +103,7 @@ def test_the_models_own_work_is_no_finding_and_is_said() -> None:
     assert not [finding.rule for finding in capture.findings if finding.severity == "high"]
     assert finding_of(run([(MODEL, 70), (STEPPING, 30)]), "slow_step_line") is None
     assert capture.verdict.sentence.endswith(
-        "The model's own work (forward, backward, optimizer) takes 96.0% of the window, by samples."
+        "The model's own work (forward, backward, optimizer) takes 96.0% of the window, by stack samples."
     )
 
 

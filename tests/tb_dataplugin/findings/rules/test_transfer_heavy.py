@@ -17,6 +17,23 @@ def test_a_small_batch_on_a_slow_way_waits_for_something_else_than_its_bytes() -
     assert "interpreter's lock" in finding_in(at_work, "transfer_heavy").advice
 
 
+def test_a_batch_that_may_be_all_tensors_is_not_told_to_become_so() -> None:
+    unknown = finding_in(handed_over(4000, size=0), "transfer_heavy").advice
+    assert unknown.startswith("What a batch holds was not recorded. If it holds other objects than tensors")
+    small = finding_in(handed_over(4000, size=350_000), "transfer_heavy").advice
+    assert small.startswith("A batch is small. If it holds") and "uint8" not in small
+
+
+def test_samples_that_are_tensors_in_memory_need_no_way() -> None:
+    builder = handed_over(4000)
+    builder.batch(1, 0, 5000, 5000, 5100, None, {"sample::TensorDataset": (5000, 100.0, 100.0)})
+    assert "by a list of indices" not in finding_in(builder, "transfer_heavy").advice
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 8}]).worker(0).step(0, 20_000)
+    builder.wait(0, 9000, "wait::DataLoader").batch(0, 0, 0, 0, 5000, 8999, {"sample::TensorDataset": (0, 5000, 100.0)})
+    said = finding_in(builder, "transfer_heavy")
+    assert "by a list of indices" in said.advice and "BatchSampler" in said.code
+
+
 def test_it_is_not_the_lock_where_no_cpu_is_free_or_the_worker_has_time() -> None:
     crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
     assert "No CPU is free" in finding_in(crowded, "transfer_heavy").advice
