@@ -132,7 +132,9 @@ def _as_dict(prediction: Prediction) -> dict[str, Any]:
     known = {name: _range(value) for name, value in ranges.items() if value is not None}
     memory = {} if prediction.memory_bytes is None else {"memory_bytes": prediction.memory_bytes}
     notes = {"notes": list(prediction.notes)} if prediction.notes else {}
-    named = {"change": _change(prediction.change), "name": _name(prediction)}
+    named: dict[str, Any] = {"change": _change(prediction.change), "name": _name(prediction)}
+    if prediction.crowded:
+        named["crowded"] = True
     return {**named, **known, "limited_by": prediction.limited_by, **memory, **notes}
 
 
