@@ -26,6 +26,9 @@ TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
 
 
+WORKERS_MEMORY: Final = ("host::processes", "workers_bytes")
+"""Counter and series: resident memory of all DataLoader workers together."""
+
 FULL: Final = 0.95
 """Share of the CPUs' time from which on they count as all taken: then only waiting for them says by how much."""
 
@@ -186,6 +189,7 @@ def _loop(
         batch_size=size,
         is_pinned=bool(results.settings.pin_memory),
         pageable_ns=_pageable_ns(results),
+        worker_bytes=_worker_bytes(results),
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
 
@@ -269,6 +273,15 @@ def _builders(results: Results) -> float:
     """DataLoader workers that built batches at once, on average."""
     rows = results.workers.rows if results.workers else ()
     return sum(row.busy_ns for row in rows) / results.window.duration_ns
+
+
+def _worker_bytes(results: Results) -> Floats | None:
+    window, workers = results.window, (results.settings.num_workers if results.settings else None) or 0
+    for series in results.trace.counters if workers else ():
+        if (series.counter, series.series) == WORKERS_MEMORY:
+            inside = (series.time_ns >= window.start_ns) & (series.time_ns <= window.end_ns)
+            return series.value[inside] / workers if inside.any() else None
+    return None
 
 
 def _batch_bytes(results: Results) -> float | None:

@@ -62,7 +62,8 @@ class Range:
 class Prediction:
     """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time;
     ``device`` where a step cannot be shorter than what the device computes for it. `device_idle`: share of the step;
-    None without a device.
+    None without a device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all DataLoader
+    workers, None where there are none, or theirs was not recorded.
     """
 
     change: Change
@@ -73,6 +74,7 @@ class Prediction:
     limited_by: str
     memory_bytes: float | None
     notes: tuple[str, ...] = ()
+    workers_bytes: Range | None = None
     crowded: bool = False
     """Whether the gain would be taken from other programs."""
 
@@ -139,6 +141,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         device_idle=None,
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
+        workers_bytes=_workers_memory(new),
         notes=(*notes, *crowded, *assumptions(loop, change)),
         crowded=bool(crowded),
     )
@@ -304,3 +307,12 @@ def _memory(loop: Loop) -> float | None:
     if loop.batch_bytes is None:
         return None
     return loop.batch_bytes * max(1, loop.settings.workers * loop.settings.prefetch)
+
+
+def _workers_memory(loop: Loop) -> Range | None:
+    """As many workers, each as large as one of the capture."""
+    sampled, workers = loop.worker_bytes, loop.settings.workers
+    if sampled is None or not workers:
+        return None
+    low, middle, high = (workers * value for value in np.percentile(sampled, (5, 50, 95)).tolist())
+    return Range(middle, low, high)
