@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
@@ -220,9 +221,20 @@ def _with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
         kept = [number for number, part in enumerate(new.receive.parts) if part]
         receive = Timed(tuple(new.receive.parts[number] for number in kept), new.receive.ns[:, kept])
         return replace(new, receive=receive), ()
-    receive = Timed(((),), np.full((1, 1), NEW_WORKERS_RECEIVE_NS))
+    stays = np.array([_stays_outside(part) for part in new.build.parts], dtype=np.bool_)
+    build, outside = (
+        Timed(tuple(part for part, one in zip(new.build.parts, of, strict=True) if one), new.build.ns[:, of])
+        for of in (~stays, stays)
+    )
+    sent_ns = np.full((len(outside), 1), NEW_WORKERS_RECEIVE_NS)
+    receive = Timed((*outside.parts, ()), np.column_stack((outside.ns, sent_ns)))
     note = "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
-    return replace(new, receive=receive), (note,)
+    return replace(new, build=build, receive=receive), (note,)
+
+
+def _stays_outside(part: Path) -> bool:
+    """DataLoader workers do not take it over: drawing indices, and code around the loader."""
+    return bool(part) and (part[-1].kind == "wrapper" or any(stage.kind == "sampler" for stage in part))
 
 
 def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
