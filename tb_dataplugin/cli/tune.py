@@ -110,10 +110,17 @@ def add_step_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """How windows are run in pairs, and where the answer goes."""
+    parser.add_argument(
+        "--pairs", type=int, default=8, metavar="N", help="pairs of windows per setting, at most (default: 8)"
+    )
+    add_window_arguments(parser)
+
+
+def add_window_arguments(parser: argparse.ArgumentParser) -> None:
     """How windows are run, and where the answer goes."""
     add = parser.add_argument
     add("--seconds", type=float, default=2.0, metavar="S", help="that a window is timed (default: 2)")
-    add("--pairs", type=int, default=8, metavar="N", help="pairs of windows per setting, at most (default: 8)")
     add("--python", default=sys.executable, metavar="PATH", help="the interpreter that has torch (default: this one)")
     add("--format", choices=("text", "json"), default="text", help="default: text")
     add_links_argument(parser)
